@@ -1,0 +1,47 @@
+# `make demo` and `make test` do all their own set-up on a machine with Python >= 3.11, pip and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXTRAS := dev,agents,code,judge,lint,parquet,report
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test quick check format bench constraints clean
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Markbook needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 4; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (about a minute the first time)" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
+	@touch $@
+
+demo: $(STAMP)  ## set up, mark the bundled exam, say where the report is
+	@$(BIN)/markbook demo
+
+test: $(STAMP)  ## set up and run the whole test suite
+	$(BIN)/python -m pytest
+
+quick: $(STAMP)  ## the tests without the slow ones
+	$(BIN)/python -m pytest -m 'not slow'
+
+check: $(STAMP)  ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)  ## reformat and mend what ruff can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP)  ## benchmarks against the peers, side by side in one run
+	$(BIN)/python -m bench
+
+constraints: $(STAMP)  ## write constraints.txt anew from what is installed (versions only)
+	$(BIN)/python scripts/freeze_constraints.py > constraints.new && mv constraints.new constraints.txt
+
+clean:  ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis generated

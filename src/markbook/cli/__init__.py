@@ -1,0 +1,91 @@
+"""The command line: one module a command, imported only when it runs.
+
+A command parses, calls one function, prints and exits. Data goes to stdout, progress to stderr.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from markbook.errors import MarkbookError
+
+_COMMANDS = {
+    "exam": "Run model solutions against a benchmark's tests and score them like an exam.",
+}
+"""Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""
+
+INTERRUPTED = 130
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a command's module when that command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        if cmd_name not in _COMMANDS:
+            return None
+        command = importlib.import_module(f"markbook.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            from markbook.plugins import suggest
+
+            ctx.fail(f"No such command {args[0]!r} ({suggest(args[0], list(_COMMANDS))}).")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's callback
+    if value:
+        from importlib.metadata import version
+
+        click.echo(f"markbook {version('markbook')}")
+        ctx.exit()
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="`markbook COMMAND --help` shows a command's options with examples.",
+)
+@click.option(
+    "--version", is_flag=True, callback=_print_version, expose_value=False, is_eager=True, help="Print the version."
+)
+def cli() -> None:
+    """Mark what language models and agents produce: code, text, and whole agent runs."""
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit with the documented code (`markbook.errors` has the table)."""
+    try:
+        code = cli.main(args=args, prog_name="markbook", standalone_mode=False)
+    except MarkbookError as error:
+        click.echo(f"markbook: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.exceptions.Abort:
+        click.echo("markbook: interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt:
+        click.echo("markbook: interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of our stdout went away (`| head`); what is left to flush has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)

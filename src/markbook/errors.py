@@ -1,0 +1,96 @@
+"""Every mistake that a user can mend, as one tree.
+
+    MarkbookError                 2
+    |-- UsageError                2    a wrong argument, an unknown name
+    |-- ConfigError               2    a task or config file that cannot be honoured
+    |-- DataError                 2    input in which nothing can be marked
+    |   `-- StrictDataError      65    bad input under --strict
+    |-- GateFailed                1    a threshold that the user set was not met
+    |-- IncompleteError           3    the run, or a part the user named, could not do its work
+    |   `-- ExtraMissingError     3    an optional package is not installed
+    |-- EnvironmentUnfitError     4    isolation below the minimum, Python too old
+    |-- OutputError              73    the output cannot be written, seen before any work
+    |-- StorageError             74    an I/O error during the run
+    `-- RunInUseError            75    another process works in the run folder
+
+Each carries where it happened and what to do. Anything else that is raised is our bug and flies.
+"""
+
+from __future__ import annotations
+
+
+class MarkbookError(Exception):
+    """The root: what went wrong, where, and what to do about it."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, at: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.at = at
+        """`file:line:column`, as far as it is known."""
+        self.hint = hint
+        """What the user can do."""
+
+    def __str__(self) -> str:
+        place = f"{self.at}: " if self.at else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{place}{self.message}{hint}"
+
+
+class UsageError(MarkbookError):
+    """A wrong argument or an unknown name."""
+
+
+class ConfigError(MarkbookError):
+    """A task or config file that cannot be honoured as it stands."""
+
+
+class DataError(MarkbookError):
+    """Input in which nothing can be marked."""
+
+
+class StrictDataError(DataError):
+    """Bad input, and the user asked for `--strict`."""
+
+    exit_code = 65
+
+
+class GateFailed(MarkbookError):  # noqa: N818 - a gate is not an error of anybody's
+    """A threshold that the user set was not met."""
+
+    exit_code = 1
+
+
+class IncompleteError(MarkbookError):
+    """The run, or a part that the user named, could not do its work."""
+
+    exit_code = 3
+
+
+class ExtraMissingError(IncompleteError):
+    """An optional package is not installed; the hint has the install line."""
+
+
+class EnvironmentUnfitError(MarkbookError):
+    """This machine cannot do it: isolation below the minimum, Python too old."""
+
+    exit_code = 4
+
+
+class OutputError(MarkbookError):
+    """The output cannot be written; found out before any work was done."""
+
+    exit_code = 73
+
+
+class StorageError(MarkbookError):
+    """An I/O error during the run; what was acknowledged before is safe."""
+
+    exit_code = 74
+
+
+class RunInUseError(MarkbookError):
+    """Another process works in this run folder."""
+
+    exit_code = 75

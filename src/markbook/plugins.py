@@ -1,0 +1,122 @@
+"""Parts by name: the one door through which built-ins and foreign plugins come in.
+
+A plugin is an entry point in one of the groups below whose value is a factory that takes keyword options.
+`package.module:factory` names one without packaging. Listing reads metadata only, so a broken plugin is
+listed as it is and breaks nothing until it is asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import re
+from collections.abc import Callable
+from importlib import metadata
+from types import ModuleType
+from typing import Any
+
+from markbook.errors import ConfigError, ExtraMissingError, UsageError
+
+KINDS = ("metrics", "loaders", "traces", "generators", "engines", "reports")
+"""The kinds of part, each an entry-point group `markbook.<kind>`."""
+
+_DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+@functools.cache
+def _entry_points(kind: str) -> dict[str, metadata.EntryPoint]:
+    if kind not in KINDS:
+        raise UsageError(f"unknown kind of plugin {kind!r}", hint=f"one of {', '.join(KINDS)}")
+    return {point.name: point for point in metadata.entry_points(group=f"markbook.{kind}")}
+
+
+def names(kind: str) -> list[str]:
+    """Return the names of all parts of a kind, sorted, without importing any.
+
+    Raises:
+        UsageError: the kind is not one of `KINDS`.
+    """
+    return sorted(_entry_points(kind))
+
+
+def factory(kind: str, name: str, *, allow_code: bool = True) -> Callable[..., Any]:
+    """Return the factory of a part.
+
+    Args:
+        kind: one of `KINDS`.
+        name: a registered name, or `package.module:factory`.
+        allow_code: whether the dotted form may be used; it imports what it names.
+
+    Raises:
+        UsageError: no such name, with the nearest ones.
+        ConfigError: the part exists and its import fails, or the dotted form is not allowed.
+        ExtraMissingError: it needs a package that is not installed.
+    """
+    point = _entry_points(kind).get(name)
+    if point is None and _DOTTED.fullmatch(name):
+        if not allow_code:
+            raise ConfigError(f"{name!r} names code to import", hint="pass --allow-code if you trust it")
+        point = metadata.EntryPoint(name=name, value=name, group=f"markbook.{kind}")
+    if point is None:
+        raise UsageError(f"unknown {kind.removesuffix('s')} {name!r}", hint=suggest(name, names(kind)))
+    try:
+        made = point.load()
+    except ExtraMissingError:
+        raise
+    except Exception as error:  # the plugin border: whatever a plugin raises at import is its author's to read
+        raise ConfigError(
+            f"{kind.removesuffix('s')} {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    if not callable(made):
+        raise ConfigError(f"{kind.removesuffix('s')} {name!r} ({point.value}) is not a factory")
+    return made  # type: ignore[no-any-return]  # a plugin's type is unknown until it is called
+
+
+def create(kind: str, name: str, **options: object) -> Any:
+    """Return a part made with these options.
+
+    Raises:
+        ConfigError: the factory does not take an option, or refuses its value; also as `factory`.
+    """
+    make = factory(kind, name)
+    try:
+        return make(**options)
+    except TypeError as error:
+        given = ", ".join(sorted(options)) or "none"
+        raise ConfigError(
+            f"{kind.removesuffix('s')} {name!r} does not take these options ({given}): {error}"
+        ) from error
+
+
+def describe(kind: str) -> list[dict[str, str]]:
+    """Return name, target and distribution of every part of a kind, from metadata alone."""
+    rows = []
+    for name, point in sorted(_entry_points(kind).items()):
+        source = point.dist.name if point.dist else ""
+        rows.append({"name": name, "target": point.value, "package": source})
+    return rows
+
+
+def suggest(name: str, known: list[str]) -> str:
+    """Return a did-you-mean for an unknown name, or the list of what there is."""
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    if near:
+        return "did you mean " + " or ".join(repr(match) for match in near) + "?"
+    return "known: " + ", ".join(known) if known else "none is installed"
+
+
+def need(module: str, *, extra: str) -> ModuleType:
+    """Import an optional package, or say how to get it.
+
+    Raises:
+        ExtraMissingError: it is not installed; the hint is the exact command.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != module.partition(".")[0]:
+            raise  # the package is there and something inside it is broken: not the user's missing extra
+        raise ExtraMissingError(
+            f"this needs the package {module!r}", hint=f"pip install 'markbook[{extra}]'"
+        ) from error

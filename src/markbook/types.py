@@ -1,0 +1,305 @@
+"""The records that flow through the pipeline.
+
+    Sample -> Attempt -> Outcome -> Measurement -> Summary
+
+Frozen, slotted, standard library only. A score inside is 0..1; a time is seconds. Nothing here is ever NaN:
+a value that could not be had is a `Missing` with its reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Literal, Protocol
+
+Direction = Literal["higher", "lower"]
+"""Which way is better."""
+
+_NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+def _nothing() -> Mapping[str, object]:
+    """Return the empty read-only mapping that every `meta` and `stats` starts from."""
+    return _NOTHING
+
+
+class MissingKind(StrEnum):
+    """Why there is no value."""
+
+    ABSENT = "absent"
+    """Nobody attempted it: the sample has no attempt."""
+    NO_COMPLETION = "no_completion"
+    """An attempt was made and its text is empty."""
+    NOT_APPLICABLE = "not_applicable"
+    """The metric has no meaning here, such as a graph metric of a single agent."""
+    UNDEFINED = "undefined"
+    """The formula has no value for this input, such as an empty reference."""
+    UNAVAILABLE = "unavailable"
+    """What the metric needs is not here: an extra, a model file, a server."""
+    FAILED = "failed"
+    """The metric raised; the detail has the error's type and message."""
+    TIMEOUT = "timeout"
+    """The work did not finish in its time."""
+    BUDGET = "budget"
+    """The user's cost or call limit was reached first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A reason in the place of a value: never 0.0, never NaN, never a bare None."""
+
+    kind: MissingKind
+    detail: str = ""
+    """One sentence for a person: what was missing, and where it helps, what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One test of a code problem. It passes only if all the parts that it has do.
+
+    Either `program` alone (HumanEval, MBPP: a whole test program), or the documented parts.
+    """
+
+    __test__ = False  # not a test of ours: keeps pytest from collecting it
+
+    setup: str = ""
+    """Statements run before the assertion (`ctx` in the benchmark)."""
+    assertion: str = ""
+    """An expression; the test fails unless it is true."""
+    inspection: tuple[str, ...] = ()
+    """Names or keywords that the solution's syntax tree must use, such as `yield from` or `asyncio.gather`."""
+    pattern: str = ""
+    """A regular expression that the solution's source must match (`keyword` in older benchmarks)."""
+    program: str = ""
+    """Statements that raise if the solution is wrong; the entry point is bound under its own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The question: one exam problem, one row of a task, or one paper."""
+
+    id: str
+    input: str = ""
+    """What the model was asked."""
+    references: tuple[str, ...] = ()
+    """Right answers: the canonical solution, reference texts, or human reviews."""
+    tests: tuple[Test, ...] = ()
+    entry_point: str = ""
+    """The name that the solution must define; empty where the problem states none."""
+    meta: Mapping[str, object] = field(default_factory=_nothing)
+    """topic, object (function, class, text), complexity, prelude (code put before the solution), and the like."""
+    source: str = ""
+    """`file:line` where it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One answer to a sample. An absent attempt is no row; an empty one has empty text."""
+
+    sample_id: str
+    text: str
+    model: str = ""
+    index: int = 0
+    """0..n-1 among the model's attempts at this sample: what pass@k counts."""
+    seconds: float | None = None
+    """How long the model or agent took, where it is known."""
+    cost: float | None = None
+    """In US dollars, where the price is known."""
+    meta: Mapping[str, object] = field(default_factory=_nothing)
+    """How the text came about (extraction step, raw reply, token counts, trace)."""
+    source: str = ""
+    """`file:line` where it was read."""
+
+
+class ErrorKind(StrEnum):
+    """The five documented kinds. A failed test or inspection is none of them."""
+
+    SYNTAX = "SyntaxError"
+    NAME = "NameError"
+    TIMEOUT = "TimeoutError"
+    NO_COMPLETION = "NoCompletionError"
+    OTHER = "Error"
+
+
+class Verdict(StrEnum):
+    """How a test's verdict came about, from the most to the least trustworthy."""
+
+    SEPARATED = "separated"
+    """The examiner and the candidate were different processes: it cannot be forged."""
+    IN_PROCESS = "in_process"
+    """The test ran beside the candidate's code and passed the perturbed-expectation canary where it has one."""
+    FLAGGED = "flagged"
+    """It claimed to pass, and passed a deliberately wrong expectation too: counted as not passed."""
+
+
+class Isolation(StrEnum):
+    """What stood between the candidate and the machine; see SECURITY.md."""
+
+    A = "A"
+    """Namespaces, read-only root, landlock, seccomp, resource limits."""
+    B = "B"
+    """Landlock, seccomp, resource limits."""
+    C = "C"
+    """Seccomp and resource limits: files of the user can be read and deleted."""
+    D = "D"
+    """Resource limits only: protects against accidents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one attempt may use. Each limit has its own kind in the outcome."""
+
+    seconds: float = 60.0
+    """CPU time; it alone decides a TimeoutError."""
+    wall_seconds: float | None = None
+    """Backstop for sleepers; None means a multiple of `seconds` chosen by the sandbox."""
+    memory_bytes: int = 2 << 30
+    output_bytes: int = 4 << 20
+    file_bytes: int = 64 << 20
+    processes: int = 64
+    """Threads and processes together."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """What became of one test."""
+
+    __test__ = False
+
+    passed: bool
+    verdict: Verdict = Verdict.IN_PROCESS
+    error_type: str = ""
+    """The exception's class name; `AssertionError` for a false assertion, `InspectionError` for a failed inspection."""
+    error_message: str = ""
+    """Its text, memory addresses scrubbed, cut at a fixed length."""
+    own_operator: bool = False
+    """An operator of the candidate's own classes took part in the comparison."""
+    parts: tuple[TestResult, ...] = ()
+    """One entry per assert statement of a `program` test, in source order; empty for other tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the sandbox saw of one attempt."""
+
+    tests: tuple[TestResult, ...]
+    """One entry per test of the sample, in order, also when the solution did not load."""
+    error: ErrorKind | None = None
+    """The first error that a test or the loading raised, by kind; None if the solution ran."""
+    error_type: str = ""
+    """The class name of that exception, such as `TypeError`."""
+    error_message: str = ""
+    limit: str = ""
+    """The limit that was hit: cpu, wall, memory, output, file, processes; empty if none."""
+    benchmark_fault: str = ""
+    """The test itself is broken (does not parse, bad pattern): never charged to the model."""
+    isolation: Isolation = Isolation.D
+    flags: tuple[str, ...] = ()
+    """Such as `name_mismatch`: the solution defines one function under another name, and it was used."""
+    seconds: float | None = None
+    """CPU seconds used; kept out of the deterministic files."""
+    wall_seconds: float | None = None
+
+    @property
+    def passed(self) -> int:
+        """How many tests passed."""
+        return sum(result.passed for result in self.tests)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One metric of one attempt: a finite value, or the reason why there is none."""
+
+    metric: str
+    value: float | None = None
+    missing: Missing | None = None
+    sample_id: str = ""
+    index: int = 0
+    model: str = ""
+    stats: Mapping[str, object] = field(default_factory=_nothing)
+    """What the value was computed from (precision and recall, counts, points with their evidence)."""
+    signature: str = ""
+    """Everything that can change the number, such as `rougeL|stem:yes|tok:google|v1`."""
+
+    def __post_init__(self) -> None:
+        """Hold the rule that there is exactly one of value and missing.
+
+        Raises:
+            ValueError: both or neither are given, or the value is not finite.
+        """
+        if (self.value is None) == (self.missing is None):
+            raise ValueError(f"{self.metric}: a measurement has a value or a reason, exactly one of them")
+        if self.value is not None and not math.isfinite(self.value):
+            raise ValueError(f"{self.metric}: {self.value!r} is no value; say why it is missing")
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A range that holds the true value with the stated confidence."""
+
+    low: float
+    high: float
+    method: str
+    """Such as `wilson`, `t`, `bca`."""
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One number over many measurements, with everything needed to read it honestly."""
+
+    metric: str
+    group: str
+    """`total`, or the name of the part (a topic, a level)."""
+    value: float | None
+    """None if nothing could be scored."""
+    n: int
+    """How many values went into it."""
+    n_missing: Mapping[str, int]
+    """How many did not, by missing kind, also those that a policy turned into the worst value."""
+    interval: Interval | None
+    """None when n < 2 or there is no variation to estimate from; `note` then says so."""
+    bounds: tuple[float, float] | None
+    """The value if all that is missing were worst, and if it were best."""
+    policy: str
+    """What was done about missing values: exclude, worst, fail, exam."""
+    direction: Direction = "higher"
+    note: str = ""
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What a metric reads: an attempt beside its sample."""
+
+    sample: Sample
+    attempt: Attempt
+    outcome: Outcome | None = None
+
+
+class Metric(Protocol):
+    """One way to mark an attempt. Stateless and batched; a factory with keyword options makes it.
+
+    No base class: any object with these members will do.
+    """
+
+    name: str
+    version: int
+    """Raised whenever a number can change."""
+    range: tuple[float, float]
+    direction: Direction
+    signature: str
+
+    def measure(self, items: Sequence[Item]) -> list[Measurement]:
+        """Return one measurement an item, in order. It never raises for what lies in the data."""
+        ...
+
+    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
+        """Return the number over many measurements, None if there is nothing to compute from.
+
+        The mean for most metrics; corpus BLEU and pass@k compute theirs from the measurements' `stats`.
+        """
+        ...

@@ -1,0 +1,34 @@
+"""Parts are found by name, and an unknown name is answered with the nearest ones."""
+
+import pytest
+
+from markbook import plugins
+from markbook.errors import ConfigError, ExtraMissingError, UsageError
+
+
+def test_unknown_kind_is_refused():
+    with pytest.raises(UsageError, match="unknown kind of plugin 'metric'"):
+        plugins.names("metric")
+
+
+def test_unknown_name_gets_a_suggestion():
+    assert plugins.suggest("blue", ["bleu", "rouge1"]) == "did you mean 'bleu'?"
+
+
+def test_dotted_name_imports_a_factory():
+    assert plugins.factory("metrics", "collections:Counter")() == {}
+
+
+def test_dotted_name_is_refused_where_code_is_not_allowed():
+    with pytest.raises(ConfigError, match="--allow-code"):
+        plugins.factory("metrics", "collections:Counter", allow_code=False)
+
+
+def test_broken_plugin_is_named_with_its_own_error():
+    with pytest.raises(ConfigError, match="cannot be loaded: AttributeError"):
+        plugins.factory("metrics", "collections:NoSuchThing")
+
+
+def test_missing_extra_is_answered_with_the_install_line():
+    with pytest.raises(ExtraMissingError, match=r"pip install 'markbook\[agents\]'"):
+        plugins.need("no_such_package_at_all", extra="agents")
