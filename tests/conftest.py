@@ -1,0 +1,16 @@
+"""What every test may ask for."""
+
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """Return the folder of real benchmarks, answers and reference values beside the checkout."""
+    data = SHARED / "data"
+    if not data.is_dir():
+        pytest.skip(f"real data is not beside this checkout ({data.parent.name}/data)")
+    return data
