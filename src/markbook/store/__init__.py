@@ -1,0 +1,13 @@
+"""The run folder: a manifest, an append-only journal, and reports made from it.
+
+evaluation_1790000000/
+    run.json            what ran: command, config, digests of the inputs, versions, status, times
+    journal/00000001.jsonl ...
+    <reports>           pure functions of the journal, each written whole or not at all
+"""
+
+from markbook.store.disk import Disk, RealDisk, replace_file
+from markbook.store.journal import Row, encode
+from markbook.store.run import Manifest, Run, RunWriter, open_run
+
+__all__ = ["Disk", "Manifest", "RealDisk", "Row", "Run", "RunWriter", "encode", "open_run", "replace_file"]

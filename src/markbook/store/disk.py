@@ -1,0 +1,147 @@
+"""The few file operations that a run needs, small enough for a crash model to stand in for.
+
+Everything that must survive a power cut goes through `Disk`: tests replace it by one that forgets what was
+not synced, tears the last write, and undoes renames whose folder was not synced.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+READ_SIZE = 1 << 20
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_TEXT = 0o644
+
+
+class Disk(Protocol):
+    """What the store does to files. Each call is one step that can fail or be the last one before a crash."""
+
+    def make_folder(self, path: Path) -> None:
+        """Make a folder that does not exist; its parent does."""
+        ...
+
+    def create(self, path: Path) -> BinaryIO:
+        """Open a new file for writing; it must not exist."""
+        ...
+
+    def append(self, path: Path) -> BinaryIO:
+        """Open an existing file for appending."""
+        ...
+
+    def write(self, file: BinaryIO, data: bytes) -> None:
+        """Write all of the data; it is safe only after `sync`."""
+        ...
+
+    def sync(self, file: BinaryIO) -> None:
+        """Return when everything written to the file would survive a power cut."""
+        ...
+
+    def close(self, file: BinaryIO) -> None:
+        """Close without syncing."""
+        ...
+
+    def truncate(self, path: Path, size: int) -> None:
+        """Cut a file to a size, and sync it."""
+        ...
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Put one file in the place of another; it is safe only after `sync_folder`."""
+        ...
+
+    def remove(self, path: Path) -> None:
+        """Remove a file."""
+        ...
+
+    def sync_folder(self, path: Path) -> None:
+        """Return when the folder's entries would survive a power cut."""
+        ...
+
+    def chunks(self, path: Path) -> Iterator[bytes]:
+        """Read a file from its start, a piece at a time."""
+        ...
+
+    def names(self, path: Path) -> list[str]:
+        """Return the names in a folder, sorted."""
+        ...
+
+    def exists(self, path: Path) -> bool:
+        """Whether there is a file or folder of this name, not counting what a link points to."""
+        ...
+
+
+class RealDisk:
+    """The machine's own files. Links are never followed at the last step of a path."""
+
+    def make_folder(self, path: Path) -> None:
+        os.mkdir(path)
+
+    def create(self, path: Path) -> BinaryIO:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
+        return os.fdopen(os.open(path, flags, _TEXT), "wb", buffering=0)
+
+    def append(self, path: Path) -> BinaryIO:
+        return os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | _NO_LINK), "ab", buffering=0)
+
+    def write(self, file: BinaryIO, data: bytes) -> None:
+        view = memoryview(data)
+        while view:  # a raw write may be short, most of all on a disk that is filling up
+            view = view[file.write(view) :]
+
+    def sync(self, file: BinaryIO) -> None:
+        getattr(os, "fdatasync", os.fsync)(file.fileno())
+
+    def close(self, file: BinaryIO) -> None:
+        file.close()
+
+    def truncate(self, path: Path, size: int) -> None:
+        handle = os.open(path, os.O_WRONLY | _NO_LINK)
+        try:
+            os.ftruncate(handle, size)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def rename(self, old: Path, new: Path) -> None:
+        os.replace(old, new)
+
+    def remove(self, path: Path) -> None:
+        os.unlink(path)
+
+    def sync_folder(self, path: Path) -> None:
+        if os.name == "nt":
+            return  # Windows has no handle on a folder to sync
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def chunks(self, path: Path) -> Iterator[bytes]:
+        with os.fdopen(os.open(path, os.O_RDONLY | _NO_LINK), "rb", buffering=0) as file:
+            while data := file.read(READ_SIZE):
+                yield data
+
+    def names(self, path: Path) -> list[str]:
+        return sorted(os.listdir(path))
+
+    def exists(self, path: Path) -> bool:
+        return os.path.lexists(path)
+
+
+def replace_file(disk: Disk, path: Path, content: Iterable[bytes]) -> None:
+    """Put a whole file in place, or leave what was there: temporary file, sync, rename, folder sync."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    if disk.exists(temporary):
+        disk.remove(temporary)  # left by a run that was killed between create and rename
+    file = disk.create(temporary)
+    try:
+        for data in content:
+            disk.write(file, data)
+        disk.sync(file)
+    finally:
+        disk.close(file)
+    disk.rename(temporary, path)
+    disk.sync_folder(path.parent)

@@ -1,0 +1,267 @@
+"""The append-only journal: one row a line, each with a checksum, synced in groups.
+
+A line is valid JSON and begins with its own checksum:
+
+    {"crc":"1c291ca3","data":{...},"key":["gpt-4","dataclass_1",0],"kind":"outcome"}
+
+The CRC-32 covers every byte after the comma that follows it. A row is *acknowledged* once its group is synced;
+a kill or a power cut loses at most the last group, which is then simply done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+import zlib
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from markbook.errors import StorageError
+from markbook.store.disk import Disk
+
+GROUP_ROWS = 100
+GROUP_SECONDS = 0.05
+SEGMENT_BYTES = 64 << 20
+LINE_CAP = 64 << 20
+_PREFIX = b'{"crc":"'
+_BODY = len(_PREFIX) + 8 + 2  # {"crc":"xxxxxxxx",
+
+Key = tuple[str | int, ...]
+
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+"""JSON as the store writes it: sorted keys, no NaN, UTF-8."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing that happened."""
+
+    kind: str
+    key: Key
+    data: Mapping[str, Any]
+
+
+def to_line(kind: str, key: Sequence[str | int], data: Mapping[str, Any]) -> bytes:
+    """Return the journal line of a row.
+
+    Raises:
+        ValueError: the data holds NaN, an infinity or a lone surrogate, which no reader could take back.
+    """
+    body = encode({"data": data, "key": list(key), "kind": kind})[1:].encode() + b"\n"
+    return b'%s%08x",%s' % (_PREFIX, zlib.crc32(body), body)
+
+
+def from_line(line: bytes) -> Row | None:
+    """Return the row of a whole line, or None if the line is torn or damaged."""
+    body = line[_BODY:]
+    if not line.endswith(b"\n") or line[:_BODY] != b'%s%08x",' % (_PREFIX, zlib.crc32(body)):
+        return None
+    try:
+        record = json.loads(b"{" + body)
+    except (ValueError, RecursionError):
+        return None
+    return Row(record["kind"], tuple(record["key"]), record["data"])
+
+
+def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Split pieces of a file at newlines, keeping them; the last line may lack one."""
+    rest = b""
+    for chunk in chunks:
+        parts = (rest + chunk).split(b"\n")
+        rest = parts.pop()
+        for part in parts:
+            yield part + b"\n"
+        if len(rest) > LINE_CAP:
+            break  # no row of ours is that long: damage, which the caller sees as a torn line
+    if rest:
+        yield rest
+
+
+def segments(disk: Disk, folder: Path) -> list[Path]:
+    """Return the journal's files in order."""
+    if not disk.exists(folder):
+        return []
+    return [folder / name for name in disk.names(folder) if name.endswith(".jsonl") and not name.startswith(".")]
+
+
+def read(disk: Disk, folder: Path) -> Iterator[Row]:
+    """Yield the acknowledged rows in the order in which they were added; stop where a segment is damaged."""
+    for path in segments(disk, folder):
+        for line in lines(disk.chunks(path)):
+            row = from_line(line)
+            if row is None:
+                break
+            yield row
+
+
+class KeySet:
+    """Which keys were there at the start: 16 bytes a key, whatever its length."""
+
+    def __init__(self, keys: Iterable[tuple[str, Key]]) -> None:
+        self._digests = b"".join(sorted({_digest(kind, key) for kind, key in keys}))
+
+    def __len__(self) -> int:
+        return len(self._digests) // 16
+
+    def __contains__(self, entry: tuple[str, Key]) -> bool:
+        wanted = _digest(*entry)
+        place = bisect_left(range(len(self)), wanted, key=self._at)
+        return place < len(self) and self._at(place) == wanted
+
+    def _at(self, place: int) -> bytes:
+        return self._digests[16 * place : 16 * place + 16]
+
+
+def _digest(kind: str, key: Key) -> bytes:
+    return hashlib.blake2b(encode([kind, *key]).encode(), digest_size=16).digest()
+
+
+class Journal:
+    """The writing end. One process and one thread own it; a second thread only syncs what waits.
+
+    Raises:
+        StorageError: from any method, once a write or sync failed. A failed sync is never tried again, because
+            the kernel may have dropped the pages and would report success.
+    """
+
+    def __init__(self, disk: Disk, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._disk = disk
+        self._folder = folder
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._waiting: list[bytes] = []
+        self._failure: StorageError | None = None
+        self._closed = False
+        self._file: BinaryIO | None = None
+        self._size = 0
+        self._number = 0
+        self._first_waiting = 0.0
+        self._wake = threading.Event()
+        self._syncer: threading.Thread | None = None
+
+    @classmethod
+    def start(cls, disk: Disk, folder: Path) -> Journal:
+        """Open a new journal in a folder that does not exist yet."""
+        disk.make_folder(folder)
+        disk.sync_folder(folder.parent)
+        return cls(disk, folder)
+
+    @classmethod
+    def reopen(cls, disk: Disk, folder: Path) -> tuple[Journal, KeySet, int]:
+        """Open an old journal: cut what was not acknowledged, and return it with its keys and the bytes cut."""
+        if not disk.exists(folder):
+            return cls.start(disk, folder), KeySet(()), 0
+        keys: list[tuple[str, Key]] = []
+        cut = 0
+        found = segments(disk, folder)
+        journal = cls(disk, folder)
+        for path in found:
+            good = total = 0
+            whole = True
+            for line in lines(disk.chunks(path)):
+                total += len(line)
+                row = from_line(line) if whole else None
+                if row is None:
+                    whole = False  # rows behind a damaged one are done again: their group was not acknowledged
+                    continue
+                good += len(line)
+                keys.append((row.kind, row.key))
+            if good < total:
+                disk.truncate(path, good)
+                cut += total - good
+            journal._number, journal._size = int(path.stem), good
+        if found:
+            journal._file = disk.append(found[-1])
+        return journal, KeySet(keys), cut
+
+    def add(self, kind: str, key: Key, data: Mapping[str, Any]) -> None:
+        """Append a row. It is acknowledged when its group is synced: after 100 rows or 50 ms, or by `commit`."""
+        line = to_line(kind, key, data)
+        with self._lock:
+            self._check()
+            if not self._waiting:
+                self._first_waiting = self._clock()
+            self._waiting.append(line)
+            if len(self._waiting) >= GROUP_ROWS or self._clock() - self._first_waiting >= GROUP_SECONDS:
+                self.commit()
+            elif len(self._waiting) == 1:
+                self._wake_syncer()
+
+    def commit(self) -> None:
+        """Return when every row added so far is acknowledged."""
+        with self._lock:
+            self._check()
+            if not self._waiting:
+                return
+            data = b"".join(self._waiting)
+            self._waiting.clear()
+            try:
+                if self._file is None or self._size >= SEGMENT_BYTES:
+                    self._next_segment()
+                assert self._file is not None
+                self._disk.write(self._file, data)
+                self._disk.sync(self._file)
+            except OSError as error:
+                self._failure = StorageError(
+                    f"the journal could not be written: {error.strerror or error}",
+                    at=str(self._folder),
+                    hint=f"free at least {len(data)} bytes or mend the disk, then run again with --resume",
+                )
+                raise self._failure from error
+            self._size += len(data)
+
+    def close(self) -> None:
+        """Commit what waits and close; the journal stays readable."""
+        with self._lock:
+            if self._closed:
+                return
+            try:
+                if self._failure is None:
+                    self.commit()
+            finally:
+                self._closed = True
+                if self._file is not None:
+                    self._disk.close(self._file)
+        self._wake.set()
+        if self._syncer is not None:
+            self._syncer.join()
+
+    def _next_segment(self) -> None:
+        if self._file is not None:
+            self._disk.close(self._file)
+            self._file = None
+        self._number += 1
+        self._file = self._disk.create(self._folder / f"{self._number:08d}.jsonl")
+        self._disk.sync_folder(self._folder)
+        self._size = 0
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._closed:
+            raise ValueError("the journal is closed")
+
+    def _wake_syncer(self) -> None:
+        if self._syncer is None:
+            self._syncer = threading.Thread(target=self._sync_late_rows, name="markbook-journal", daemon=True)
+            self._syncer.start()
+        self._wake.set()
+
+    def _sync_late_rows(self) -> None:
+        """Acknowledge rows that no further row pushes out, so that a slow run loses at most 50 ms."""
+        while not self._closed:
+            self._wake.wait()
+            self._wake.clear()
+            time.sleep(GROUP_SECONDS)
+            with self._lock:
+                if self._closed or self._failure is not None:
+                    return
+                try:
+                    self.commit()
+                except StorageError:
+                    return  # kept in self._failure: the owner meets it at its next call

@@ -1,0 +1,349 @@
+"""Writing a run, taking one up again, and reading one back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Any, Self
+
+from markbook.errors import DataError, OutputError, StorageError, UsageError
+from markbook.store.disk import Disk, RealDisk, replace_file
+from markbook.store.journal import Journal, Key, KeySet, Row, encode, read
+from markbook.store.lock import FolderLock
+
+SCHEMA = 1
+"""The version of run.json and the journal's rows."""
+
+_log = logging.getLogger(__name__)
+
+Content = str | bytes | Iterable[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What makes a run the same run: resuming it needs the same command, config and inputs."""
+
+    command: str
+    """exam, run or review."""
+    config: Mapping[str, Any]
+    """Every option that can change a result, resolved; no secrets, and nothing like the number of workers."""
+    inputs: Mapping[str, str]
+    """What was read, each with the SHA-256 of its content."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What a reader wants to know and resuming does not depend on (isolation, paths, worker count)."""
+
+    @property
+    def identity(self) -> str:
+        """One digest over command, config and inputs."""
+        text = encode({"command": self.command, "config": self.config, "inputs": self.inputs})
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class RunWriter:
+    """The one writer of a run folder; a context manager.
+
+    Leaving it with an exception marks the run `interrupted`: everything acknowledged is kept and `resume` goes on.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, lock: FolderLock, disk: Disk) -> None:
+        """Use `create` or `resume`."""
+        self.folder = folder
+        self.manifest = manifest
+        self.cut_bytes = 0
+        """Bytes of rows that were not acknowledged when the resumed run broke off."""
+        self.was_done = False
+        """Whether the resumed run had finished already."""
+        self._lock = lock
+        self._disk = disk
+        self._started = _now()
+        self._clock_start = time.monotonic()
+        self._old = KeySet(())
+        self._new: set[tuple[str, Key]] = set()
+        self._journal: Journal
+
+    @classmethod
+    def create(cls, output: Path, manifest: Manifest, *, disk: Disk | None = None) -> Self:
+        """Make a new run folder `<output>/evaluation_<unix seconds>` and open it.
+
+        Raises:
+            OutputError: the folder cannot be made or written; no work was done.
+        """
+        disk = disk or RealDisk()
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+            folder = _new_folder(disk, output)
+            writer = cls(folder, manifest, FolderLock(folder), disk)
+            writer._journal = Journal.start(disk, folder / "journal")
+            writer._write_manifest("running", {})
+        except OSError as error:
+            raise OutputError(
+                f"the output cannot be written: {error.strerror or error}",
+                at=str(output),
+                hint="name a folder you may write to with --output",
+            ) from error
+        return writer
+
+    @classmethod
+    def resume(cls, folder: Path, manifest: Manifest, *, disk: Disk | None = None) -> Self:
+        """Open a run folder again; what its journal holds is done.
+
+        Raises:
+            UsageError: it is no run folder, or another command, config or input made it.
+            RunInUseError: another process works in it.
+            OutputError: it cannot be written.
+        """
+        disk = disk or RealDisk()
+        if not folder.is_dir():
+            raise UsageError("there is no such run folder to resume", at=str(folder))
+        lock = FolderLock(folder)
+        try:
+            writer = cls(folder, manifest, lock, disk)
+            old = _read_manifest(disk, folder)
+            if old is None and not folder.name.startswith("evaluation_"):
+                raise UsageError("this is no run folder: it has no run.json", at=str(folder))
+            if old is not None:
+                _check_same(old, manifest, folder)
+                writer._started = old.get("started", writer._started)
+                writer.was_done = old.get("status") == "done"
+            writer._journal, writer._old, writer.cut_bytes = Journal.reopen(disk, folder / "journal")
+            if not writer.was_done:
+                writer._write_manifest("running", {})
+        except OSError as error:
+            lock.release()
+            raise OutputError(f"the run cannot be written: {error.strerror or error}", at=str(folder)) from error
+        except BaseException:
+            lock.release()
+            raise
+        if writer.cut_bytes:
+            _log.warning("%s: %d bytes were not acknowledged and are done again", folder, writer.cut_bytes)
+        return writer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._journal.close()
+            if kind is not None:
+                self._write_manifest("interrupted", {"reason": kind.__name__})
+        except (OSError, StorageError):
+            if kind is None:
+                raise  # with an exception on its way, the disk's fault must not hide it
+        finally:
+            self._lock.release()
+
+    def has(self, kind: str, key: Key) -> bool:
+        """Whether a row of this key is in the journal, from before a resume or added now."""
+        return (kind, key) in self._new or (kind, key) in self._old
+
+    def was_there(self, kind: str, key: Key) -> bool:
+        """Whether the resumed run had acknowledged a row of this key; 16 bytes a key, for very large runs."""
+        return (kind, key) in self._old
+
+    def add(self, kind: str, key: Key, data: Mapping[str, Any], *, remember: bool = True) -> None:
+        """Append a row unless its key is there already.
+
+        Args:
+            kind: what sort of row.
+            key: strings and whole numbers that name it within its kind.
+            data: JSON values; no NaN.
+            remember: keep the key for `has`; a caller that never adds a key twice may save the memory.
+
+        Raises:
+            StorageError: the journal cannot be written; what was acknowledged is safe.
+        """
+        if self.has(kind, key):
+            return
+        self._journal.add(kind, key, data)
+        if remember:
+            self._new.add((kind, key))
+
+    def commit(self) -> None:
+        """Return when everything added so far would survive a power cut."""
+        self._journal.commit()
+
+    def rows(self, kind: str) -> Iterator[Row]:
+        """Yield the rows of a kind in journal order, read back from disk."""
+        self.commit()
+        return (row for row in read(self._disk, self.folder / "journal") if row.kind == kind)
+
+    def publish(self, files: Mapping[str, Content]) -> None:
+        """Write reports, each whole or not at all.
+
+        Args:
+            files: content by path within the run folder; the paths are ours, never a model's words.
+
+        Raises:
+            StorageError: a file cannot be written; the others stand, and the run stays resumable.
+        """
+        self.commit()
+        for name, content in files.items():
+            path = self.folder / PurePosixPath(name)
+            try:
+                self._make_folders(path.parent)
+                replace_file(self._disk, path, _to_bytes(content))
+            except OSError as error:
+                raise StorageError(
+                    f"a report cannot be written: {error.strerror or error}",
+                    at=str(path),
+                    hint="mend the disk, then run again with --resume",
+                ) from error
+
+    def finish(self, status: str = "done", extra: Mapping[str, Any] | None = None) -> None:
+        """Write run.json with its final status: the mark that everything before it is complete."""
+        self.commit()
+        self._write_manifest(status, dict(extra or {}))
+
+    def _make_folders(self, folder: Path) -> None:
+        if folder == self.folder:
+            return
+        self._make_folders(folder.parent)
+        if not self._disk.exists(folder):
+            self._disk.make_folder(folder)
+            self._disk.sync_folder(folder.parent)
+        elif stat.S_ISLNK(os.lstat(folder).st_mode):
+            raise OSError(f"{folder} is a link, and links are not followed inside a run folder")
+
+    def _write_manifest(self, status: str, extra: dict[str, Any]) -> None:
+        from importlib.metadata import version
+
+        record = {
+            "schema": SCHEMA,
+            "markbook": version("markbook"),
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "command": self.manifest.command,
+            "config": dict(self.manifest.config),
+            "inputs": dict(self.manifest.inputs),
+            "identity": self.manifest.identity,
+            "status": status,
+            "started": self._started,
+            "updated": _now(),
+            "seconds": round(time.monotonic() - self._clock_start, 3),
+            **self.manifest.extra,
+            **extra,
+        }
+        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        replace_file(self._disk, self.folder / "run.json", [text.encode()])
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run read back from its folder."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    """What run.json holds."""
+
+    @property
+    def status(self) -> str:
+        """running, done, incomplete or interrupted; `running` without a living owner means killed."""
+        return str(self.manifest.get("status", "unknown"))
+
+    @property
+    def command(self) -> str:
+        """exam, run or review."""
+        return str(self.manifest.get("command", ""))
+
+    def rows(self, kind: str) -> Iterator[Row]:
+        """Yield the journal's acknowledged rows of a kind, in order, one at a time."""
+        return (row for row in read(RealDisk(), self.folder / "journal") if row.kind == kind)
+
+    def read(self, name: str) -> str:
+        """Return the text of a report.
+
+        Raises:
+            DataError: the run has no such report, because it is partial or of another command.
+        """
+        path = self.folder / PurePosixPath(name)
+        if not path.is_file():
+            raise DataError(f"the run has no {name}", at=str(self.folder), hint=f"its status is {self.status!r}")
+        return path.read_text(encoding="utf-8")
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """Return the run of a folder, or of the run.json in it.
+
+    Raises:
+        DataError: there is no run here, or its run.json is damaged.
+    """
+    folder = Path(path)
+    if folder.name == "run.json":
+        folder = folder.parent
+    record = _read_manifest(RealDisk(), folder)
+    if record is None:
+        raise DataError("this is no run folder: it has no run.json", at=str(folder))
+    return Run(folder, record)
+
+
+def _new_folder(disk: Disk, output: Path) -> Path:
+    stem = f"evaluation_{int(time.time())}"
+    attempt = 1
+    while True:
+        folder = output / (stem if attempt == 1 else f"{stem}_{attempt}")
+        try:
+            disk.make_folder(folder)
+        except FileExistsError:
+            attempt += 1
+            continue
+        disk.sync_folder(output)
+        return folder
+
+
+def _read_manifest(disk: Disk, folder: Path) -> dict[str, Any] | None:
+    path = folder / "run.json"
+    if not disk.exists(path):
+        return None
+    try:
+        record = json.loads(b"".join(disk.chunks(path)))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"run.json is damaged: {error}", at=str(path)) from error
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+        raise DataError("run.json was not written by this version of Markbook", at=str(path))
+    return record
+
+
+def _check_same(old: Mapping[str, Any], manifest: Manifest, folder: Path) -> None:
+    if old.get("identity") == manifest.identity:
+        return
+    if old.get("command") != manifest.command:
+        what = f"it was made by `markbook {old.get('command')}`"
+    else:
+        changed = [
+            f"{part}.{name}"
+            for part, new in (("config", manifest.config), ("inputs", manifest.inputs))
+            for name in sorted({*old.get(part, {}), *new})
+            if encode(old.get(part, {}).get(name)) != encode(new.get(name))
+        ]
+        what = "what differs: " + ", ".join(changed[:8])
+    raise UsageError(
+        f"this run cannot be resumed with these arguments; {what}",
+        at=str(folder),
+        hint="give the arguments it was started with, or leave out --resume for a new run",
+    )
+
+
+def _to_bytes(content: Content) -> Iterator[bytes]:
+    if isinstance(content, bytes):
+        yield content
+    elif isinstance(content, str):
+        yield content.encode()
+    else:
+        for piece in content:
+            yield piece.encode()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
