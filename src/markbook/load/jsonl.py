@@ -1,0 +1,230 @@
+"""A strict reader of JSON Lines: one bad line is a counted rejection with its place, never the end of the run.
+
+The standard parser takes NaN, lets the last of two equal keys win, turns 1e999 into infinity, and fails with
+three different exceptions; `str.splitlines` splits inside strings (U+2028). This reader splits bytes at newlines
+and refuses each of those by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import json
+import math
+import stat
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from markbook.errors import DataError
+
+LINE_CAP = 16 << 20
+"""The longest line that is read, in bytes."""
+UNPACKED_CAP = 256 << 20
+"""The most that a compressed file may unpack to, in bytes."""
+RATIO_CAP = 200
+"""The most that a compressed file may grow, beyond `RATIO_FREE`; ordinary text stays under 30."""
+RATIO_FREE = 8 << 20
+_PIECE = 1 << 18
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One object of a file."""
+
+    record: Mapping[str, Any]
+    at: str
+    """`file:line`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One line that could not be used, and why."""
+
+    at: str
+    reason: str
+
+
+def read_jsonl(path: Path, *, digest: hashlib._Hash | None = None) -> Iterator[Line | Rejection]:
+    """Yield the objects of a JSON Lines file in order; plain or gzip, decided by content.
+
+    BOM, CRLF and blank lines are fine. A file that ends in `.json` may also be one array of objects.
+
+    Args:
+        path: a regular file.
+        digest: is fed every byte of the unpacked content.
+
+    Raises:
+        DataError: the file cannot be read, is one JSON array named as lines, or unpacks beyond the caps.
+    """
+    if path.suffix == ".json" or path.name.endswith(".json.gz"):
+        yield from _read_array(path, digest)
+        return
+    for number, raw in enumerate(_split(path, digest), start=1):
+        at = f"{path}:{number}"
+        line = raw.strip(b"\r\n \t")
+        if number == 1:
+            line = line.removeprefix(_BOM)
+            if line.startswith(b"["):
+                raise DataError(
+                    "this file is one JSON array, not JSON Lines",
+                    at=at,
+                    hint="write one object per line, or name the file .json",
+                )
+        if not line:
+            continue
+        if len(line) > LINE_CAP:
+            yield Rejection(at, f"the line is longer than {LINE_CAP >> 20} MiB")
+            continue
+        yield parse_object(line, at)
+
+
+def parse_object(line: bytes, at: str) -> Line | Rejection:
+    """Return the object of one line, or why there is none."""
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return Rejection(at, f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}")
+    try:
+        record = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(record, ensure_ascii=False).encode()  # a lone surrogate cannot be written again
+    except json.JSONDecodeError as error:
+        return Rejection(at, f"not JSON: {error.msg} at column {error.colno}")
+    except UnicodeEncodeError:
+        return Rejection(at, "a string holds a lone surrogate")
+    except RecursionError:
+        return Rejection(at, "nested too deeply")
+    except ValueError as error:
+        return Rejection(at, str(error))
+    if not isinstance(record, dict):
+        return Rejection(at, f"not an object but {_kind(record)}")
+    return Line(record, at)
+
+
+@contextlib.contextmanager
+def open_input(path: Path) -> Iterator[tuple[IO[bytes], bool]]:
+    """Open a regular file for reading; gzip, known by its content, is unpacked on the way.
+
+    Yields:
+        The file, and whether it is compressed.
+
+    Raises:
+        DataError: it does not exist, is no regular file (a pipe would block for ever), or cannot be read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise DataError("this is not a regular file", at=str(path), hint="name a file, or a folder that holds one")
+        raw = path.open("rb")
+    except FileNotFoundError as error:
+        raise DataError("there is no such file", at=str(path)) from error
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}", at=str(path)) from error
+    with raw:
+        packed = raw.read(2) == _GZIP
+        raw.seek(0)
+        if packed:
+            with gzip.GzipFile(fileobj=raw, mode="rb") as file:
+                yield cast("IO[bytes]", file), True
+        else:
+            yield raw, False
+
+
+def pieces(path: Path, digest: hashlib._Hash | None = None) -> Iterator[bytes]:
+    """Yield the unpacked content of a file piece by piece, within the caps.
+
+    Raises:
+        DataError: as `open_input`; also a damaged or over-large compressed file.
+    """
+    total = 0
+    with open_input(path) as (file, packed):
+        size = path.stat().st_size
+        while True:
+            try:
+                piece = file.read(_PIECE)
+            except (OSError, EOFError, zlib.error) as error:
+                raise DataError(f"the file is damaged: {error}", at=str(path)) from error
+            if not piece:
+                return
+            total += len(piece)
+            if packed and (total > UNPACKED_CAP or total > RATIO_FREE + RATIO_CAP * size):
+                raise DataError(
+                    f"the file unpacks to more than {min(total, UNPACKED_CAP) >> 20} MiB from {size} bytes",
+                    at=str(path),
+                    hint="unpack it yourself if you trust it",
+                )
+            if digest is not None:
+                digest.update(piece)
+            yield piece
+
+
+def _split(path: Path, digest: hashlib._Hash | None) -> Iterator[bytes]:
+    """Yield lines; of one beyond the cap only the first part, which is enough to reject it."""
+    rest: list[bytes] = []
+    length = 0
+    for piece in pieces(path, digest):
+        start = 0
+        while (end := piece.find(b"\n", start)) >= 0:
+            rest.append(piece[start:end])
+            yield b"".join(rest)
+            rest.clear()
+            length = 0
+            start = end + 1
+        tail = piece[start:]
+        if tail and length <= LINE_CAP:
+            rest.append(tail)
+            length += len(tail)
+    if rest:
+        yield b"".join(rest)
+
+
+def _read_array(path: Path, digest: hashlib._Hash | None) -> Iterator[Line | Rejection]:
+    content = bytearray()
+    for piece in pieces(path, digest):
+        content += piece
+        if len(content) > UNPACKED_CAP:
+            raise DataError(f"a JSON array larger than {UNPACKED_CAP >> 20} MiB", at=str(path), hint="use JSON Lines")
+    try:
+        records = json.loads(
+            content.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+        )
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON: {error}", at=str(path)) from error
+    if not isinstance(records, list):
+        raise DataError(f"not an array of objects but {_kind(records)}", at=str(path))
+    for number, record in enumerate(records, start=1):
+        at = f"{path}[{number}]"
+        if isinstance(record, dict):
+            yield Line(record, at)
+        else:
+            yield Rejection(at, f"not an object but {_kind(record)}")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add returns None on purpose
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return record
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {text[:20]} is out of range")
+    return value
+
+
+def _kind(value: object) -> str:
+    names = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    return names.get(type(value), "null")

@@ -1,0 +1,101 @@
+"""One bad line never ends the run: it is a rejection with its file, line and reason."""
+
+import gzip
+import os
+
+import pytest
+
+from markbook.errors import DataError
+from markbook.load.jsonl import LINE_CAP, Line, Rejection, read_jsonl
+
+
+def read(path, data):
+    path.write_bytes(data)
+    return list(read_jsonl(path))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"a": 1', "not JSON: Expecting ',' delimiter at column 8"),
+        (b'{"a": "\x00"}', "not JSON: Invalid control character at at column 8"),
+        (b"[1, 2]", "not an object but an array"),
+        (b'"text"', "not an object but a string"),
+        (b"null", "not an object but null"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"a": "\xff"}', "not UTF-8: byte 0xff at column 8"),
+        (b'{"a": NaN}', "NaN is no JSON number"),
+        (b'{"a": -Infinity}', "-Infinity is no JSON number"),
+        (b'{"a": 1e999}', "the number 1e999 is out of range"),
+        (b'{"a": "\\ud800"}', "a string holds a lone surrogate"),
+        (b'{"a": 1, "a": 2}', "the key 'a' stands twice in one object"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
+    ],
+)
+def test_bad_line_is_rejected_by_name_and_its_neighbours_stand(tmp_path, line, reason):
+    path = tmp_path / "rows.jsonl"
+
+    first, bad, last = read(path, b'{"i": 1}\n' + line + b'\n{"i": 3}\n')
+
+    assert (first.record, last.record) == ({"i": 1}, {"i": 3})
+    assert isinstance(bad, Rejection)
+    assert bad.at == f"{path}:2"
+    assert bad.reason.startswith(reason)
+
+
+def test_line_beyond_the_cap_is_rejected_without_being_kept(tmp_path):
+    long = b'{"a": "' + b"x" * (LINE_CAP + 10) + b'"}'
+
+    bad, good = read(tmp_path / "rows.jsonl", long + b'\n{"i": 2}\n')
+
+    assert bad.reason == "the line is longer than 16 MiB"
+    assert good.record == {"i": 2}
+
+
+def test_bom_crlf_blank_lines_and_missing_last_newline_are_fine(tmp_path):
+    rows = read(tmp_path / "rows.jsonl", b'\xef\xbb\xbf{"i": 1}\r\n\r\n   \n{"i": 2}')
+
+    assert [(row.record["i"], row.at.rpartition(":")[2]) for row in rows] == [(1, "1"), (2, "4")]
+
+
+def test_line_separator_inside_a_string_does_not_split_the_line(tmp_path):
+    (row,) = read(tmp_path / "rows.jsonl", '{"a": "x\u2028y"}\n'.encode())
+
+    assert row.record == {"a": "x\u2028y"}
+
+
+def test_pretty_printed_array_named_jsonl_is_explained(tmp_path):
+    with pytest.raises(DataError, match=r"rows\.jsonl:1: this file is one JSON array"):
+        read(tmp_path / "rows.jsonl", b'[\n  {"i": 1}\n]\n')
+
+
+def test_array_named_json_is_read(tmp_path):
+    path = tmp_path / "rows.json"
+
+    first, bad = read(path, b'[{"i": 1}, 7]')
+
+    assert first == Line({"i": 1}, f"{path}[1]")
+    assert bad == Rejection(f"{path}[2]", "not an object but a number")
+
+
+def test_gzip_is_known_by_content(tmp_path):
+    (row,) = read(tmp_path / "rows.jsonl", gzip.compress(b'{"i": 1}\n'))
+
+    assert row.record == {"i": 1}
+
+
+def test_gzip_bomb_is_refused(tmp_path):
+    with pytest.raises(DataError, match="unpacks to more than"):
+        read(tmp_path / "rows.jsonl", gzip.compress(b" " * (300 << 20)))
+
+
+def test_damaged_gzip_is_refused(tmp_path):
+    with pytest.raises(DataError, match="damaged"):
+        read(tmp_path / "rows.jsonl", gzip.compress(b'{"i": 1}\n' * 1000)[:-12])
+
+
+def test_pipe_is_refused_instead_of_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "rows.jsonl")
+
+    with pytest.raises(DataError, match="not a regular file"):
+        list(read_jsonl(tmp_path / "rows.jsonl"))
