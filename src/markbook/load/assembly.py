@@ -1,0 +1,82 @@
+"""From an answer's row to the program that is run: which field, which code in it, and whether the prompt goes first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from markbook.load.benchmark import RowError
+from markbook.load.extraction import PARSE_CAP, compiles, defines, extract
+from markbook.types import Sample
+
+Extract = Literal["auto", "always", "off"]
+Form = Literal["whole", "completion"]
+
+_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution")
+"""Where the answer may stand, in order of preference; an extracted solution wins even when it is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowText:
+    """The text of an answer and the key under which it stood."""
+
+    text: str
+    key: str
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Self:
+        """Return the answer in a row; null is an empty one.
+
+        Raises:
+            RowError: the row has none of the known keys, or its value is no string.
+        """
+        key = next((key for key in _KEYS if key in record), None)
+        if key is None:
+            raise RowError("neither candidate_solution nor another known key (" + ", ".join(_KEYS) + ")")
+        text = record[key]
+        if text is not None and not isinstance(text, str):
+            raise RowError(f"{key!r} is no string")
+        return cls(text or "", key)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is run for an answer."""
+
+    text: str
+    step: str
+    """How the code was found in the reply; see `markbook.load.extraction`."""
+    form: Form
+    """Whether the answer was a whole solution, or went behind the prompt as its completion."""
+
+
+def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> Program:
+    """Return the program of an answer: its code, behind the prompt where it only completes one."""
+    if not row.text.strip():
+        return Program("", "as_is", "whole")
+    prompt = str(sample.meta.get("prompt_code", ""))
+    name = sample.entry_point
+
+    def is_code(text: str) -> bool:
+        return compiles(text) if not prompt else defines(text, name) or compiles(prompt + text)
+
+    if mode == "off" or len(row.text) > PARSE_CAP:
+        text, step = row.text, "as_is"
+    else:
+        found = extract(row.text, is_code if mode == "auto" else _never_as_it_stands(row.text, is_code), name)
+        text, step = found.text, found.step
+        if step == "none" and mode == "always" and is_code(text):
+            step = "as_is"
+    if not prompt:
+        return Program(text, step, "whole")
+    if defines(text, name):
+        # The prompt's imports and helpers come first, as if the answer had been typed behind it; an answer that is
+        # handed in as a whole solution brings its own.
+        alone = row.key != "completion" or "from __future__" in text
+        return Program(text if alone else f"{prompt}\n{text}", step, "whole")
+    return Program(prompt + text, step, "completion")
+
+
+def _never_as_it_stands(reply: str, is_code: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda text: text is not reply and is_code(text)

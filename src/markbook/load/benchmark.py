@@ -1,0 +1,209 @@
+"""Benchmarks of code problems: one file or a folder, the format known by its content.
+
+A format is a plugin of the group `markbook.loaders` with two members that this module uses:
+
+    matches(record) -> bool                  whether a row is of this format
+    to_sample(record, at) -> Sample          the problem, or RowError with the reason why there is none
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from markbook import plugins
+from markbook.errors import DataError, UsageError
+from markbook.load.jsonl import Line, Rejection, read_jsonl
+from markbook.types import Sample
+
+FORMATS = ("codeeval", "evalplus", "humaneval", "mbpp-sanitized", "mbpp")
+"""The built-in formats in the order in which content is asked."""
+
+_SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
+
+
+class RowError(ValueError):
+    """A row cannot be a problem; the text says why."""
+
+
+class BenchmarkFormat(Protocol):
+    """How one kind of benchmark row becomes a sample."""
+
+    def matches(self, record: Mapping[str, Any]) -> bool:
+        """Whether a row looks like this format."""
+        ...
+
+    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+        """Return the problem of a row; raise RowError if it is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """The exam paper."""
+
+    name: str
+    """The file's or folder's name, without suffixes."""
+    format: str
+    samples: tuple[Sample, ...]
+    """In file order; ids are unique."""
+    rejections: tuple[Rejection, ...]
+    """Rows that are no problem, each with its place."""
+    digest: str
+    """SHA-256 over the content of every file."""
+
+    @property
+    def repeats_are_samples(self) -> bool:
+        """Whether answers to this benchmark repeat a task id to give several samples (all but CodeEval)."""
+        return self.format != "codeeval"
+
+
+def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
+    """Return the benchmark in a file or folder.
+
+    Raises:
+        DataError: there is nothing there, nothing valid in it, task ids repeat, or a folder mixes benchmarks.
+        UsageError: the format is unknown.
+    """
+    files = _files(path)
+    digest = hashlib.sha256()
+    read = {file: _read_file(file, format_name, digest) for file in files}
+    read = {file: found for file, found in read.items() if found.samples or found.rejections}
+    formats = sorted({found.format for found in read.values() if found.samples})
+    if not formats:
+        rejections = [rejection for found in read.values() for rejection in found.rejections]
+        first = (
+            f"; the first of {len(rejections)} rejected rows, {rejections[0].at}: {rejections[0].reason}"
+            if rejections
+            else ""
+        )
+        raise DataError(
+            f"No valid benchmark problems found{first}", at=str(path), hint="--format overrides what was detected"
+        )
+    if len(formats) > 1:
+        names = ", ".join(f"{file.name} ({found.format})" for file, found in read.items() if found.samples)
+        raise DataError("this folder holds more than one benchmark", at=str(path), hint=f"name one file: {names}")
+    samples = [sample for found in read.values() for sample in found.samples]
+    _refuse_duplicates(samples)
+    return Benchmark(
+        name=path.name.partition(".")[0] or path.resolve().name,
+        format=formats[0],
+        samples=tuple(samples),
+        rejections=tuple(rejection for found in read.values() for rejection in found.rejections),
+        digest=digest.hexdigest(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    format: str
+    samples: list[Sample]
+    rejections: list[Rejection]
+
+
+def data_files(folder: Path) -> list[Path]:
+    """Return the data files directly in a folder, by name; hidden files are none."""
+    try:
+        names = sorted(folder.iterdir())
+    except OSError as error:
+        raise DataError(f"the folder cannot be read: {error.strerror}", at=str(folder)) from error
+    return [
+        file for file in names if file.name.endswith(_SUFFIXES) and not file.name.startswith(".") and file.is_file()
+    ]
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise DataError("the benchmark does not exist", at=str(path))
+    if not path.is_dir():
+        return [path]
+    files = data_files(path)
+    lines = [file for file in files if not file.name.endswith((".json", ".json.gz")) or _is_array(file)]
+    if not lines:
+        raise DataError("No valid benchmark problems found: the folder holds no .jsonl file", at=str(path))
+    return lines
+
+
+def _is_array(file: Path) -> bool:
+    from markbook.load.jsonl import pieces
+
+    first = next(iter(pieces(file)), b"")
+    return first.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+
+
+def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
+    found = _File(format_name, [], [])
+    reader: BenchmarkFormat | None = None if format_name == "auto" else _format(format_name)
+    for row in read_jsonl(file, digest=digest):
+        if isinstance(row, Rejection):
+            found.rejections.append(row)
+            continue
+        if reader is None:
+            name = detect(row.record)
+            if name is None:
+                found.rejections.append(Rejection(row.at, _unknown_row(row)))
+                continue
+            reader, found = _format(name), replace(found, format=name)
+        try:
+            found.samples.append(reader.to_sample(row.record, row.at))
+        except RowError as error:
+            found.rejections.append(Rejection(row.at, str(error)))
+    return found
+
+
+def detect(record: Mapping[str, Any]) -> str | None:
+    """Return the name of the built-in format that a row is of, None if it is of none."""
+    return next((name for name in FORMATS if _format(name).matches(record)), None)
+
+
+def _format(name: str) -> BenchmarkFormat:
+    reader = plugins.create("loaders", name)
+    if not hasattr(reader, "to_sample"):
+        raise UsageError(f"the loader {name!r} does not read benchmarks", hint=f"one of {', '.join(FORMATS)}")
+    return reader  # type: ignore[no-any-return]  # a plugin, checked by what it has
+
+
+def _unknown_row(row: Line) -> str:
+    keys = ", ".join(sorted(row.record)[:8]) or "none"
+    return f"not a problem of a known format (its keys: {keys})"
+
+
+def _refuse_duplicates(samples: Sequence[Sample]) -> None:
+    seen: dict[str, str] = {}
+    for sample in samples:
+        if sample.id in seen:
+            raise DataError(
+                f"the task id {sample.id!r} stands twice; the other is at {seen[sample.id]}",
+                at=sample.source,
+                hint="give each problem an id of its own",
+            )
+        seen[sample.id] = sample.source
+
+
+def text_field(record: Mapping[str, Any], key: str, *, required: bool = True) -> str:
+    """Return a string of a row.
+
+    Raises:
+        RowError: it is absent or empty although required, or no string.
+    """
+    value = record.get(key)
+    if value is None and not required:
+        return ""
+    if not isinstance(value, str):
+        raise RowError(f"{key!r} is missing" if value is None else f"{key!r} is no string")
+    if required and not value.strip():
+        raise RowError(f"{key!r} is empty")
+    return value
+
+
+def text_list(record: Mapping[str, Any], key: str) -> list[str]:
+    """Return a list of strings of a row, empty if it is absent; RowError if it is anything else."""
+    value = record.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+        raise RowError(f"{key!r} is no list of strings")
+    return value

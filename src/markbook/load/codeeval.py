@@ -1,0 +1,96 @@
+"""The documented benchmark format of RunCodeEval, and its older dialect.
+
+Tests are a list, or a string that holds one: JSON, or a Python literal in the older dialect, which also calls the
+inspection `keyword` and means a regular expression over the source text by it.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.load.benchmark import RowError, text_field
+from markbook.types import Sample, Test
+
+OBJECTS = ("function", "class", "text")
+LEVELS = (1, 2, 3)
+MAX_TESTS = 10_000
+
+
+class CodeEval:
+    """Reads rows with task_id, name, problem, canonical_solution, tests, topic, object and complexity."""
+
+    def matches(self, record: Mapping[str, Any]) -> bool:
+        """Whether a row looks like this format."""
+        return "tests" in record and ("canonical_solution" in record or "topic" in record or "object" in record)
+
+    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        kind = record.get("object")
+        if kind not in OBJECTS:
+            raise RowError(f"unknown object {_shown(kind)}: one of {', '.join(OBJECTS)}")
+        level = record.get("complexity")
+        if isinstance(level, bool) or level not in LEVELS:
+            raise RowError(f"unknown complexity {_shown(level)}: one of 1, 2, 3")
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=text_field(record, "problem", required=False),
+            references=(text_field(record, "canonical_solution"),),
+            tests=tuple(_test(test, number) for number, test in enumerate(_tests(record.get("tests")), start=1)),
+            entry_point=text_field(record, "name", required=False),
+            meta={"object": kind, "problem_type": kind, "topic": text_field(record, "topic"), "complexity": int(level)},
+            source=at,
+        )
+
+
+def _tests(value: object) -> list[Any]:
+    if isinstance(value, str):
+        text = value
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            try:
+                value = ast.literal_eval(text)  # parses literals only; it calls nothing
+            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+                raise RowError("'tests' is neither JSON nor a Python literal") from None
+    if not isinstance(value, list | tuple):
+        raise RowError("'tests' is no list" if value is not None else "'tests' is missing")
+    if not value:
+        raise RowError("'tests' is empty")
+    if len(value) > MAX_TESTS:
+        raise RowError(f"more than {MAX_TESTS} tests")
+    return list(value)
+
+
+def _test(value: object, number: int) -> Test:
+    if not isinstance(value, Mapping):
+        raise RowError(f"test {number} is no object")
+    inspection = value.get("inspection") or ()
+    if isinstance(inspection, str):
+        inspection = (inspection,)
+    if not isinstance(inspection, list | tuple) or not all(isinstance(word, str) for word in inspection):
+        raise RowError(f"the inspection of test {number} is neither a string nor a list of strings")
+    test = Test(
+        setup=_part(value, "ctx", number),
+        assertion=_part(value, "assertion", number),
+        inspection=tuple(inspection),
+        pattern=_part(value, "keyword", number),
+    )
+    if test == Test():
+        raise RowError(f"test {number} has neither ctx, assertion nor inspection")
+    return test
+
+
+def _part(value: Mapping[str, Any], key: str, number: int) -> str:
+    part = value.get(key)
+    if part is None:
+        return ""
+    if not isinstance(part, str):
+        raise RowError(f"{key!r} of test {number} is no string")
+    return part
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:40]

@@ -1,0 +1,165 @@
+"""HumanEval, and EvalPlus' HumanEval+ and MBPP+ (inputs with a reference solution instead of written tests)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.load.benchmark import RowError, text_field
+from markbook.types import Sample, Test
+
+
+class HumanEval:
+    """Reads rows with task_id, prompt, entry_point, canonical_solution and test (which defines `check`)."""
+
+    def matches(self, record: Mapping[str, Any]) -> bool:
+        """Whether a row looks like this format."""
+        return {"prompt", "entry_point", "test"} <= record.keys()
+
+    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        prompt, name = text_field(record, "prompt"), _entry_point(record)
+        test = text_field(record, "test")
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=prompt,
+            references=_canonical(prompt, record),
+            tests=(Test(program=f"{test}\n\ncheck({name})\n"),),
+            entry_point=name,
+            meta={"object": "program", "problem_type": "function", "prompt_code": prompt},
+            source=at,
+        )
+
+
+class EvalPlus:
+    """Reads rows with prompt, entry_point, canonical_solution, base_input and plus_input.
+
+    The right answer to each input is what the canonical solution gives. It is computed by the examiner, which the
+    candidate cannot reach. An input on which the canonical solution itself fails is no test.
+    """
+
+    def matches(self, record: Mapping[str, Any]) -> bool:
+        """Whether a row looks like this format."""
+        return {"entry_point", "canonical_solution", "base_input"} <= record.keys()
+
+    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        prompt, name = text_field(record, "prompt"), _entry_point(record)
+        inputs = [*_inputs(record, "base_input"), *_inputs(record, "plus_input")]
+        if not inputs:
+            raise RowError("there is no input to test with")
+        tolerance = record.get("atol") or 0
+        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
+            raise RowError("'atol' is no number")
+        (canonical,) = _canonical(prompt, record) or ("",)
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=prompt,
+            references=(canonical,),
+            tests=(Test(program=_program(name, canonical, inputs, float(tolerance))),),
+            entry_point=name,
+            meta={"object": "program", "problem_type": "function", "prompt_code": prompt},
+            source=at,
+        )
+
+
+def _entry_point(record: Mapping[str, Any]) -> str:
+    name = text_field(record, "entry_point")
+    if not name.isidentifier():
+        raise RowError(f"the entry point {name[:40]!r} is no name")
+    return name
+
+
+def _canonical(prompt: str, record: Mapping[str, Any]) -> tuple[str, ...]:
+    body = text_field(record, "canonical_solution", required=False)
+    return (prompt + body,) if body else ()
+
+
+def _inputs(record: Mapping[str, Any], key: str) -> list[list[Any]]:
+    value = record.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(arguments, list) for arguments in value):
+        raise RowError(f"{key!r} is no list of argument lists")
+    return value
+
+
+_HARNESS = '''\
+import copy as _copy
+import math as _math
+
+_reference = {{}}
+exec({canonical!r}, _reference)
+_expected = _reference[{name!r}]
+
+
+def _tuples(value):
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
+
+
+def _answer(arguments):
+    """The right answer, and the arguments in the form that the reference takes (JSON has no tuples)."""
+    forms = (arguments, [_tuples(part) for part in arguments],
+             [[_tuples(row) for row in part] if isinstance(part, list) else part for part in arguments])
+    for form in forms:
+        try:
+            return True, _expected(*_copy.deepcopy(form)), form
+        except Exception:
+            continue
+    return False, None, arguments
+
+
+def _same(got, right, tolerance):
+    if {unordered} and isinstance(right, (list, tuple)) and isinstance(got, (list, tuple, set, frozenset)):
+        got, right = sorted(map(repr, got)), sorted(map(repr, right))
+    if got == right:
+        return True
+    if isinstance(right, float) and isinstance(got, (int, float)):
+        return _math.isclose(got, right, rel_tol=1e-7, abs_tol=tolerance or 1e-6)
+    if isinstance(right, (list, tuple)) and isinstance(got, (list, tuple)) and len(got) == len(right):
+        return any(isinstance(part, float) for part in right) and all(map(_same, got, right, [tolerance] * len(got)))
+    return False
+
+
+_inputs = {inputs!r}
+_answers = [_answer(arguments) for arguments in _inputs]
+'''
+
+_ROOT_CHECK = "assert abs(_reference['poly'](*_copy.deepcopy(_inputs[{i}]), {name}(*_copy.deepcopy(_inputs[{i}])))) <= {tolerance}"
+_CHECK = (
+    "assert not _answers[{i}][0] or _same({name}(*_copy.deepcopy(_answers[{i}][2])), _answers[{i}][1], {tolerance})"
+)
+
+
+def _program(name: str, canonical: str, inputs: list[list[Any]], tolerance: float) -> str:
+    """Write the test program: one assert an input."""
+    # Any root is right where the problem asks for one; the prompt of that problem defines `poly` to check it with.
+    any_root = name == "find_zero" and "def poly(" in canonical
+    check, limit = (_ROOT_CHECK, tolerance or 1e-4) if any_root else (_CHECK, tolerance)
+    lines = [check.format(i=number, name=name, tolerance=limit) for number in range(len(inputs))]
+    head = _HARNESS.format(canonical=canonical, name=name, inputs=inputs, unordered=_has_no_order(canonical, name))
+    return head + "\n".join(lines) + "\n"
+
+
+def _has_no_order(canonical: str, name: str) -> bool:
+    """Whether the reference returns the elements of a set as a list or tuple, so that no order is the right one."""
+    try:
+        tree = ast.parse(canonical)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    returned = [node.value for function in functions for node in ast.walk(function) if isinstance(node, ast.Return)]
+    return any(_is_set_in_sequence(value) for value in returned if value is not None)
+
+
+def _is_set_in_sequence(value: ast.expr) -> bool:
+    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in {"list", "tuple"}):
+        return False
+    return len(value.args) == 1 and _is_set(value.args[0])
+
+
+def _is_set(value: ast.expr) -> bool:
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitAnd | ast.BitOr | ast.BitXor | ast.Sub):
+        return _is_set(value.left) or _is_set(value.right)
+    return isinstance(value, ast.Set | ast.SetComp) or (
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in {"set", "frozenset"}
+    )

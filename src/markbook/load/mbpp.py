@@ -1,0 +1,65 @@
+"""MBPP: the full file, and the sanitized one whose tests were mended by its authors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.load.benchmark import RowError, text_field, text_list
+from markbook.types import Sample, Test
+
+PREFIX = "Mbpp/"
+
+
+class Mbpp:
+    """Reads rows with text, code, task_id, test_setup_code and test_list."""
+
+    prompt_key = "text"
+
+    def matches(self, record: Mapping[str, Any]) -> bool:
+        """Whether a row looks like this format."""
+        return {"test_list", self.prompt_key} <= record.keys()
+
+    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        asserts = text_list(record, "test_list")
+        if not asserts:
+            raise RowError("'test_list' is missing or empty")
+        code = text_field(record, "code").replace("\r\n", "\n")
+        setup = [*text_list(record, "test_imports"), text_field(record, "test_setup_code", required=False)]
+        return Sample(
+            id=mbpp_id(record.get("task_id")),
+            input=text_field(record, self.prompt_key),
+            references=(code,),
+            tests=(Test(setup="\n".join(part for part in setup if part), program="\n".join(asserts) + "\n"),),
+            entry_point=_entry_point(code, asserts),
+            meta={"object": "program", "problem_type": "function"},
+            source=at,
+        )
+
+
+class MbppSanitized(Mbpp):
+    """Reads rows with prompt, code, task_id, test_imports and test_list."""
+
+    prompt_key = "prompt"
+
+
+def mbpp_id(value: object) -> str:
+    """Return `Mbpp/<n>` for a number or any spelling of it; RowError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise RowError("'task_id' is neither a number nor a string")
+    number = str(value).strip().rpartition("/")[2]
+    if not number.isdecimal():
+        raise RowError(f"the task id {str(value)[:40]!r} is no number")
+    return f"{PREFIX}{int(number)}"
+
+
+def _entry_point(code: str, asserts: list[str]) -> str:
+    """Return the function of the reference that the tests call, the last one defined if they call several."""
+    try:
+        defined = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        called = {node.id for node in ast.walk(ast.parse("\n".join(asserts))) if isinstance(node, ast.Name)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    return next((name for name in reversed(defined) if name in called), "")
