@@ -1,0 +1,1 @@
+"""The one place where missing values are settled: from measurements to summaries."""

@@ -1,0 +1,113 @@
+"""One number over many values, with its interval, its count, and what was missing."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal
+
+from markbook.stats.intervals import clustered_standard_error, mean_interval
+from markbook.stats.records import Estimate
+from markbook.types import Direction, Interval, MissingKind, Summary
+
+Policy = Literal["exclude", "worst", "fail", "exam"]
+
+
+def worst_end(limits: tuple[float, float], direction: Direction) -> float:
+    """Return the worst value of a range: the bottom where higher is better, else the top."""
+    return limits[0] if direction == "higher" else limits[1]
+
+
+def _bounds(values: Sequence[float], n_missing: int, limits: tuple[float, float]) -> tuple[float, float] | None:
+    """Return the mean if all that is missing were at either end, as (low, high); None if an end is infinite."""
+    n = len(values) + n_missing
+    if n == 0 or (n_missing and not math.isfinite(limits[1] - limits[0])):
+        return None
+    total = math.fsum(values)
+    return (total + n_missing * limits[0]) / n, (total + n_missing * limits[1]) / n
+
+
+def _settle(
+    values: Sequence[float], n_missing: Mapping[str, int], policy: Policy, worst: float
+) -> tuple[list[float], str]:
+    """Return the values after the policy turned what it covers into the worst end, and what it did."""
+    covered = sum(n_missing.values()) if policy in ("worst", "fail") else 0
+    if policy == "exam":
+        covered = n_missing.get(MissingKind.ABSENT, 0) + n_missing.get(MissingKind.NO_COMPLETION, 0)
+    if covered and not math.isfinite(worst):
+        return list(values), f"{covered} missing left out: the range has no worst value"
+    return [*values, *[worst] * covered], f"{covered} missing counted as {worst:g}" if covered else ""
+
+
+def summarise_values(  # noqa: PLR0913 - each is a fact about the values that only the caller knows
+    values: Sequence[float],
+    *,
+    metric: str = "score",
+    group: str = "total",
+    range: tuple[float, float] = (0.0, 1.0),  # noqa: A002 - the records' own word for it
+    direction: Direction = "higher",
+    n_missing: Mapping[str, int] | None = None,
+    policy: Policy = "exclude",
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Summary:
+    """Return the mean of the values as a `Summary`.
+
+    The interval is clustered (CR1) if clusters are given, else Wilson for all-or-nothing values, t from 60 values
+    on, BCa below; always inside the range. With fewer than two values there is none, and the note says so.
+
+    Args:
+        values: what could be scored, in the metric's unit, in any fixed order.
+        metric: its name.
+        group: `total` or the name of the part.
+        range: of a single value.
+        direction: which way is better.
+        n_missing: how many have no value, by missing kind.
+        policy: `exclude` leaves missing out; `worst` and `fail` count every one as the worst end; `exam` so counts
+            the absent and empty ones only and leaves the others out.
+        clusters: one per value, for related items or repeated samples; then the policy may only be `exclude`.
+        confidence: of the interval.
+        seed: for BCa.
+
+    Raises:
+        ValueError: a value outside the range or not finite, an unknown policy, clusters with a policy that adds
+            values.
+    """
+    if policy not in ("exclude", "worst", "fail", "exam"):
+        raise ValueError(f"unknown policy {policy!r}: exclude, worst, fail or exam")
+    for value in values:
+        if not range[0] <= value <= range[1]:
+            raise ValueError(f"{metric}: {value!r} lies outside {range[0]:g}..{range[1]:g}")
+    missing = {kind: count for kind, count in sorted((n_missing or {}).items()) if count}
+    settled, done = _settle(values, missing, policy, worst_end(range, direction))
+    if clusters is not None:
+        if len(settled) != len(values):
+            raise ValueError("clusters need the policy `exclude`: what is missing belongs to no cluster")
+        found = _clipped(clustered_standard_error(settled, clusters, confidence=confidence), range)
+    else:
+        found = mean_interval(settled, limits=range, confidence=confidence, seed=seed)
+    interval = None
+    if found.low is not None and found.high is not None:
+        interval = Interval(found.low, found.high, found.method, confidence)
+    return Summary(
+        metric=metric,
+        group=group,
+        value=found.value,
+        n=len(settled),
+        n_missing=missing,
+        interval=interval,
+        bounds=_bounds(values, sum(missing.values()), range),
+        policy=policy,
+        direction=direction,
+        note="; ".join(part for part in (done, found.note) if part),
+    )
+
+
+def _clipped(found: Estimate, limits: tuple[float, float]) -> Estimate:
+    """Return the estimate with its interval clipped into the range."""
+    if found.low is None or found.high is None:
+        return found
+    low, high = max(found.low, limits[0]), min(found.high, limits[1])
+    return dataclasses.replace(found, low=low, high=high)

@@ -1,0 +1,276 @@
+"""Agreement between judges: Cohen's and Fleiss' kappa, Krippendorff's alpha, the intraclass correlation.
+
+Intervals are percentile bootstraps over the judged units. Where nothing varies the coefficient is 0/0: no value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from markbook.stats.arrays import check_confidence
+from markbook.stats.records import Estimate
+
+if TYPE_CHECKING:
+    from markbook.stats.arrays import Floats, Ints
+
+    Statistic = Callable[[Ints], float | None]
+
+ONE_CATEGORY = "no variation: every rating is the same, the coefficient is 0/0"
+_LEAST_UNITS = 5
+
+
+def _with_interval(
+    statistic: Statistic, units: int, method: str, *, confidence: float, n_resamples: int, seed: int, note: str = ""
+) -> Estimate:
+    """Return the statistic of all units, with the interval of its values on resampled units."""
+    import numpy as np
+
+    check_confidence(confidence)
+    value = statistic(np.arange(units)) if units else None
+    if value is None:
+        why = ONE_CATEGORY if units else "nothing was rated twice"
+        return Estimate(None, n=units, method=method, confidence=confidence, note=why)
+    if units < _LEAST_UNITS or n_resamples < 1:
+        few = f"n < {_LEAST_UNITS} units: no interval" if units < _LEAST_UNITS else "no interval asked for"
+        return Estimate(value, n=units, method=method, confidence=confidence, note=few)
+    rng = np.random.default_rng(seed)
+    drawn = [statistic(rng.integers(0, units, units)) for _ in range(n_resamples)]
+    known = np.array([one for one in drawn if one is not None])
+    if known.size < n_resamples / 2:
+        few = f"{n_resamples - known.size} of {n_resamples} resamples have no variation: no interval"
+        return Estimate(value, n=units, method=method, confidence=confidence, note=few)
+    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    if known.size < n_resamples:
+        left = f"{n_resamples - known.size} of {n_resamples} resamples had no variation and were left out"
+        note = f"{note}; {left}" if note else left
+    se = float(known.std(ddof=1))
+    return Estimate(value, float(low), float(high), se, n=units, method=method, confidence=confidence, note=note)
+
+
+def _distances(labels: Sequence[Hashable], weights: str | None) -> Floats:
+    """Return the disagreement table: 0/1, or by the distance of the labels (their position if not numbers)."""
+    import numpy as np
+
+    if weights is None:
+        table: Floats = 1.0 - np.eye(len(labels))
+        return table
+    numeric = all(isinstance(label, int | float) for label in labels)
+    places = np.array(labels if numeric else range(len(labels)), dtype=np.float64)
+    gap = np.abs(places[:, None] - places[None, :])
+    if weights == "linear":
+        return gap
+    if weights == "quadratic":
+        return gap**2
+    raise ValueError(f"unknown weights {weights!r}: None, linear or quadratic")
+
+
+def cohen_kappa(
+    a: Sequence[Hashable],
+    b: Sequence[Hashable],
+    weights: Literal["linear", "quadratic"] | None = None,
+    *,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Return Cohen's kappa of two raters: 1 - observed/expected disagreement, -1..1, 0 is chance.
+
+    Args:
+        a: one rater's labels, one per unit; None is a missing rating and drops the unit.
+        b: the other's, in the same order.
+        weights: None, or how much a near miss counts; `quadratic` suits 1 to 5 scales. Numbers are compared by
+            value, other labels by their sorted position.
+        n_resamples: for the interval; 0 leaves it out.
+        seed: of the resampling.
+        confidence: between 0 and 1.
+    """
+    import numpy as np
+
+    if len(a) != len(b):
+        raise ValueError(f"{len(a)} and {len(b)} ratings: both raters must judge the same units")
+    pairs = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
+    labels = _sorted_labels({label for pair in pairs for label in pair})
+    place = {label: index for index, label in enumerate(labels)}
+    size = len(labels)
+    cells = np.array([place[x] * size + place[y] for x, y in pairs], dtype=np.int64)
+    cost = _distances(labels, weights)
+
+    def statistic(units: Ints) -> float | None:
+        table = np.bincount(cells[units], minlength=size * size).reshape(size, size) / units.size
+        expected = float((cost * np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
+        return None if expected <= 0 else 1 - float((cost * table).sum()) / expected
+
+    method = "cohen-kappa" + (f"-{weights}" if weights else "")
+    return _with_interval(statistic, len(pairs), method, confidence=confidence, n_resamples=n_resamples, seed=seed)
+
+
+def _sorted_labels(labels: set[Hashable]) -> list[Hashable]:
+    try:
+        return sorted(labels)  # type: ignore[type-var]  # labels of one kind sort; mixed kinds fall through
+    except TypeError:
+        return sorted(labels, key=lambda label: (type(label).__name__, str(label)))
+
+
+def fleiss_kappa(
+    counts: Sequence[Sequence[int]], *, n_resamples: int = 1000, seed: int = 0, confidence: float = 0.95
+) -> Estimate:
+    """Return Fleiss' kappa of many raters: (observed - expected agreement) / (1 - expected).
+
+    Args:
+        counts: counts[unit][category], how many raters chose it; every unit with the same number of raters, two or
+            more.
+        n_resamples: for the interval; 0 leaves it out.
+        seed: of the resampling.
+        confidence: between 0 and 1.
+    """
+    import numpy as np
+
+    table = np.array(counts, dtype=np.float64)
+    if table.size == 0:
+        return Estimate(None, n=0, method="fleiss-kappa", confidence=confidence, note="no units")
+    raters = table.sum(axis=1) if table.ndim == 2 else np.zeros(1)
+    if (raters != raters[0]).any() or raters[0] < 2 or (table < 0).any():
+        raise ValueError("counts must be units x categories with the same number of raters, two or more, in each row")
+    m = float(raters[0])
+    agreement = ((table**2).sum(axis=1) - m) / (m * (m - 1))
+
+    def statistic(units: Ints) -> float | None:
+        share = table[units].sum(axis=0) / (units.size * m)
+        expected = float((share**2).sum())
+        return None if 1 - expected < 1e-12 else (float(agreement[units].mean()) - expected) / (1 - expected)
+
+    return _with_interval(
+        statistic, len(table), "fleiss-kappa", confidence=confidence, n_resamples=n_resamples, seed=seed
+    )
+
+
+def _rectangle(ratings: Sequence[Sequence[float | None]]) -> Floats:
+    """Return ratings[rater][unit] as units x raters with nan for missing."""
+    import numpy as np
+
+    if len(ratings) < 2 or len({len(row) for row in ratings}) != 1:
+        raise ValueError("ratings must be raters x units, two raters or more, every row of the same length")
+    table = np.array([[math.nan if cell is None else cell for cell in row] for row in ratings], dtype=np.float64)
+    if np.isinf(table).any():
+        raise ValueError("a rating must be a finite number, or None where it is missing")
+    turned: Floats = table.T
+    return turned
+
+
+def _squared_gaps(level: str, values: Floats, totals: Floats) -> Floats:
+    """Return Krippendorff's delta^2 between the values that occur."""
+    import numpy as np
+
+    gap = values[:, None] - values[None, :]
+    if level == "nominal":
+        differs: Floats = (gap != 0).astype(np.float64)
+        return differs
+    if level == "interval":
+        return gap**2
+    if level == "ratio":
+        total = values[:, None] + values[None, :]
+        return np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2
+    middle = np.cumsum(totals) - totals / 2
+    return (middle[:, None] - middle[None, :]) ** 2
+
+
+def krippendorff_alpha(
+    ratings: Sequence[Sequence[float | None]],
+    level: Literal["nominal", "ordinal", "interval", "ratio"] = "ordinal",
+    *,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Return Krippendorff's alpha: 1 - observed/expected disagreement, for any number of raters and gaps.
+
+    Args:
+        ratings: ratings[rater][unit], None where a rater gave none; units rated once do not count.
+        level: how values differ: nominal, ordinal, interval or ratio.
+        n_resamples: for the interval; 0 leaves it out.
+        seed: of the resampling.
+        confidence: between 0 and 1.
+    """
+    import numpy as np
+
+    if level not in ("nominal", "ordinal", "interval", "ratio"):
+        raise ValueError(f"unknown level {level!r}: nominal, ordinal, interval or ratio")
+    table = _rectangle(ratings)
+    table = table[(~np.isnan(table)).sum(axis=1) >= 2]
+    values = np.unique(table[~np.isnan(table)])
+    counts = np.stack([(table == value).sum(axis=1) for value in values], axis=1) if values.size else table[:, :0]
+    counts = counts.astype(np.float64)
+    share = 1 / (counts.sum(axis=1) - 1) if len(table) else np.zeros(0)
+
+    def statistic(units: Ints) -> float | None:
+        weight = np.bincount(units, minlength=len(table)) * share
+        seen = (counts * weight[:, None]).T @ counts - np.diag(weight @ counts)
+        totals = seen.sum(axis=1)
+        gaps = _squared_gaps(level, values, totals)
+        expected = float((np.outer(totals, totals) * gaps).sum()) / (float(totals.sum()) - 1)
+        return None if expected <= 0 else 1 - float((seen * gaps).sum()) / expected
+
+    return _with_interval(
+        statistic, len(table), f"krippendorff-{level}", confidence=confidence, n_resamples=n_resamples, seed=seed
+    )
+
+
+def icc(
+    ratings: Sequence[Sequence[float | None]],
+    kind: Literal["ICC1", "ICC2", "ICC3"] = "ICC2",
+    *,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Return the intraclass correlation of a single rating; ICC2 is the two-way random one, ICC(2,1).
+
+    Args:
+        ratings: ratings[rater][unit]; a unit with a missing rating is left out (the note counts them).
+        kind: ICC1 one-way random, ICC2 two-way random with absolute agreement, ICC3 two-way mixed, consistency.
+        n_resamples: for the interval; 0 leaves it out.
+        seed: of the resampling.
+        confidence: between 0 and 1.
+
+    Source: Shrout and Fleiss 1979.
+    """
+    import numpy as np
+
+    if kind not in ("ICC1", "ICC2", "ICC3"):
+        raise ValueError(f"unknown kind {kind!r}: ICC1, ICC2 or ICC3")
+    table = _rectangle(ratings)
+    whole = table[~np.isnan(table).any(axis=1)]
+    dropped = len(table) - len(whole)
+
+    def statistic(units: Ints) -> float | None:
+        return _icc_of(whole[units], kind)
+
+    note = f"{dropped} units with a missing rating left out" if dropped else ""
+    return _with_interval(
+        statistic, len(whole), kind.lower(), confidence=confidence, n_resamples=n_resamples, seed=seed, note=note
+    )
+
+
+def _icc_of(table: Floats, kind: str) -> float | None:
+    """Return the coefficient of a complete units x raters table from its mean squares; None if 0/0."""
+    n, k = table.shape
+    if n < 2:
+        return None
+    grand = table.mean()
+    total = float(((table - grand) ** 2).sum())
+    between = k * float(((table.mean(axis=1) - grand) ** 2).sum())
+    raters = n * float(((table.mean(axis=0) - grand) ** 2).sum())
+    if total <= 1e-12:
+        return None
+    rows, columns = between / (n - 1), raters / (k - 1)
+    error = max(0.0, total - between - raters) / ((n - 1) * (k - 1))
+    if kind == "ICC1":
+        within = (total - between) / (n * (k - 1))
+        top, bottom = rows - within, rows + (k - 1) * within
+    elif kind == "ICC2":
+        top, bottom = rows - error, rows + (k - 1) * error + k * (columns - error) / n
+    else:
+        top, bottom = rows - error, rows + (k - 1) * error
+    return None if abs(bottom) <= 1e-12 else top / bottom

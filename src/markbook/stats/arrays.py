@@ -1,0 +1,75 @@
+"""The little that all statistics share: checked arrays and quantiles. numpy and scipy come in here, late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+def finite(values: Sequence[float], what: str = "values") -> Floats:
+    """Return the values as a one-dimensional array.
+
+    Raises:
+        ValueError: a value is not a finite number; a missing value has to be left out by the caller, who counts it.
+    """
+    import numpy as np
+
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"{what}: expected one dimension, got {array.ndim}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{what}: every value must be a finite number; leave missing ones out and count them")
+    return array
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence that is not strictly between 0 and 1."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
+
+
+def normal_quantile(confidence: float) -> float:
+    """Return z such that a standard normal lies within -z..z with this probability."""
+    from scipy.special import ndtri
+
+    check_confidence(confidence)
+    return float(ndtri((1 + confidence) / 2))
+
+
+def normal_two_sided(z: float) -> float:
+    """Return the probability that a standard normal is at least as far from 0 as z."""
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(-abs(z)))
+
+
+def t_quantile(confidence: float, degrees: float) -> float:
+    """Return t such that Student's t lies within -t..t with this probability."""
+    from scipy.special import stdtrit
+
+    check_confidence(confidence)
+    return float(stdtrit(degrees, (1 + confidence) / 2))
+
+
+def t_two_sided(t: float, degrees: float) -> float:
+    """Return the probability that Student's t is at least as far from 0 as t."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(degrees, -abs(t)))
+
+
+def has_variation(array: Floats) -> bool:
+    """Say whether the values differ by more than rounding."""
+    import numpy as np
+
+    if array.size == 0:
+        return False
+    scale = float(np.abs(array).max())
+    return bool(np.ptp(array) > 1e-12 * max(scale, 1e-300))

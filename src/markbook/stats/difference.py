@@ -1,0 +1,307 @@
+"""Two models: paired and unpaired differences, exact tests, many comparisons, and what n items can show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from markbook.stats.arrays import (
+    check_confidence,
+    finite,
+    has_variation,
+    normal_quantile,
+    t_quantile,
+    t_two_sided,
+)
+from markbook.stats.intervals import NO_VARIATION, TOO_FEW, clustered_standard_error, wilson_interval
+from markbook.stats.records import Estimate
+
+if TYPE_CHECKING:
+    from markbook.stats.arrays import Floats
+
+EXACT_FLIPS = 16
+"""Up to this many non-zero differences all 2^n sign flips are computed."""
+_TIE = 1e-12
+
+
+def _pair(a: Sequence[float], b: Sequence[float]) -> tuple[Floats, Floats]:
+    first, second = finite(a, "a"), finite(b, "b")
+    if first.size != second.size:
+        raise ValueError(f"a has {first.size} items and b has {second.size}: a paired method needs the same items")
+    return first, second
+
+
+def paired_difference(
+    a: Sequence[float],
+    b: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Return mean(a - b) over the same items, with standard error, t interval and p.
+
+    `stats` has sd (of the differences), correlation (absent where a side does not vary), se_unpaired (what two
+    bare means would say), n_better, n_worse, n_equal.
+
+    Args:
+        a: scores of one model.
+        b: scores of the other, item by item.
+        clusters: which cluster each item belongs to; the error is then CR1 with t(G-1).
+        confidence: between 0 and 1.
+    """
+    import numpy as np
+
+    first, second = _pair(a, b)
+    check_confidence(confidence)
+    gaps = first - second
+    gaps[np.abs(gaps) <= _TIE] = 0.0
+    n = gaps.size
+    if n == 0:
+        return Estimate(None, n=0, method="paired-t", confidence=confidence, note="no common items")
+    mean = float(gaps.mean())
+    better, worse = int((gaps > 0).sum()), int((gaps < 0).sum())
+    stats = {"n_better": float(better), "n_worse": float(worse), "n_equal": float(n - better - worse)}
+    if n < 2:
+        return Estimate(mean, n=n, method="paired-t", confidence=confidence, note=TOO_FEW, stats=stats)
+    stats["sd"] = float(gaps.std(ddof=1))
+    stats["se_unpaired"] = math.sqrt((float(first.var(ddof=1)) + float(second.var(ddof=1))) / n)
+    if has_variation(first) and has_variation(second):
+        stats["correlation"] = float(np.corrcoef(first, second)[0, 1])
+    if not has_variation(gaps):
+        note = "no variation in the differences: no interval"
+        return Estimate(mean, se=0.0, n=n, method="paired-t", confidence=confidence, note=note, stats=stats)
+    method, degrees, se = "paired-t", n - 1, stats["sd"] / math.sqrt(n)
+    if clusters is not None:
+        clustered = clustered_standard_error(list(gaps), clusters, confidence=confidence)
+        if clustered.low is None or clustered.se is None:
+            return Estimate(mean, n=n, method="paired-cr1", confidence=confidence, note=clustered.note, stats=stats)
+        method, se = "paired-cr1", clustered.se
+        degrees = int(clustered.stats["n_clusters"]) - 1
+        stats["n_clusters"] = degrees + 1
+    reach = t_quantile(confidence, degrees) * se
+    p = t_two_sided(mean / se, degrees)
+    return Estimate(mean, mean - reach, mean + reach, se, p, n=n, method=method, confidence=confidence, stats=stats)
+
+
+def _signs(count: int, n: int, seed: int, draws: int) -> Floats:
+    """Return a chunk of random sign rows; chunk `count` of a seed is the same whoever asks for it."""
+    import numpy as np
+
+    rng = np.random.default_rng([seed, count])
+    bits = np.unpackbits(rng.integers(0, 256, (draws, (n + 7) // 8), dtype=np.uint8), axis=1, count=n)
+    signs: Floats = bits.astype(np.float64) * 2 - 1
+    return signs
+
+
+def sign_flip_ps(gaps: Floats, *, n_resamples: int = 100_000, seed: int = 0) -> list[float]:
+    """Return the sign-flip p of each column of an items x pairs array; the drawn signs are shared by the columns.
+
+    Two-sided by |sum|, ties within 1e-12 of the scale counted as extreme; drawn p's are (hits + 1)/(draws + 1).
+    """
+    import numpy as np
+
+    n, pairs = gaps.shape
+    found = np.abs(gaps.sum(axis=0))
+    scale = np.maximum(np.abs(gaps).sum(axis=0), 1.0)
+    results: list[float | None] = [None] * pairs
+    drawn = []
+    for column in range(pairs):
+        moving = gaps[:, column][gaps[:, column] != 0]
+        if moving.size <= EXACT_FLIPS:
+            every = np.zeros(1)
+            for gap in moving:  # all 2^m signed sums, doubling as it goes
+                every = np.concatenate((every + gap, every - gap))
+            results[column] = float(np.mean(np.abs(every) >= found[column] - _TIE * scale[column]))
+        else:
+            drawn.append(column)
+    if drawn:
+        hits = np.zeros(len(drawn), dtype=np.int64)
+        step = max(1, 4_000_000 // n)
+        part, target, slack = gaps[:, drawn], found[drawn], _TIE * scale[drawn]
+        for count, start in enumerate(range(0, n_resamples, step)):
+            draws = min(step, n_resamples - start)
+            sums = np.abs(_signs(count, n, seed, draws) @ part)
+            hits += (sums >= target - slack).sum(axis=0)
+        for column, hit in zip(drawn, hits, strict=True):
+            results[column] = float((hit + 1) / (n_resamples + 1))
+    return [p for p in results if p is not None]
+
+
+def sign_flip_test(
+    a: Sequence[float], b: Sequence[float], *, n_resamples: int = 100_000, seed: int = 0, confidence: float = 0.95
+) -> Estimate:
+    """Return mean(a - b) with the p of the sign-flip permutation test: exact to 16 differing items, drawn above.
+
+    For all-or-nothing scores it equals the exact McNemar test. It gives no interval.
+
+    Args:
+        a: scores of one model.
+        b: scores of the other, item by item.
+        n_resamples: how many sign patterns are drawn where there are too many to compute.
+        seed: of the drawing.
+        confidence: carried into the record only.
+    """
+    import numpy as np
+
+    first, second = _pair(a, b)
+    if first.size == 0:
+        return Estimate(None, n=0, method="sign-flip", confidence=confidence, note="no common items")
+    gaps = first - second
+    gaps[np.abs(gaps) <= _TIE] = 0.0
+    p = sign_flip_ps(gaps[:, None], n_resamples=n_resamples, seed=seed)[0]
+    exact = int(np.count_nonzero(gaps)) <= EXACT_FLIPS
+    method = "sign-flip-exact" if exact else "sign-flip"
+    note = "" if exact else f"{n_resamples} drawn sign patterns, seed {seed}"
+    return Estimate(float(gaps.mean()), p=p, n=gaps.size, method=method, confidence=confidence, note=note)
+
+
+def mcnemar_exact(only_a: int, only_b: int) -> Estimate:
+    """Return the exact two-sided McNemar test on the items that one model alone got right.
+
+    p = min(1, 2 P(X <= min)), X ~ Binomial(only_a + only_b, 1/2); 1 where the models never differ. `value` is
+    only_a - only_b, in items; `stats["p_mid"]` is the mid-p variant, less conservative.
+
+    Args:
+        only_a: items that a got right and b wrong.
+        only_b: items that b got right and a wrong.
+    """
+    if only_a < 0 or only_b < 0:
+        raise ValueError(f"counts cannot be negative: {only_a}, {only_b}")
+    from scipy.special import bdtr
+
+    n, least = only_a + only_b, min(only_a, only_b)
+    gap = float(only_a - only_b)
+    if n == 0:
+        note = "the two never differ"
+        return Estimate(gap, p=1.0, n=0, method="mcnemar-exact", note=note, stats={"p_mid": 1.0})
+    below = float(bdtr(least, n, 0.5))
+    at = below - (float(bdtr(least - 1, n, 0.5)) if least else 0.0)
+    mid = 1.0 if only_a == only_b else min(1.0, 2 * below - at)
+    return Estimate(gap, p=min(1.0, 2 * below), n=n, method="mcnemar-exact", stats={"p_mid": mid})
+
+
+def newcombe_difference(x1: int, n1: int, x2: int, n2: int, *, confidence: float = 0.95) -> Estimate:
+    """Return x1/n1 - x2/n2 for different items, with Newcombe's interval from the two Wilson intervals.
+
+    Source: Newcombe 1998, method 10. It stays inside -1..1.
+    """
+    one = wilson_interval(x1, n1, confidence=confidence)
+    two = wilson_interval(x2, n2, confidence=confidence)
+    p1, p2 = x1 / n1, x2 / n2
+    assert one.low is not None
+    assert one.high is not None
+    assert two.low is not None
+    assert two.high is not None
+    gap = p1 - p2
+    low = gap - math.hypot(p1 - one.low, two.high - p2)
+    high = gap + math.hypot(one.high - p1, p2 - two.low)
+    se = math.sqrt(p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2)
+    return Estimate(gap, low, high, se, n=n1 + n2, method="newcombe", confidence=confidence)
+
+
+def _known(p: Sequence[float | None]) -> list[tuple[float, int]]:
+    known = [(value, index) for index, value in enumerate(p) if value is not None]
+    if any(not 0 <= value <= 1 for value, _ in known):
+        raise ValueError("every p must lie between 0 and 1")
+    return sorted(known)
+
+
+def holm(p: Sequence[float | None]) -> list[float | None]:
+    """Return p's adjusted by Holm: each "different" claim then holds for the family as a whole.
+
+    None (no test was possible) stays None and does not count towards the family.
+    """
+    adjusted: list[float | None] = [None] * len(p)
+    known = _known(p)
+    running = 0.0
+    for rank, (value, index) in enumerate(known):
+        running = max(running, min(1.0, value * (len(known) - rank)))
+        adjusted[index] = running
+    return adjusted
+
+
+def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
+    """Return p's adjusted by Benjamini and Hochberg: the share of false claims among those made, for exploring.
+
+    None stays None and does not count.
+    """
+    adjusted: list[float | None] = [None] * len(p)
+    known = _known(p)
+    running = 1.0
+    for rank in range(len(known), 0, -1):
+        value, index = known[rank - 1]
+        running = min(running, value * len(known) / rank)
+        adjusted[index] = running
+    return adjusted
+
+
+def minimum_detectable_effect(
+    n: int, sd: float, *, alpha: float = 0.05, power: float = 0.8, method: Literal["normal", "t"] = "normal"
+) -> Estimate:
+    """Return the smallest mean paired difference that n items show with this power (two-sided).
+
+    normal: (z(1 - alpha/2) + z(power)) sd / sqrt(n). t: solved with the noncentral t, slightly larger.
+
+    Args:
+        n: items, at least 2.
+        sd: standard deviation of the paired differences, in the unit of the answer.
+        alpha: significance level.
+        power: the chance to see an effect of this size.
+        method: `normal` or `t`.
+    """
+    from scipy.special import ndtri
+
+    if n < 2 or not math.isfinite(sd) or sd < 0:
+        raise ValueError(f"need n >= 2 and a finite sd >= 0, got n={n}, sd={sd}")
+    if not (0 < alpha < 1 and alpha < power < 1):
+        raise ValueError(f"need 0 < alpha < power < 1, got alpha={alpha}, power={power}")
+    if method not in ("normal", "t"):
+        raise ValueError(f"unknown method {method!r}: normal or t")
+    effect = (normal_quantile(1 - alpha) + float(ndtri(power))) / math.sqrt(n)
+    if method == "t":
+        effect = _noncentral_effect(n, alpha, power, effect)
+    stats = {"alpha": alpha, "power": power, "sd": sd}
+    return Estimate(effect * sd, n=n, method=f"mde-{method}", confidence=1 - alpha, stats=stats)
+
+
+def _noncentral_effect(n: int, alpha: float, power: float, start: float) -> float:
+    """Return the effect in units of sd at which the two-sided t test has this power, by bisection."""
+    from scipy.special import nctdtr
+
+    critical = t_quantile(1 - alpha, n - 1)
+    low, high = 0.0, 8 * start + 8
+    for _ in range(200):
+        middle = (low + high) / 2
+        shift = middle * math.sqrt(n)
+        reached = 1 - float(nctdtr(n - 1, shift, critical)) + float(nctdtr(n - 1, shift, -critical))
+        # Far out the lower tail underflows to nan in some versions; there the power is 1 for all purposes.
+        if not reached < power:
+            high = middle
+        else:
+            low = middle
+    return (low + high) / 2
+
+
+def items_needed(effect: float, sd: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
+    """Return how many paired items show a difference of this size with this power (normal approximation)."""
+    from scipy.special import ndtri
+
+    if not effect > 0:
+        raise ValueError(f"the effect must be positive, got {effect}")
+    root = (normal_quantile(1 - alpha) + float(ndtri(power))) * sd / effect
+    return max(2, math.ceil(root * root))
+
+
+__all__ = [
+    "NO_VARIATION",
+    "benjamini_hochberg",
+    "holm",
+    "items_needed",
+    "mcnemar_exact",
+    "minimum_detectable_effect",
+    "newcombe_difference",
+    "paired_difference",
+    "sign_flip_ps",
+    "sign_flip_test",
+]

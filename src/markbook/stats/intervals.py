@@ -1,0 +1,272 @@
+"""Intervals of one mean: Wilson, Jeffreys, t, bootstrap, clustered; and the rule that chooses among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from markbook.stats.arrays import check_confidence, finite, has_variation, normal_quantile, t_quantile
+from markbook.stats.records import Estimate
+
+if TYPE_CHECKING:
+    from markbook.stats.arrays import Floats
+
+ENUMERATE_UP_TO = 6
+"""Below this many values all n^n resamples are computed, so that the bootstrap is exact."""
+T_FROM = 60
+"""From this many values on the t interval covers as well as BCa (93 to 95 %) and needs no resampling."""
+TOO_FEW = "n < 2: no interval"
+NO_VARIATION = "no variation: no interval"
+
+
+def _check_counts(x: int, n: int) -> None:
+    if n < 1 or not 0 <= x <= n:
+        raise ValueError(f"need 0 <= x <= n and n >= 1, got x={x}, n={n}")
+
+
+def wilson_interval(x: int, n: int, *, confidence: float = 0.95) -> Estimate:
+    """Return x/n with Wilson's score interval, which stays inside 0..1.
+
+    Args:
+        x: successes.
+        n: trials.
+        confidence: between 0 and 1.
+
+    Source: Wilson 1927; Brown, Cai, DasGupta 2001 recommend it over Wald's.
+    """
+    _check_counts(x, n)
+    z = normal_quantile(confidence)
+    p = x / n
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    # At the edges the formula is exactly 0 or 1; rounding must not say 1e-17.
+    low = 0.0 if x == 0 else centre - reach
+    high = 1.0 if x == n else centre + reach
+    return Estimate(p, low, high, math.sqrt(p * (1 - p) / n), n=n, method="wilson", confidence=confidence)
+
+
+def jeffreys_interval(x: int, n: int, *, confidence: float = 0.95, edge: bool = True) -> Estimate:
+    """Return x/n with the equal-tailed interval under Jeffreys' prior Beta(1/2, 1/2).
+
+    Args:
+        x: successes.
+        n: trials.
+        confidence: between 0 and 1.
+        edge: pin the lower end to 0 at x = 0 and the upper to 1 at x = n, as Brown, Cai, DasGupta 2001 advise.
+    """
+    from scipy.special import betaincinv
+
+    _check_counts(x, n)
+    check_confidence(confidence)
+    tail = (1 - confidence) / 2
+    low = 0.0 if edge and x == 0 else float(betaincinv(x + 0.5, n - x + 0.5, tail))
+    high = 1.0 if edge and x == n else float(betaincinv(x + 0.5, n - x + 0.5, 1 - tail))
+    p = x / n
+    return Estimate(p, low, high, math.sqrt(p * (1 - p) / n), n=n, method="jeffreys", confidence=confidence)
+
+
+def t_interval(values: Sequence[float], *, confidence: float = 0.95) -> Estimate:
+    """Return the mean with its standard error s/sqrt(n) and Student's interval.
+
+    Without variation or with fewer than two values there is no interval. It is not clipped to any range.
+    """
+    array = finite(values)
+    check_confidence(confidence)
+    n = array.size
+    if n == 0:
+        return Estimate(None, n=0, method="t", confidence=confidence, note="no values")
+    mean = float(array.mean())
+    if n < 2:
+        return Estimate(mean, n=n, method="t", confidence=confidence, note=TOO_FEW)
+    if not has_variation(array):
+        return Estimate(mean, se=0.0, n=n, method="t", confidence=confidence, note=NO_VARIATION)
+    se = float(array.std(ddof=1)) / math.sqrt(n)
+    reach = t_quantile(confidence, n - 1) * se
+    return Estimate(mean, mean - reach, mean + reach, se, n=n, method="t", confidence=confidence)
+
+
+def _resampled_means(array: Floats, n_resamples: int, seed: int) -> Floats:
+    """Return the means of all n^n resamples if they are few, else of `n_resamples` drawn ones."""
+    import numpy as np
+
+    n = array.size
+    if n <= ENUMERATE_UP_TO:
+        picks = np.indices((n,) * n).reshape(n, -1)
+        every: Floats = array[picks].mean(axis=0)
+        return every
+    rng = np.random.default_rng(seed)
+    means = np.empty(n_resamples)
+    step = max(1, 2_000_000 // n)  # bounds the memory to a few tens of megabytes
+    for start in range(0, n_resamples, step):
+        stop = min(start + step, n_resamples)
+        means[start:stop] = array[rng.integers(0, n, (stop - start, n))].mean(axis=1)
+    return means
+
+
+def bca_parameters(array: Floats, means: Floats) -> tuple[float, float]:
+    """Return BCa's bias correction z0 and acceleration a (Efron 1987), a by the jackknife.
+
+    Resamples that equal the mean count half, so that a symmetric sample has z0 = 0.
+    """
+    import numpy as np
+    from scipy.special import ndtri
+
+    mean = array.mean()
+    slack = 1e-12 * max(1.0, float(np.abs(array).max()))  # sums of the same values in another order
+    below = np.count_nonzero(means < mean - slack)
+    at = np.count_nonzero(np.abs(means - mean) <= slack)
+    share = (below + at / 2) / means.size
+    n = array.size
+    gaps = (array - mean) / (n - 1)  # mean of the leave-one-out means minus each of them
+    spread = float((gaps**2).sum())
+    return float(ndtri(share)), float((gaps**3).sum() / (6 * spread**1.5))
+
+
+def bootstrap_mean(
+    values: Sequence[float],
+    *,
+    method: Literal["bca", "percentile"] = "bca",
+    n_resamples: int = 9999,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Return the mean with a bootstrap interval; it stays within the smallest and largest value.
+
+    Args:
+        values: one per item.
+        method: `bca` (bias-corrected and accelerated) or `percentile`.
+        n_resamples: how many are drawn; up to 6 values all of them are computed instead.
+        seed: of numpy's default generator: the same seed gives the same interval.
+        confidence: between 0 and 1.
+    """
+    import numpy as np
+    from scipy.special import ndtr, ndtri
+
+    array = finite(values)
+    check_confidence(confidence)
+    if method not in ("bca", "percentile"):
+        raise ValueError(f"unknown bootstrap method {method!r}: bca or percentile")
+    n = array.size
+    if n == 0:
+        return Estimate(None, n=0, method=method, confidence=confidence, note="no values")
+    mean = float(array.mean())
+    if n < 2:
+        return Estimate(mean, n=n, method=method, confidence=confidence, note=TOO_FEW)
+    if not has_variation(array):
+        return Estimate(mean, se=0.0, n=n, method=method, confidence=confidence, note=NO_VARIATION)
+    means = _resampled_means(array, n_resamples, seed)
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if method == "bca":
+        bias, acceleration = bca_parameters(array, means)
+        shifted = bias + ndtri(tails)
+        tails = ndtr(bias + shifted / (1 - acceleration * shifted))
+    low, high = (float(end) for end in np.quantile(means, tails))
+    return Estimate(mean, low, high, float(means.std(ddof=1)), n=n, method=method, confidence=confidence)
+
+
+def clustered_standard_error(
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    *,
+    correction: Literal["CR1", "CR0"] = "CR1",
+    confidence: float = 0.95,
+) -> Estimate:
+    """Return the mean with an error that allows related items: those of one cluster may move together.
+
+    se = sqrt(sum over clusters of (sum of residuals)^2) / n, times sqrt(G/(G-1)) for CR1; interval by t(G-1).
+    `stats` has n_clusters, se_iid (what ignoring the clusters would say) and design_effect (the squared
+    ratio of the two, both without a small-sample factor).
+
+    Args:
+        values: one per item.
+        clusters: which cluster each item belongs to: a source, a problem with several samples.
+        correction: CR1 has the small-sample factor, CR0 has not.
+        confidence: between 0 and 1.
+
+    Source: Miller 2024, arXiv 2411.00640.
+    """
+    import numpy as np
+
+    array = finite(values)
+    check_confidence(confidence)
+    if len(clusters) != array.size:
+        raise ValueError(f"{array.size} values and {len(clusters)} clusters")
+    if correction not in ("CR0", "CR1"):
+        raise ValueError(f"unknown correction {correction!r}: CR0 or CR1")
+    method = f"cluster-{correction.lower()}"
+    if array.size == 0:
+        return Estimate(None, n=0, method=method, confidence=confidence, note="no values")
+    numbers: dict[Hashable, int] = {}
+    index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    groups, n = len(numbers), array.size
+    mean = float(array.mean())
+    if groups < 2:
+        note = "fewer than 2 clusters: no interval"
+        return Estimate(mean, n=n, method=method, confidence=confidence, note=note, stats={"n_clusters": groups})
+    sums = np.bincount(index, weights=array - mean, minlength=groups)
+    plain = math.sqrt(float((sums**2).sum())) / n
+    factor = math.sqrt(groups / (groups - 1)) if correction == "CR1" else 1.0
+    se = plain * factor
+    iid = float(array.std(ddof=1)) / math.sqrt(n)
+    stats = {"n_clusters": float(groups), "se_iid": iid}
+    if not has_variation(array):
+        return Estimate(mean, se=0.0, n=n, method=method, confidence=confidence, note=NO_VARIATION, stats=stats)
+    # The uncorrected error against the uncorrected independent one, so that the ratio compares like with like.
+    stats["design_effect"] = (plain / iid) ** 2 * n / (n - 1)
+    reach = t_quantile(confidence, groups - 1) * se
+    return Estimate(mean, mean - reach, mean + reach, se, n=n, method=method, confidence=confidence, stats=stats)
+
+
+def mean_interval(
+    values: Sequence[float],
+    *,
+    limits: tuple[float, float] = (0.0, 1.0),
+    confidence: float = 0.95,
+    seed: int = 0,
+    n_resamples: int = 9999,
+) -> Estimate:
+    """Return the mean with the interval that suits the data, clipped into the range.
+
+    Wilson where every value is one of the two ends of the range; t from 60 values on; BCa below. With fewer than
+    two values, or equal values inside the range, there is no interval and `note` says so.
+
+    Args:
+        values: one per item, inside `limits`.
+        limits: the range of a value; an infinite end is allowed.
+        confidence: between 0 and 1.
+        seed: for BCa.
+        n_resamples: for BCa.
+    """
+    import numpy as np
+
+    array = finite(values)
+    bottom, top = limits
+    n = array.size
+    if n < 2:
+        found = t_interval(values, confidence=confidence)
+        return Estimate(found.value, n=n, method="", confidence=confidence, note=found.note)
+    ends = (array == bottom) | (array == top)
+    if bool(ends.all()) and math.isfinite(top - bottom) and top > bottom:
+        share = wilson_interval(int(np.count_nonzero(array == top)), n, confidence=confidence)
+        assert share.low is not None
+        assert share.high is not None
+        assert share.se is not None
+        width = top - bottom
+        return Estimate(
+            float(array.mean()),
+            bottom + width * share.low,
+            bottom + width * share.high,
+            width * share.se,
+            n=n,
+            method="wilson",
+            confidence=confidence,
+        )
+    if n >= T_FROM:
+        found = t_interval(values, confidence=confidence)
+    else:
+        found = bootstrap_mean(values, seed=seed, n_resamples=n_resamples, confidence=confidence)
+    if found.low is None or found.high is None:
+        return found
+    low, high = max(found.low, bottom), min(found.high, top)
+    return Estimate(found.value, low, high, found.se, n=n, method=found.method, confidence=confidence)

@@ -1,0 +1,175 @@
+"""Rankings of several models: Bradley-Terry from wins, and how a composite's ranking hangs on its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from markbook.stats.arrays import check_confidence, normal_quantile
+from markbook.stats.records import Ranking, WeightSensitivity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from markbook.stats.arrays import Floats
+
+_STEPS = 200
+NEAR = 50.0
+"""Concentration of the Dirichlet around the stated weights: a weight of 1/6 then moves by about +- 0.05."""
+
+
+def _square(wins: Sequence[Sequence[float]]) -> Floats:
+    import numpy as np
+
+    table = np.array(wins, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or table.shape[0] < 2:
+        raise ValueError("wins must be a square table of two models or more")
+    if not np.isfinite(table).all() or (table < 0).any():
+        raise ValueError("wins must be finite and not negative")
+    np.fill_diagonal(table, 0.0)
+    return table
+
+
+def _is_connected(table: Floats) -> bool:
+    """Say whether every model can be reached from every other along wins: else the likelihood has no maximum."""
+    import numpy as np
+
+    size = table.shape[0]
+    reach = (table > 0) | np.eye(size, dtype=bool)
+    for middle in range(size):
+        reach |= reach[:, [middle]] & reach[[middle], :]
+    return bool(reach.all())
+
+
+def bradley_terry(
+    wins: Sequence[Sequence[float]],
+    *,
+    prior: float = 0.0,
+    confidence: float = 0.95,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> Ranking:
+    """Return each model's strength: P(i beats j) = 1/(1 + exp(s_j - s_i)), by maximum likelihood.
+
+    Strengths are log-odds, centred on 0; errors come from the inverse Fisher information under that centring.
+    Where some models never lose to others (or never meet them) the maximum is infinite: then every value is None
+    and `note` says so. A `prior` keeps it finite, and is named in the method.
+
+    Args:
+        wins: wins[i][j] is how often i beat j; count a tie as half a win to each.
+        prior: wins added to every ordered pair, such as 0.5.
+        confidence: between 0 and 1.
+        draws: for the rank probabilities.
+        seed: of those draws.
+    """
+    import numpy as np
+
+    table = _square(wins)
+    check_confidence(confidence)
+    if prior < 0:
+        raise ValueError(f"the prior cannot be negative, got {prior}")
+    size = table.shape[0]
+    method = "bradley-terry" + (f"+prior {prior:g}" if prior else "")
+    if prior:
+        table = table + prior * (1 - np.eye(size))
+    nothing: tuple[float | None, ...] = (None,) * size
+    if not _is_connected(table):
+        note = "unbounded: some models are never beaten by others; a prior would keep the strengths finite"
+        return Ranking(nothing, nothing, nothing, nothing, (), (), method, confidence, note)
+    strength, covariance = _maximise(table)
+    errors = np.sqrt(np.diag(covariance))
+    reach = normal_quantile(confidence) * errors
+    rng = np.random.default_rng(seed)
+    drawn = rng.multivariate_normal(strength, covariance, draws, method="eigh")
+    return Ranking(
+        tuple(map(float, strength)),
+        tuple(map(float, errors)),
+        tuple(map(float, strength - reach)),
+        tuple(map(float, strength + reach)),
+        tuple(tuple(map(float, row)) for row in covariance),
+        _rank_shares(drawn),
+        method,
+        confidence,
+    )
+
+
+def _maximise(table: Floats) -> tuple[Floats, Floats]:
+    """Return centred strengths and their covariance by Newton's method; the likelihood is concave."""
+    import numpy as np
+
+    games = table + table.T
+    strength: Floats = np.zeros(table.shape[0])
+    covariance = np.zeros_like(table)
+    for _ in range(_STEPS):
+        chance = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
+        slope = (table - games * chance).sum(axis=1)
+        weight = games * chance * (1 - chance)
+        information = np.diag(weight.sum(axis=1)) - weight
+        covariance[:] = np.linalg.pinv(information, hermitian=True)  # the pseudo-inverse is the one that centres
+        step = covariance @ slope
+        longest = float(np.abs(step).max())
+        strength = strength + step / max(1.0, longest)  # damped: a full step may overshoot far from the maximum
+        if longest < 1e-10:
+            break
+    return strength - strength.mean(), covariance
+
+
+def _rank_shares(scores: Floats) -> tuple[tuple[float, ...], ...]:
+    """Return [model][rank] shares of a draws x models table, highest score rank 0, ties by position."""
+    import numpy as np
+
+    draws, size = scores.shape
+    order: NDArray[np.int64] = np.argsort(-scores, axis=1, kind="stable")
+    shares = np.stack([np.bincount(order[:, rank], minlength=size) for rank in range(size)], axis=1) / draws
+    return tuple(tuple(map(float, row)) for row in shares)
+
+
+def weight_sensitivity(
+    scores: Sequence[Sequence[float]], weights: Sequence[float], draws: int = 20_000, seed: int = 0
+) -> WeightSensitivity:
+    """Return how likely each model takes each rank when the weights of a composite are uncertain.
+
+    Args:
+        scores: scores[model][metric], higher better, no missing values.
+        weights: the stated weights, not negative, normalised here.
+        draws: how many weight vectors are drawn.
+        seed: of the draws.
+    """
+    import numpy as np
+
+    table = np.array(scores, dtype=np.float64)
+    stated = np.array(weights, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != stated.size or table.size == 0:
+        raise ValueError("scores must be models x metrics, with one weight a metric")
+    if not np.isfinite(table).all():
+        raise ValueError("scores must be finite; leave out what is missing")
+    if not np.isfinite(stated).all() or (stated < 0).any() or stated.sum() <= 0:
+        raise ValueError("weights must be finite, not negative, and not all zero")
+    share = stated / stated.sum()
+    composite = table @ share
+    ranks = np.argsort(np.argsort(-composite, kind="stable"), kind="stable")
+    rng = np.random.default_rng(seed)
+    anyhow = rng.dirichlet(np.ones(share.size), draws) @ table.T
+    near = rng.dirichlet(np.maximum(NEAR * share, 1e-6), draws) @ table.T
+    return WeightSensitivity(
+        tuple(map(float, composite)),
+        tuple(map(int, ranks)),
+        _rank_shares(anyhow),
+        _rank_shares(near),
+        _mean_tau(composite, anyhow),
+        draws,
+        seed,
+    )
+
+
+def _mean_tau(stated: Floats, drawn: Floats) -> float | None:
+    """Return the mean of Kendall's tau-a between the stated scores and each drawn row."""
+    import numpy as np
+
+    first, second = np.triu_indices(stated.size, 1)
+    if first.size == 0:
+        return None
+    want = np.sign(stated[first] - stated[second])
+    have = np.sign(drawn[:, first] - drawn[:, second])
+    return float((have * want).mean())

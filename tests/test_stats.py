@@ -1,0 +1,453 @@
+"""The statistics against libraries (fixtures), hand-worked numbers, and their laws."""
+
+import itertools
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings, strategies as st
+
+from markbook import stats
+from markbook.stats.difference import sign_flip_ps
+from markbook.stats.intervals import _resampled_means, bca_parameters
+
+
+@pytest.fixture(scope="session")
+def fixture_cases(shared_data):
+    """Return a reader of one fixture file: (cases, tolerance of each)."""
+
+    def read(name):
+        data = json.loads((shared_data / "stats-fixtures" / f"{name}.json").read_text(encoding="utf-8"))
+        cases = [(case, case.get("tolerance_abs", data["tolerance_abs"])) for case in data["cases"]]
+        assert cases
+        return cases
+
+    return read
+
+
+def close(found, wanted, tolerance):
+    assert found == pytest.approx(wanted, abs=tolerance, rel=0)
+
+
+def test_proportion_intervals_agree_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("proportion_intervals"):
+        options = {"confidence": 1 - case["alpha"]}
+        x, n = case["x"], case["n"]
+
+        wilson = stats.wilson_interval(x, n, **options)
+        edged = stats.jeffreys_interval(x, n, **options)
+        plain = stats.jeffreys_interval(x, n, edge=False, **options)
+
+        close([wilson.low, wilson.high], case["wilson"], tolerance)
+        close([edged.low, edged.high], case["jeffreys_brown_edge"], tolerance)
+        close([plain.low, plain.high], case["jeffreys"], tolerance)
+        close(wilson.value, case["p"], tolerance)
+
+
+def test_pass_at_k_agrees_with_exact_rationals(fixture_cases):
+    for case, tolerance in fixture_cases("pass_at_k"):
+        for k, wanted in case["pass_at"].items():
+            found = [stats.pass_at_k(n, c, int(k)).value for n, c in zip(case["n"], case["c"], strict=True)]
+            summary = stats.pass_at_k_summary(case["n"], case["c"], int(k))
+
+            assert [value is None for value in found] == [value is None for value in wanted["per_problem"]]
+            pairs = zip(found, wanted["per_problem"], strict=True)
+            for one, two in ((one, two) for one, two in pairs if two is not None):
+                close(one, two, tolerance)
+            if wanted.get("defined_for_all", True):
+                close([summary.value, summary.se], [wanted["mean"], wanted["se_over_problems"]], tolerance)
+            else:
+                assert summary.value is None
+                assert summary.stats["n_undefined"] == wanted["n_undefined"]
+                assert str(wanted["n_undefined"]) in summary.note
+
+
+def test_clustered_error_agrees_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("clustered_se"):
+        cr1 = stats.clustered_standard_error(case["score"], case["cluster"])
+        cr0 = stats.clustered_standard_error(case["score"], case["cluster"], correction="CR0")
+
+        close([cr1.value, cr1.se], [case["mean"], case["se_cluster_CR1"]], tolerance)
+        close([cr0.se, cr0.stats["se_iid"]], [case["se_cluster_CR0"], case["se_iid"]], tolerance)
+        assert (cr1.n, cr1.stats["n_clusters"]) == (case["n"], case["n_clusters"])
+
+
+def test_design_effect_agrees_with_the_fixture(fixture_cases):
+    for case, tolerance in fixture_cases("clustered_se"):
+        found = stats.clustered_standard_error(case["score"], case["cluster"])
+
+        close(found.stats["design_effect"], case["design_effect"], max(tolerance, 1e-9))
+
+
+def test_paired_difference_agrees_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("paired_difference"):
+        found = stats.paired_difference(case["a"], case["b"])
+        flipped = stats.sign_flip_test(case["a"], case["b"])
+
+        close([found.value, found.se], [case["mean_diff"], case["se_diff"]], tolerance)
+        close([found.low, found.high], case["ci95_t"], tolerance)
+        close([found.p, flipped.p], [case["p_t"], case["p_signflip_exact"]], tolerance)
+        close(found.stats["correlation"], case["corr"], tolerance)
+        close(found.stats["se_unpaired"], case["se_unpaired"], tolerance)
+
+
+def test_mcnemar_agrees_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("mcnemar"):
+        found = stats.mcnemar_exact(case["only_a"], case["only_b"])
+
+        close([found.p, found.stats["p_mid"]], [case["p_exact"], case["p_midp"]], tolerance)
+
+
+def test_adjusted_p_agree_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("multiple_comparisons"):
+        close(stats.holm(case["p"]), case["holm"], tolerance)
+        close(stats.benjamini_hochberg(case["p"]), case["bh"], tolerance)
+
+
+def test_bootstrap_agrees_with_enumeration_and_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("bootstrap_mean"):
+        if case["kind"] == "degenerate":
+            found = stats.bootstrap_mean(case["x"])
+            assert (found.value, found.low, found.high) == (case["mean"], None, None)
+            assert "no variation" in found.note
+            continue
+        options = {"confidence": 1 - case["alpha"], "n_resamples": 20_000, "seed": 1}
+        percentile = stats.bootstrap_mean(case["x"], method="percentile", **options)
+        if case["kind"] == "exact_enumeration_n6":
+            array = np.array(case["x"])
+            bias, acceleration = bca_parameters(array, _resampled_means(array, 0, 0))
+            close([percentile.low, percentile.high], case["percentile_exact"], tolerance)
+            close([bias, acceleration], [case["bca_z0_exact"], case["bca_acceleration"]], tolerance)
+        else:
+            bca = stats.bootstrap_mean(case["x"], **options)
+            t = stats.t_interval(case["x"])
+            close([percentile.low, percentile.high], case["percentile_scipy"], tolerance)
+            close([bca.low, bca.high], case["bca_scipy"], tolerance)
+            close([t.low, t.high], case["t_interval"], 1e-9)
+
+
+def test_newcombe_agrees_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("newcombe_difference"):
+        found = stats.newcombe_difference(case["x1"], case["n1"], case["x2"], case["n2"])
+
+        close([found.value, found.low, found.high], [case["diff"], *case["newcombe95"]], tolerance)
+
+
+def test_power_agrees_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("power_mde"):
+        args = (case["n_items"], case["sd_of_paired_diff"])
+        options = {"alpha": case["alpha"], "power": case["power"]}
+
+        normal = stats.minimum_detectable_effect(*args, **options)
+        exact = stats.minimum_detectable_effect(*args, method="t", **options)
+
+        close([normal.value, exact.value], [case["mde_normal"], case["mde_t"]], tolerance)
+        assert stats.items_needed(0.02, args[1], **options) == case["n_for_2pts_normal"]
+
+
+def test_bradley_terry_agrees_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("bradley_terry"):
+        found = stats.bradley_terry(case["wins"])
+        gap = found.difference(0, 1)
+
+        close(found.value, case["strength_centered"], tolerance)
+        close(found.se, case["se_centered"], tolerance)
+        close([gap.value, gap.se], [case["diff_01"]["est"], case["diff_01"]["se"]], tolerance)
+
+
+def test_agreement_agrees_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("judge_agreement"):
+        raters, few = case["raters"], {"n_resamples": 20}
+        if case["cohen_kappa_12"] is None:
+            for found in (stats.cohen_kappa(raters[0], raters[1]), stats.krippendorff_alpha(raters)):
+                assert found.value is None
+                assert "no variation" in found.note
+            continue
+        one, two = raters[:2]
+        close(stats.cohen_kappa(one, two, **few).value, case["cohen_kappa_12"], tolerance)
+        close(stats.cohen_kappa(one, two, "linear", **few).value, case["cohen_kappa_12_linear"], tolerance)
+        close(stats.cohen_kappa(one, two, "quadratic", **few).value, case["cohen_kappa_12_quadratic"], tolerance)
+        counts = [[list(unit).count(label) for label in case["labels"]] for unit in zip(*raters, strict=True)]
+        close(stats.fleiss_kappa(counts, **few).value, case["fleiss_kappa"], tolerance)
+        gaps = [
+            [None if gone else value for value, gone in zip(row, mask, strict=True)]
+            for row, mask in zip(raters, case["missing_mask"], strict=True)
+        ]
+        for name, wanted in case["krippendorff_alpha"].items():
+            level, _, which = name.partition("_")
+            found = stats.krippendorff_alpha(raters if which == "full" else gaps, level, **few)
+            close(found.value, wanted, tolerance)
+        for kind, wanted in case["icc_single"].items():
+            close(stats.icc(raters, kind, **few).value, wanted, tolerance)
+
+
+def test_weight_sensitivity_agrees_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("weight_sensitivity"):
+        found = stats.weight_sensitivity(case["scores"], case["seed_weights"], draws=200_000, seed=3)
+
+        assert list(found.ranks) == case["rank_by_seed_weights"]
+        close(np.array(found.rank_probability), np.array(case["rank_probability"]), tolerance)
+        # The stated weights sum to 1.002 and are normalised.
+        close(found.value, [raw / 1.002 for raw in case["composite_raw"]], 1e-9)
+
+
+def test_exam_score_interval_agrees_with_libraries(fixture_cases):
+    for case, tolerance in fixture_cases("exam_score"):
+        found = stats.t_interval(case["per_problem"])
+
+        close([found.value, found.se], [case["score"], case["se"]], tolerance)
+        close([found.low, found.high], case["ci95_t"], tolerance)
+
+
+# ---- what is undefined says so ----
+
+
+def test_one_value_has_no_interval_and_says_so():
+    for found in (stats.t_interval([0.5]), stats.bootstrap_mean([0.5]), stats.mean_interval([0.5])):
+        assert (found.value, found.low, found.high) == (0.5, None, None)
+        assert "n < 2" in found.note
+
+
+def test_no_value_has_no_mean():
+    for found in (stats.t_interval([]), stats.bootstrap_mean([]), stats.clustered_standard_error([], [])):
+        assert found.value is None
+        with pytest.raises(ValueError, match="no value"):
+            float(found)
+
+
+def test_equal_partial_scores_have_no_interval_and_equal_passes_have_wilsons():
+    assert stats.mean_interval([0.5] * 9).low is None
+
+    whole = stats.mean_interval([1.0] * 20)
+
+    # Wilson at 20 of 20: 20/(20 + z^2), z = 1.95996
+    assert whole.low == pytest.approx(20 / (20 + 1.959963984540054**2))
+    assert (whole.high, whole.method) == (1.0, "wilson")
+
+
+@pytest.mark.parametrize("bad", [[math.nan], [math.inf, 1.0]])
+def test_not_a_number_is_refused(bad):
+    with pytest.raises(ValueError, match="finite"):
+        stats.t_interval(bad)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: stats.wilson_interval(3, 2),
+        lambda: stats.wilson_interval(0, 0),
+        lambda: stats.pass_at_k(2, 3, 1),
+        lambda: stats.pass_at_k(2, 1, 0),
+        lambda: stats.pass_at_k_summary([1], [], 1),
+        lambda: stats.mcnemar_exact(-1, 0),
+        lambda: stats.holm([1.5]),
+        lambda: stats.paired_difference([1], [1, 2]),
+        lambda: stats.t_interval([0, 1], confidence=95),
+        lambda: stats.bootstrap_mean([0, 1], method="basic"),
+        lambda: stats.clustered_standard_error([1, 2], [1]),
+        lambda: stats.clustered_standard_error([1, 2], [1, 2], correction="CR9"),
+        lambda: stats.minimum_detectable_effect(1, 0.5),
+        lambda: stats.minimum_detectable_effect(9, 0.5, power=2),
+        lambda: stats.minimum_detectable_effect(9, 0.5, method="guess"),
+        lambda: stats.items_needed(0, 0.5),
+        lambda: stats.bradley_terry([[0, 1]]),
+        lambda: stats.bradley_terry([[0, -1], [1, 0]]),
+        lambda: stats.bradley_terry([[0, 1], [1, 0]], prior=-1),
+        lambda: stats.cohen_kappa([1], [1, 2]),
+        lambda: stats.cohen_kappa([1, 2], [1, 2], "cubic"),
+        lambda: stats.fleiss_kappa([[1, 1], [3, 0]]),
+        lambda: stats.krippendorff_alpha([[1, 2]]),
+        lambda: stats.krippendorff_alpha([[1, 2], [1, 2]], "cardinal"),
+        lambda: stats.icc([[1, 2], [1, 2]], "ICC9"),
+        lambda: stats.weight_sensitivity([[1, 2]], [0, 0]),
+        lambda: stats.weight_sensitivity([[1, 2]], [1]),
+        lambda: stats.weight_sensitivity([[math.nan, 2]], [1, 1]),
+    ],
+)
+def test_wrong_arguments_are_refused(call):
+    with pytest.raises(ValueError, match=r"\w"):
+        call()
+
+
+def test_a_model_that_never_loses_is_unbounded_unless_a_prior_is_stated():
+    wins = [[0, 5], [0, 0]]
+
+    plain, held = stats.bradley_terry(wins), stats.bradley_terry(wins, prior=0.5)
+
+    assert plain.value == (None, None)
+    assert "unbounded" in plain.note
+    assert plain.difference(0, 1).value is None
+    # One pair: the strength gap is the log-odds of 5.5 wins against 0.5.
+    assert held.difference(0, 1).value == pytest.approx(math.log(11))
+    assert "prior 0.5" in held.method
+    assert held.rank_probability[0][0] > 0.5
+
+
+def test_missing_p_stays_missing_and_does_not_count():
+    assert stats.holm([0.01, None, 0.04]) == [0.02, None, 0.04]
+    assert stats.benjamini_hochberg([None]) == [None]
+
+
+def test_units_with_a_missing_rating_are_left_out_and_counted():
+    found = stats.icc([[1, 2, 3, None, 5, 4], [1, 2, 3, 4, 5, 3]])
+
+    assert found.n == 5
+    assert "1 units" in found.note
+
+
+def test_single_cluster_has_no_interval():
+    found = stats.clustered_standard_error([0.1, 0.9], ["a", "a"])
+
+    assert found.low is None
+    assert "fewer than 2 clusters" in found.note
+
+
+def test_paired_difference_widens_when_items_are_related():
+    a = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
+    b = [0.0] * 12
+
+    plain = stats.paired_difference(a, b)
+    clustered = stats.paired_difference(a, b, clusters=[index // 3 for index in range(12)])
+
+    assert clustered.value == plain.value
+    assert clustered.se > plain.se
+    assert clustered.stats["n_clusters"] == 4
+
+
+# ---- laws ----
+
+scores = st.floats(0, 1, allow_nan=False)
+
+
+@given(st.lists(scores, max_size=80))
+@settings(max_examples=60, deadline=None)
+def test_the_chosen_interval_holds_the_mean_and_stays_inside_the_range(values):
+    found = stats.mean_interval(values, n_resamples=199)
+
+    if found.low is not None:
+        assert 0 <= found.low <= found.high <= 1
+        assert found.method in {"wilson", "t", "bca"}
+    else:
+        assert found.note
+
+
+@given(st.lists(st.tuples(scores, scores), min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_swapping_the_models_flips_the_difference_and_keeps_p(pairs):
+    a, b = [x for x, _ in pairs], [y for _, y in pairs]
+
+    there, back = stats.paired_difference(a, b), stats.paired_difference(b, a)
+
+    assert there.value == -back.value
+    assert stats.sign_flip_test(a, b).p == pytest.approx(stats.sign_flip_test(b, a).p)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=14), st.data())
+@settings(max_examples=40, deadline=None)
+def test_sign_flip_of_passes_is_exact_mcnemar(a, data):
+    b = data.draw(st.lists(st.booleans(), min_size=len(a), max_size=len(a)))
+    only_a = sum(x and not y for x, y in zip(a, b, strict=True))
+    only_b = sum(y and not x for x, y in zip(a, b, strict=True))
+
+    assert stats.sign_flip_test(a, b).p == pytest.approx(stats.mcnemar_exact(only_a, only_b).p)
+
+
+@given(st.integers(1, 60), st.data())
+def test_pass_at_k_is_the_share_of_k_subsets_with_a_right_one(n, data):
+    c = data.draw(st.integers(0, n))
+    k = data.draw(st.integers(1, n))
+
+    assert stats.pass_at_k(n, c, k).value == pytest.approx(float(scipy.stats.hypergeom.sf(0, n, c, k)), abs=1e-9)
+
+
+def test_pass_at_k_of_many_attempts_needs_no_huge_integers():
+    assert stats.pass_at_k(100_000, 1000, 100).value == pytest.approx(
+        float(scipy.stats.hypergeom.sf(0, 100_000, 1000, 100)), abs=1e-9
+    )
+
+
+def test_drawn_sign_flips_come_near_the_exact_ones_and_repeat_with_their_seed():
+    rng = np.random.default_rng(5)
+    gaps = rng.normal(0.3, 1, 17)
+
+    one = stats.sign_flip_test(gaps, np.zeros(17), seed=1)
+    again = stats.sign_flip_test(gaps, np.zeros(17), seed=1)
+
+    signs = np.array(list(itertools.product((-1, 1), repeat=17)))
+    exact = float((np.abs(signs @ gaps) >= abs(gaps.sum()) - 1e-9).mean())
+    assert one.p == again.p
+    assert one.p == pytest.approx(exact, abs=0.01)
+
+
+def test_sign_flips_of_many_pairs_equal_those_of_each():
+    rng = np.random.default_rng(6)
+    gaps = rng.normal(0, 1, (40, 3))
+
+    together = sign_flip_ps(gaps, n_resamples=2000)
+
+    assert together == [sign_flip_ps(gaps[:, [one]], n_resamples=2000)[0] for one in range(3)]
+
+
+def test_same_seed_same_interval():
+    values = [0.1, 0.4, 0.9, 1.0, 0.3, 0.2, 0.8, 0.7]
+
+    assert stats.bootstrap_mean(values, seed=7) == stats.bootstrap_mean(values, seed=7)
+    assert stats.cohen_kappa([1, 2, 3, 1, 2], [1, 2, 3, 2, 2]) == stats.cohen_kappa([1, 2, 3, 1, 2], [1, 2, 3, 2, 2])
+
+
+def test_importing_the_statistics_loads_no_numpy():
+    import subprocess
+
+    code = "import sys, markbook.stats; print(sorted({'numpy', 'scipy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stdout.strip() == "[]"
+
+
+# ---- coverage of a nominal 95 % interval ----
+
+
+def exact_coverage(interval, n, p):
+    return sum(float(scipy.stats.binom.pmf(x, n, p)) for x in range(n + 1) if (e := interval(x)).low <= p <= e.high)
+
+
+def test_wilson_covers_where_walds_interval_does_not():
+    covered = exact_coverage(lambda x: stats.wilson_interval(x, 20), 20, 0.98)
+
+    # Wald covers .332 here; Wilson .940.
+    assert covered == pytest.approx(0.940, abs=0.001)
+
+
+@pytest.mark.slow
+def test_clustered_intervals_cover_and_naive_ones_do_not():
+    rng = np.random.default_rng(11)
+    clusters = np.repeat(np.arange(40), 15)
+    naive = clustered = 0
+    trials = 1500
+    for _ in range(trials):
+        # Intraclass correlation .3 around a true mean of 0.
+        values = rng.normal(0, math.sqrt(0.3), 40)[clusters] + rng.normal(0, math.sqrt(0.7), 600)
+        plain, robust = stats.t_interval(values), stats.clustered_standard_error(values, clusters.tolist())
+        naive += plain.low <= 0 <= plain.high
+        clustered += robust.low <= 0 <= robust.high
+
+    assert clustered / trials == pytest.approx(0.95, abs=0.02)
+    assert naive / trials == pytest.approx(0.633, abs=0.04)
+
+
+@pytest.mark.slow
+def test_bca_covers_skewed_partial_credit():
+    rng = np.random.default_rng(12)
+    truth, trials = 0.5 / 0.55, 1000  # Beta(.5, .05): mostly whole marks, a few near 0, as partial credit is
+    bca = t = 0
+    for trial in range(trials):
+        values = rng.beta(0.5, 0.05, 60)
+        one, two = stats.bootstrap_mean(values, seed=trial, n_resamples=1999), stats.t_interval(values)
+        bca += one.low <= truth <= one.high
+        t += two.low <= truth <= two.high
+
+    assert bca / trials == pytest.approx(0.942, abs=0.02)
+    assert t / trials < 0.93

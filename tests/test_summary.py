@@ -1,0 +1,90 @@
+"""Values become a summary that can be read honestly."""
+
+import math
+
+import pytest
+
+from markbook.aggregate.summary import summarise_values, worst_end
+from markbook.types import MissingKind
+
+
+def test_a_mean_carries_interval_count_and_bounds():
+    found = summarise_values([1, 1, 0, 1], n_missing={MissingKind.FAILED: 1})
+
+    assert (found.value, found.n, dict(found.n_missing)) == (0.75, 4, {"failed": 1})
+    assert found.interval.method == "wilson"
+    # (3 + 0)/5 if the missing one failed, (3 + 1)/5 if it passed
+    assert found.bounds == (0.6, 0.8)
+
+
+def test_exam_counts_absent_as_zero_and_leaves_out_what_failed():
+    found = summarise_values(
+        [1.0, 0.5], n_missing={MissingKind.ABSENT: 1, MissingKind.FAILED: 1, MissingKind.TIMEOUT: 0}, policy="exam"
+    )
+
+    assert (found.value, found.n) == (0.5, 3)
+    assert dict(found.n_missing) == {"absent": 1, "failed": 1}
+    assert "1 missing counted as 0" in found.note
+
+
+def test_worst_is_the_top_where_lower_is_better():
+    found = summarise_values([0.0, 0.0], direction="lower", n_missing={"failed": 2}, policy="worst")
+
+    assert found.value == 0.5
+    assert worst_end((0, 1), "lower") == 1
+
+
+def test_one_value_has_no_interval_and_the_note_says_so():
+    found = summarise_values([0.4])
+
+    assert found.interval is None
+    assert "n < 2" in found.note
+
+
+def test_nothing_scored_has_no_value():
+    found = summarise_values([], n_missing={"unavailable": 3})
+
+    assert (found.value, found.interval, found.n) == (None, None, 0)
+    assert found.bounds == (0.0, 1.0)
+
+
+def test_intervals_follow_the_range():
+    found = summarise_values([3, 5, 4, 4, 2, 5, 5], range=(1, 5))
+
+    assert found.interval.method == "bca"
+    assert 1 <= found.interval.low < 4 < found.interval.high <= 5
+
+
+def test_sixty_values_take_t():
+    assert summarise_values([0.2, 0.6, 0.9] * 20).interval.method == "t"
+
+
+def test_clusters_widen_the_interval_and_refuse_invented_values():
+    values, clusters = [1, 1, 1, 0, 0, 0, 1, 1, 1], list("aaabbbccc")
+
+    found = summarise_values(values, clusters=clusters)
+
+    assert found.interval.method == "cluster-cr1"
+    assert (found.interval.low, found.interval.high) == (0.0, 1.0)
+    with pytest.raises(ValueError, match="exclude"):
+        summarise_values(values, clusters=clusters, policy="worst", n_missing={"failed": 1})
+
+
+def test_an_infinite_range_has_no_worst_value():
+    found = summarise_values(
+        [3.0, 4.0], range=(0, math.inf), direction="lower", n_missing={"failed": 1}, policy="worst"
+    )
+
+    assert (found.value, found.n, found.bounds) == (3.5, 2, None)
+    assert "no worst value" in found.note
+
+
+@pytest.mark.parametrize("bad", [[1.5], [math.nan]])
+def test_values_outside_the_range_are_refused(bad):
+    with pytest.raises(ValueError, match="outside"):
+        summarise_values(bad)
+
+
+def test_an_unknown_policy_is_refused():
+    with pytest.raises(ValueError, match="policy"):
+        summarise_values([1.0], policy="ignore")
