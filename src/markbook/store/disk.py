@@ -63,6 +63,10 @@ class Disk(Protocol):
         """Read a file from its start, a piece at a time."""
         ...
 
+    def line_at(self, path: Path, offset: int) -> bytes:
+        """Read the line that begins at an offset."""
+        ...
+
     def names(self, path: Path) -> list[str]:
         """Return the names in a folder, sorted."""
         ...
@@ -123,6 +127,11 @@ class RealDisk:
         with os.fdopen(os.open(path, os.O_RDONLY | _NO_LINK), "rb", buffering=0) as file:
             while data := file.read(READ_SIZE):
                 yield data
+
+    def line_at(self, path: Path, offset: int) -> bytes:
+        with os.fdopen(os.open(path, os.O_RDONLY | _NO_LINK), "rb") as file:
+            file.seek(offset)
+            return file.readline()
 
     def names(self, path: Path) -> list[str]:
         return sorted(os.listdir(path))

@@ -28,6 +28,8 @@ GROUP_ROWS = 100
 GROUP_SECONDS = 0.05
 SEGMENT_BYTES = 64 << 20
 LINE_CAP = 64 << 20
+OFFSET_BITS = 40
+"""A row's location is its segment's number above these bits, and its offset in them."""
 _PREFIX = b'{"crc":"'
 _BODY = len(_PREFIX) + 8 + 2  # {"crc":"xxxxxxxx",
 
@@ -91,12 +93,32 @@ def segments(disk: Disk, folder: Path) -> list[Path]:
 
 def read(disk: Disk, folder: Path) -> Iterator[Row]:
     """Yield the acknowledged rows in the order in which they were added; stop where a segment is damaged."""
+    return (row for _, row in locate(disk, folder))
+
+
+def locate(disk: Disk, folder: Path) -> Iterator[tuple[int, Row]]:
+    """Yield each acknowledged row with a number by which `row_at` finds it again."""
     for path in segments(disk, folder):
+        offset = int(path.stem) << OFFSET_BITS
         for line in lines(disk.chunks(path)):
             row = from_line(line)
             if row is None:
                 break
-            yield row
+            yield offset, row
+            offset += len(line)
+
+
+def row_at(disk: Disk, folder: Path, location: int) -> Row:
+    """Return the row at a location given by `locate`.
+
+    Raises:
+        StorageError: what lies there now is no whole row.
+    """
+    path = folder / f"{location >> OFFSET_BITS:08d}.jsonl"
+    row = from_line(disk.line_at(path, location & ((1 << OFFSET_BITS) - 1)))
+    if row is None:
+        raise StorageError("the journal was damaged while it was read", at=str(path))
+    return row
 
 
 class KeySet:

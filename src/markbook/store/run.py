@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from markbook.errors import DataError, OutputError, StorageError, UsageError
 from markbook.store.disk import Disk, RealDisk, replace_file
-from markbook.store.journal import Journal, Key, KeySet, Row, encode, read
+from markbook.store.journal import Journal, Key, KeySet, Row, encode, locate, read, row_at
 from markbook.store.lock import FolderLock
 
 SCHEMA = 1
@@ -179,6 +179,15 @@ class RunWriter:
         self.commit()
         return (row for row in read(self._disk, self.folder / "journal") if row.kind == kind)
 
+    def locate(self, kind: str) -> Iterator[tuple[int, Row]]:
+        """Yield the rows of a kind in journal order, each with its location for `row_at`."""
+        self.commit()
+        return (found for found in locate(self._disk, self.folder / "journal") if found[1].kind == kind)
+
+    def row_at(self, location: int) -> Row:
+        """Return the row at a location, so that any order needs 8 bytes a row and not the rows."""
+        return row_at(self._disk, self.folder / "journal", location)
+
     def publish(self, files: Mapping[str, Content]) -> None:
         """Write reports, each whole or not at all.
 
@@ -260,6 +269,14 @@ class Run:
     def rows(self, kind: str) -> Iterator[Row]:
         """Yield the journal's acknowledged rows of a kind, in order, one at a time."""
         return (row for row in read(RealDisk(), self.folder / "journal") if row.kind == kind)
+
+    def locate(self, kind: str) -> Iterator[tuple[int, Row]]:
+        """Yield the rows of a kind in journal order, each with its location for `row_at`."""
+        return (found for found in locate(RealDisk(), self.folder / "journal") if found[1].kind == kind)
+
+    def row_at(self, location: int) -> Row:
+        """Return the row at a location."""
+        return row_at(RealDisk(), self.folder / "journal", location)
 
     def read(self, name: str) -> str:
         """Return the text of a report.
