@@ -1,0 +1,119 @@
+"""Foreign words made harmless where they are shown: terminal, Markdown, CSV, XML, a script's data.
+
+Whatever a model, a benchmark or a file name says is hostile until it has gone through here. HTML is escaped by the
+templates themselves (jinja2 with autoescape) after `visible`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+_JOINERS = "\u200c\u200d"
+"""Invisible, and needed to write Persian and to join emoji."""
+
+# What is certainly harmless is left out here, so that long texts are quick; the rest is judged by its category.
+_SUSPECT = re.compile("[^\n\t -~\xa1-\xac\xae-\u05ff\u0620-\u06dc\u3001-\ud7ff]")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
+"""Controls, direction changes (`evil<U+202E>gnp.exe` reads as another name), half characters, odd line ends."""
+
+_MARKDOWN = re.compile(r"[\\`*\[\]<>|~$@#]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w{1,32};)|(?<=\w):(?=//)|(?<=www)\.")
+_MARKDOWN_START = re.compile(r"^(\s*)(?:([-+=])|(\d{1,9})([.)]))")
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SCRIPT: Mapping[int, str] = {ord(char): f"\\u{ord(char):04x}" for char in "<>&'\u2028\u2029"}
+
+
+def _shown(match: re.Match[str]) -> str:
+    """Return one suspect character as it is if it is harmless, else as a Python escape that can be read."""
+    char = match.group()
+    if char in _JOINERS or unicodedata.category(char) not in _HIDDEN:
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def visible(text: str) -> str:
+    r"""Return the text with controls, direction changes and half characters spelled out, such as `\x1b`.
+
+    Newlines and tabs stay.
+    """
+    return _SUSPECT.sub(_shown, text)
+
+
+def terminal(text: str, *, limit: int | None = None) -> str:
+    """Return the text as one line that cannot move the cursor, change colours or the window's title.
+
+    Args:
+        text: foreign words.
+        limit: cut to this many characters, the last one an ellipsis.
+    """
+    line = visible(text.replace("\r\n", "\n")).replace("\n", " ").replace("\t", " ")
+    return cut(line, limit)
+
+
+def cut(text: str, limit: int | None) -> str:
+    """Return at most `limit` characters of the text, the last one an ellipsis if something was cut."""
+    return text if limit is None or len(text) <= limit else text[: max(0, limit - 1)] + "…"
+
+
+def markdown(text: str, *, limit: int | None = None) -> str:
+    """Return the text as words of one Markdown line or table cell: no markup, link, mention, HTML or second line.
+
+    Ordinary names such as `gpt-4_turbo` come out unchanged.
+    """
+    line = _MARKDOWN.sub(_markdown_char, terminal(text, limit=limit))
+    return _MARKDOWN_START.sub(lambda m: f"{m[1]}\\{m[2]}" if m[2] else f"{m[1]}{m[3]}\\{m[4]}", line)
+
+
+def _markdown_char(match: re.Match[str]) -> str:
+    char = match.group()
+    return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(char, "\\" + char)
+
+
+def _fence(text: str, least: int) -> str:
+    """Return a row of backticks longer than any in the text."""
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
+
+
+def markdown_code(text: str, *, limit: int | None = None) -> str:
+    """Return the text as inline code that also holds inside a table cell."""
+    line = terminal(text, limit=limit)
+    fence = _fence(line, 1)
+    inside = line.replace("|", "\\|")  # GFM splits cells before it reads code, and takes this backslash away again
+    pad = " " if not line or line.startswith(("`", " ")) or line.endswith(("`", " ")) else ""
+    return f"{fence}{pad}{inside}{pad}{fence}"
+
+
+def markdown_block(text: str, *, language: str = "") -> str:
+    """Return the text as a fenced block that its content cannot close.
+
+    Args:
+        text: foreign words, of any number of lines.
+        language: our own word for the highlighter, never a model's.
+    """
+    body = visible(text.replace("\r\n", "\n"))
+    fence = _fence(body, 3)
+    return f"{fence}{language}\n{body}{'' if body.endswith(chr(10)) else chr(10)}{fence}\n"
+
+
+def csv_cell(value: object) -> object:
+    """Return the value for a CSV cell: text that a spreadsheet would run as a formula gets a quote before it.
+
+    Numbers and None stay as they are. Quoting commas and newlines is the csv module's work.
+    """
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return "'" + text if value.startswith(_FORMULA) else text
+
+
+def xml(text: str) -> str:
+    """Return the text without characters that XML 1.0 cannot hold; escaping is the XML writer's work."""
+    return _NOT_XML.sub("\ufffd", visible(text))
+
+
+def script_json(text: str) -> str:
+    """Return JSON that can stand inside a script element: it cannot close it nor open a comment."""
+    return text.translate(_SCRIPT)

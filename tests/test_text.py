@@ -1,0 +1,122 @@
+"""Hostile words stay words."""
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from hypothesis import given, strategies as st
+
+from markbook import text
+
+ATTACKS = [
+    "\x1b[2J\x1b]0;owned\x07",
+    "\u202egnp.exe",
+    "<img src=x onerror=alert(1)>",
+    "[click](javascript:alert(1))",
+    "![x](http://a.test/x.png)",
+    "a | b | c",
+    "line\nbreak\r\nagain",
+    "`code` ``` fence",
+    '=HYPERLINK("http://a.test")',
+    "@team &lt;b&gt; https://a.test www.a.test",
+    "</script><script>alert(1)</script>",
+    "\ud800 half",
+    "\u2028\u2029",
+]
+
+
+def test_terminal_spells_out_controls_and_direction_changes():
+    assert text.terminal("a\x1b[31mred\x07\u202e\n\tb") == "a\\x1b[31mred\\x07\\u202e  b"
+
+
+@pytest.mark.parametrize("name", ["gpt-4_turbo", "Qwen2.5-Coder (32B), v1", "Ünïcode 模型 🙂", "a.b/c:d"])
+def test_ordinary_names_come_out_unchanged(name):
+    assert text.markdown(name) == name
+    assert text.terminal(name) == name
+    assert text.csv_cell(name) == name
+
+
+@given(st.text() | st.sampled_from(ATTACKS))
+def test_terminal_text_is_one_printable_line(words):
+    shown = text.terminal(words)
+
+    assert all(char.isprintable() or char.isspace() or char in "\u200c\u200d" for char in shown)
+    assert len((shown + "x").splitlines()) == 1
+    shown.encode()
+
+
+@given(st.text() | st.sampled_from(ATTACKS))
+def test_markdown_text_holds_no_markup(words):
+    shown = text.markdown(words)
+
+    assert "\n" not in shown
+    assert "<" not in shown
+    unescaped = shown.replace("\\\\", "")
+    for mark in "`*[]|$@#":
+        assert all(unescaped[at - 1] == "\\" for at in range(len(unescaped)) if unescaped[at] == mark)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("- item", "\\- item"),
+        ("1. item", "1\\. item"),
+        ("a|b", "a\\|b"),
+        ("<b>", "&lt;b&gt;"),
+        ("&lt;", "&amp;lt;"),
+        ("R&D", "R&D"),
+        ("_emphasis_ and snake_case", "\\_emphasis\\_ and snake_case"),
+        ("https://a.test", "https\\://a.test"),
+        ("*bold*", "\\*bold\\*"),
+    ],
+)
+def test_markdown_escapes_what_would_be_markup(words, wanted):
+    assert text.markdown(words) == wanted
+
+
+@given(st.text(alphabet="`a\n| ", max_size=30))
+def test_a_code_block_cannot_be_closed_from_inside(words):
+    block = text.markdown_block(words, language="python")
+
+    fence = block[: len(block) - len(block.lstrip("`"))]
+    body = block.split("\n", 1)[1].rsplit("\n" + fence + "\n", 1)[0]
+    assert fence not in body
+
+
+@given(st.text(alphabet="`a| ", max_size=20))
+def test_inline_code_has_a_fence_of_its_own(words):
+    code = text.markdown_code(words)
+
+    fence = code[: len(code) - len(code.lstrip("`"))]
+    inside = code[len(fence) : -len(fence)]
+    assert fence not in re.findall("`+", inside)
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "\uff1d1"])
+def test_formulas_are_quoted_and_numbers_are_not(cell):
+    assert str(text.csv_cell(cell)).startswith("'")
+    assert text.csv_cell(-1.5) == -1.5
+    assert text.csv_cell(None) is None
+
+
+@pytest.mark.parametrize("words", ATTACKS)
+def test_csv_xml_and_script_read_back(words):
+    sheet = io.StringIO()
+    csv.writer(sheet).writerow([text.csv_cell(words), "after"])
+    assert next(csv.reader(io.StringIO(sheet.getvalue())))[1] == "after"
+
+    node = ET.Element("a", {"b": text.xml(words)})
+    node.text = text.xml(words)
+    assert ET.fromstring(ET.tostring(node)).tag == "a"
+
+    data = text.script_json(json.dumps(words.encode("utf-8", "replace").decode(), ensure_ascii=False))
+    assert "<" not in data
+    assert json.loads(data) == words.encode("utf-8", "replace").decode()
+
+
+def test_cut_marks_what_was_cut():
+    assert text.terminal("abcdef", limit=4) == "abc…"
+    assert text.terminal("abcd", limit=4) == "abcd"
