@@ -81,6 +81,8 @@ class Tally:
     model: str
     samples: Sequence[Sample]
     policy: ErrorPolicy = "zero"
+    seed: int = 0
+    """For the bootstrap of small groups."""
     attempts: array[int] = field(init=False)
     right: array[int] = field(init=False)
     zero: array[float] = field(init=False)
@@ -192,6 +194,7 @@ class Tally:
             group=group,
             n_missing={"absent": len(scores) - len(values)},
             policy="exam" if absent_counts else "exclude",
+            seed=self.seed,
         )
 
     def pass_at(self, k: int) -> Estimate:
@@ -200,7 +203,7 @@ class Tally:
         There is no value if a problem has attempts, but fewer than k.
         """
         counts = [count or k for count in self.attempts]
-        return pass_at_k_summary(counts, list(self.right), k)
+        return pass_at_k_summary(counts, list(self.right), k, seed=self.seed)
 
     def pass_ks(self) -> Iterator[int]:
         """Yield the k up to the largest number of attempts at any problem."""

@@ -2,9 +2,140 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import click
 
+from markbook.cli.options import Spread, ended_by_signal, json_option, resume_option
 
-@click.command("exam")
-def command() -> None:
-    """Run model solutions against a benchmark's tests and score them like an exam."""
+_EXAMPLES = """
+\b
+Examples:
+  markbook exam --benchmark benchmark/ --solutions gpt-4/ claude-3/
+  markbook exam --benchmark HumanEval.jsonl.gz --solutions samples.jsonl --json
+  markbook exam --benchmark benchmark/ --check-benchmark
+  markbook exam --benchmark benchmark/ --solutions gpt-4/ --resume generated/evaluation_1790000000
+"""
+
+
+@click.command("exam", cls=Spread, epilog=_EXAMPLES)
+@click.option(
+    "--benchmark", type=click.Path(), required=True, help="The benchmark: a file, or a folder of .jsonl files."
+)
+@click.option("--solutions", type=click.Path(), multiple=True, help="Answers: files or folders, one or several models.")
+@click.option(
+    "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
+)
+@click.option("--verbose", is_flag=True, help="Name each skipped row with its file and line.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="CPU seconds a solution may use."
+)
+@click.option(
+    "--memory-mb", type=click.IntRange(min=64), default=2048, show_default=True, help="Memory a solution may use."
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Solutions run at once [default: one a core].")
+@click.option(
+    "--error-policy",
+    type=click.Choice(["zero", "partial"]),
+    default="zero",
+    show_default=True,
+    help="What an attempt with an error scores: 0, or the share of tests that passed.",
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "strict", "weak"]),
+    default="auto",
+    show_default=True,
+    help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
+)
+@click.option(
+    "--format", "format_name", default="auto", show_default=True, help="The benchmark's format, if it is not detected."
+)
+@click.option(
+    "--extract",
+    type=click.Choice(["auto", "always", "off"]),
+    default="auto",
+    show_default=True,
+    help="Look for the code in raw replies: those that do not compile, all, or none.",
+)
+@click.option(
+    "--python", "python", type=click.Path(), default="", help="Interpreter whose packages solutions may import."
+)
+@click.option("--adaptive-timeout", is_flag=True, help="Limit each problem to 20 x its canonical solution's CPU time.")
+@click.option("--in-process", is_flag=True, help="Run tests beside the candidate: verdicts can be forged.")
+@click.option("--no-dedupe", is_flag=True, help="Run exactly equal answers again instead of once.")
+@click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row would be skipped.")
+@click.option(
+    "--check-benchmark", is_flag=True, help="Run the canonical solutions instead and list problems that fail or flip."
+)
+@click.option(
+    "--profile",
+    type=click.Choice(["documented", "corrected"]),
+    default="corrected",
+    show_default=True,
+    help="Recorded; the exam's arithmetic is the same.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="For resampled intervals.")
+@resume_option
+@json_option
+def command(**options: Any) -> int:
+    """Run model solutions against a benchmark's tests and score them like an exam.
+
+    Every problem of the benchmark counts: an absent answer scores 0 and is no error, an empty one scores 0 and is
+    one. Solutions run isolated from the machine and from the tests. Reports go to OUTPUT/evaluation_<time>/.
+    """
+    from markbook.cli.exam_terminal import Terminal, show_check, show_run
+
+    if options.pop("check_benchmark"):
+        return _check(options, show_check)
+    paths = options.pop("solutions")
+    if not paths:
+        raise click.UsageError("Missing option '--solutions'.")
+    as_json = options.pop("as_json")
+    terminal = Terminal(verbose=options.pop("verbose"))
+    from markbook.pipeline.exam import exam
+
+    with ended_by_signal(), terminal:
+        run = exam(options.pop("benchmark"), list(paths), watcher=terminal, **_settings(options))
+    show_run(run, as_json=as_json)
+    return 0
+
+
+def _settings(options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "output": options["output"],
+        "resume": options["resume"],
+        "format": options["format_name"],
+        "timeout": options["timeout"],
+        "memory_mb": options["memory_mb"],
+        "error_policy": options["error_policy"],
+        "extract": options["extract"],
+        "profile": options["profile"],
+        "seed": options["seed"],
+        "separate": not options["in_process"],
+        "adaptive": options["adaptive_timeout"],
+        "python": options["python"],
+        "workers": options["workers"],
+        "isolation": options["isolation"],
+        "dedupe": not options["no_dedupe"],
+        "strict": options["strict"],
+    }
+
+
+def _check(options: dict[str, Any], show: Any) -> int:
+    from markbook.pipeline.check import check_benchmark
+
+    found = check_benchmark(
+        Path(options["benchmark"]),
+        format_name=options["format_name"],
+        timeout=options["timeout"],
+        workers=options["workers"],
+        isolation=options["isolation"],
+    )
+    if options["as_json"]:
+        click.echo(json.dumps(found.record(), indent=2, ensure_ascii=False))
+    else:
+        show(found)
+    return 65 if options["strict"] and found.problems else 0

@@ -1,0 +1,167 @@
+"""An exam run as its journal tells it: problems, models, and every attempt in benchmark order.
+
+The same view serves a run that is just finishing and one that is read back years later, so that a report is a pure
+function of the journal. In memory stay 16 bytes an attempt and 32 a problem and model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from markbook.aggregate.exam import Tally, outcome_of, outcome_record
+from markbook.types import Attempt, Outcome, Sample, Test
+
+SAMPLE, MODEL, OUTCOME, FAULT = "sample", "model", "outcome", "fault"
+"""The kinds of journal row that an exam writes."""
+
+
+class Row(Protocol):
+    """A journal row, as the store gives it."""
+
+    @property
+    def key(self) -> tuple[str | int, ...]:
+        """Its name within its kind."""
+        ...
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """What it holds."""
+        ...
+
+
+class Journal(Protocol):
+    """What the view needs of a run: it reads, whoever wrote."""
+
+    def rows(self, kind: str) -> Iterator[Row]:
+        """Yield the rows of a kind in journal order."""
+        ...
+
+    def locate(self, kind: str) -> Iterator[tuple[int, Row]]:
+        """Yield them with their locations."""
+        ...
+
+    def row_at(self, location: int) -> Row:
+        """Return the row at a location."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """One attempt with what became of it."""
+
+    sample: Sample
+    index: int
+    outcome: Outcome
+    data: Mapping[str, Any]
+    """The rest of its journal row: code, step, form, source."""
+
+
+@dataclass
+class ExamView:
+    """An exam run, read from its journal."""
+
+    journal: Journal
+    config: Mapping[str, Any]
+    """The run's resolved options."""
+    _order: dict[str, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def samples(self) -> tuple[Sample, ...]:
+        """The benchmark's problems in file order, without their canonical solutions."""
+        return tuple(_sample(row.data) for row in self.journal.rows(SAMPLE))
+
+    @cached_property
+    def models(self) -> dict[str, Mapping[str, Any]]:
+        """What is known of each model (source, attempts), in the order in which they were named."""
+        return {str(row.key[0]): row.data for row in self.journal.rows(MODEL)}
+
+    @cached_property
+    def faults(self) -> list[dict[str, Any]]:
+        """Tests of the benchmark that are broken in themselves; they are not charged to anybody."""
+        return [dict(row.data) for row in self.journal.rows(FAULT)]
+
+    @property
+    def planned(self) -> int:
+        """How many attempts there are to mark."""
+        return sum(int(about["attempts"]) for about in self.models.values())
+
+    @cached_property
+    def tallies(self) -> dict[str, Tally]:
+        """What each model's marked attempts come to, in the order of `models`."""
+        policy, seed = self.config.get("error_policy", "zero"), int(self.config.get("seed", 0))
+        tallies = {model: Tally(model, self.samples, policy, seed) for model in self.models}
+        for model, tally in tallies.items():
+            for place, location in self._places(model):
+                tally.add(place, outcome_of(self.journal.row_at(location).data))
+        return tallies
+
+    @cached_property
+    def isolation(self) -> str:
+        """The weakest level under which any attempt ran; empty before the first."""
+        return max((row.data["isolation"] for row in self.journal.rows(OUTCOME)), default="")
+
+    def attempts(self, model: str) -> Iterator[Marked]:
+        """Yield a model's marked attempts in benchmark order, read one at a time."""
+        for place, location in self._places(model):
+            row = self.journal.row_at(location)
+            yield Marked(self.samples[place], int(row.key[2]), outcome_of(row.data), row.data)
+
+    def _places(self, model: str) -> Sequence[tuple[int, int]]:
+        if not self._order:
+            self._sort()
+        return self._order.get(model, [])
+
+    def _sort(self) -> None:
+        place_of = {sample.id: place for place, sample in enumerate(self.samples)}
+        found: dict[str, list[tuple[int, int, int]]] = {model: [] for model in self.models}
+        for location, row in self.journal.locate(OUTCOME):
+            model, task, index = row.key
+            found[str(model)].append((place_of[str(task)], int(index), location))
+        self._order = {model: [(place, at) for place, _, at in sorted(rows)] for model, rows in found.items()}
+
+
+def sample_record(sample: Sample) -> dict[str, Any]:
+    """Return what the journal keeps of a problem."""
+    return {
+        "id": sample.id,
+        "input": sample.input,
+        "entry_point": sample.entry_point,
+        "meta": {name: value for name, value in sample.meta.items() if value != sample.input},
+        "tests": [
+            {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
+            for test in sample.tests
+        ],
+        "source": sample.source,
+    }
+
+
+def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, Any]:
+    """Return what the journal keeps of an attempt."""
+    return {
+        **outcome_record(outcome),
+        "code": attempt.text,
+        "step": attempt.meta.get("step"),
+        "form": attempt.meta.get("form"),
+        "source": attempt.source,
+    }
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _sample(data: Mapping[str, Any]) -> Sample:
+    tests = tuple(
+        Test(
+            setup=test.get("setup", ""),
+            assertion=test.get("assertion", ""),
+            inspection=tuple(test.get("inspection", ())),
+            pattern=test.get("pattern", ""),
+            program=test.get("program", ""),
+        )
+        for test in data["tests"]
+    )
+    return Sample(data["id"], data["input"], (), tests, data["entry_point"], data["meta"], data["source"])

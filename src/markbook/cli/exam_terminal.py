@@ -1,0 +1,237 @@
+"""What the exam shows on a terminal: progress while it runs, tables when it is done."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from markbook.pipeline.exam import Planned, Watcher
+from markbook.text import terminal
+
+if TYPE_CHECKING:
+    from markbook.aggregate.exam import Mark
+    from markbook.load.answers import Answers
+    from markbook.load.benchmark import Benchmark
+    from markbook.pipeline.check import BenchmarkCheck
+    from markbook.store import Run
+    from markbook.types import Attempt, Outcome
+
+_PLAIN_EVERY = 5.0
+"""Seconds between two lines of progress where there is no terminal to draw on."""
+_NAMED_FAULTS = 5
+
+
+class Terminal(Watcher):
+    """Progress on stderr: a live bar on a terminal, plain lines elsewhere."""
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        self._verbose = verbose
+        self._console = Console(stderr=True)
+        self._progress: Progress | None = None
+        self._bar = TaskID(0)
+        self._total = self._done = self._passed = 0
+        self._start = self._last = time.monotonic()
+        self._fresh = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+        elif self._total and kind is None:
+            self._line()
+
+    def loaded(self, benchmark: Benchmark, answers: Answers) -> None:
+        """Say what was read, and what was skipped."""
+        skipped = [("benchmark rows", len(benchmark.rejections), benchmark.rejections)]
+        for name, log in (
+            ("invalid answers", answers.invalid),
+            ("answers to unknown tasks", answers.unknown),
+            ("repeated answers", answers.collapsed),
+        ):
+            skipped.append((name, log.count, tuple(log.first)))
+        for name, count, rows in skipped:
+            if not count:
+                continue
+            hint = "" if self._verbose else " (--verbose names them)"
+            self._say(f"skipped {count} {name}{hint}")
+            if self._verbose:
+                for row in rows:
+                    self._say(f"  {row.at}: {row.reason}")
+        for warning in answers.warnings:
+            self._say(f"warning: {warning}")
+
+    def started(self, planned: Planned, folder: Path) -> None:
+        """Begin the bar."""
+        models = len(planned.answers.models)
+        self._say(
+            f"{planned.benchmark.name}: {len(planned.benchmark.samples)} problems, {planned.attempts} answers of "
+            f"{models} model{'s' if models != 1 else ''}, isolation level {planned.isolation}; writing to {folder}"
+        )
+        for fault in planned.faults[: None if self._verbose else _NAMED_FAULTS]:
+            self._say(f"benchmark fault: {fault.task_id}, test {fault.test_index}: {fault.reason}; charged to nobody")
+        self._total, self._done = planned.attempts, planned.done_before
+        self._start = self._last = time.monotonic()
+        if self._console.is_terminal:
+            self._progress = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[passed]} passed, {task.fields[rate]}/s"),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+                console=self._console,
+                transient=True,
+            )
+            self._bar = self._progress.add_task("marking", total=self._total, completed=self._done, passed=0, rate="-")
+            self._progress.start()
+
+    def marked(self, attempt: Attempt, result: Mark, outcome: Outcome) -> None:
+        """Move the bar."""
+        self._done += 1
+        self._fresh += 1
+        self._passed += result.all_passed
+        now = time.monotonic()
+        if self._verbose and outcome.error:
+            why = f"{outcome.error_type}: {outcome.error_message}"
+            self._say(f"{attempt.model} {attempt.sample_id} [{attempt.index}]: {terminal(why, limit=160)}")
+        if self._progress is not None:
+            if now - self._last >= 0.1 or self._done == self._total:
+                self._last = now
+                rate = f"{self._fresh / max(now - self._start, 1e-3):.0f}"
+                self._progress.update(self._bar, completed=self._done, passed=self._passed, rate=rate)
+        elif now - self._last >= _PLAIN_EVERY:
+            self._last = now
+            self._line()
+
+    def _line(self) -> None:
+        seconds = max(time.monotonic() - self._start, 1e-3)
+        rate = self._fresh / seconds
+        left = f", {(self._total - self._done) / rate:.0f} s left" if rate and self._done < self._total else ""
+        self._say(f"{self._done}/{self._total} marked, {self._passed} passed, {rate:.0f}/s{left}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(Text(terminal(text)), soft_wrap=True, highlight=False)
+
+
+def show_run(run: Run, *, as_json: bool) -> None:
+    """Print a finished exam on stdout: its scores, its errors and where its files are."""
+    from markbook.report.names import folder_names
+
+    folders = folder_names(run.manifest["config"]["models"])
+    scores = {model: json.loads(run.read(f"{folder}/test_results_score.json")) for model, folder in folders.items()}
+    errors = {model: json.loads(run.read(f"{folder}/test_results_errors.json")) for model, folder in folders.items()}
+    if as_json:
+        models = {
+            model: {"scores": scores[model], "errors": errors[model], "folder": folders[model]} for model in scores
+        }
+        record = {
+            "run": str(run.folder),
+            "status": run.status,
+            "isolation": run.manifest.get("isolation"),
+            "models": models,
+        }
+        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        return
+    console = Console(soft_wrap=False)
+    console.print(_score_table(scores))
+    if any(record["total_errors"] for record in errors.values()):
+        console.print(_error_table(errors))
+    _say_files(console, run, folders)
+
+
+def _score_table(scores: dict[str, Any]) -> Table:
+    ks = sorted({int(key[5:]) for record in scores.values() for key in record if key.startswith("pass@")})
+    table = Table(title="Scores (percent; absent answers count 0)", title_justify="left")
+    table.add_column("model", overflow="fold")
+    for name in ("score", "95 % interval", "attempted", "answered", *(f"pass@{k}" for k in ks), "separated"):
+        table.add_column(name, justify="right")
+    best = sorted(scores.items(), key=lambda item: (-(item[1]["total"] or 0.0), item[0]))
+    for model, record in best:
+        total, summary = record["statistics"]["total"], record["summary"]
+        interval = total["interval"]
+        table.add_row(
+            Text(terminal(model)),
+            _number(record["total"]),
+            f"{interval['low']:.2f} to {interval['high']:.2f}" if interval else "none",
+            _number(total["attempted_score"]),
+            f"{summary['solutions_provided']} of {summary['total_problems']}",
+            *(_number(record.get(f"pass@{k}")) for k in ks),
+            _number(None if (share := record["verdicts"]["separated_share"]) is None else 100 * share),
+        )
+    return table
+
+
+def _error_table(errors: dict[str, Any]) -> Table:
+    kinds = sorted({kind for record in errors.values() for kind in record["error_counts"]})
+    table = Table(title="Errors (count)", title_justify="left")
+    table.add_column("model", overflow="fold")
+    for name in (*kinds, "all", "rate"):
+        table.add_column(name, justify="right")
+    for model, record in errors.items():
+        counts = (str(record["error_counts"].get(kind, 0)) for kind in kinds)
+        rate = record["error_rate"]
+        table.add_row(
+            Text(terminal(model)), *counts, str(record["total_errors"]), "-" if rate is None else f"{rate:.1f} %"
+        )
+    return table
+
+
+def _say_files(console: Console, run: Run, folders: dict[str, str]) -> None:
+    reports = [run.folder / name for name in ("model_comparison_summary.md", "model_comparison.json", "report.html")]
+    lines = [f"{run.folder / folder}/" for folder in folders.values()]
+    lines += [str(report) for report in reports if report.exists()]
+    for line in lines:
+        console.print(Text(line), soft_wrap=True, highlight=False)
+
+
+def show_check(found: BenchmarkCheck) -> None:
+    """Print what running the canonical solutions showed."""
+    console = Console()
+    share = "" if found.separated_share is None else f", {100 * found.separated_share:.1f} % of tests separated"
+    good = found.total - len(found.problems)
+    line = f"{found.benchmark}: {good} of {found.total} canonical solutions pass every time (isolation {found.isolation}{share})"
+    console.print(Text(terminal(line)), soft_wrap=True)
+    if found.problems:
+        table = Table()
+        for name in ("task", "what", "passed", "detail"):
+            table.add_column(name, overflow="fold")
+        for problem in found.problems:
+            table.add_row(
+                Text(terminal(problem.task_id)),
+                problem.kind,
+                f"{problem.passed} of {problem.total}",
+                Text(terminal(problem.detail, limit=120)),
+            )
+        console.print(table)
+    for fault in found.faults:
+        console.print(
+            Text(terminal(f"fault: {fault.task_id}, test {fault.test_index}: {fault.reason}")), soft_wrap=True
+        )
+    if found.rejected_rows:
+        print(f"{found.rejected_rows} rows were rejected", file=sys.stderr)  # noqa: T201 - beside the tables
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"

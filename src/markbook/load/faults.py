@@ -1,0 +1,71 @@
+"""Faults of a benchmark itself: tests that do not parse. They are set aside before anybody is marked by them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass, replace
+
+from markbook.errors import DataError
+from markbook.load.benchmark import Benchmark
+from markbook.types import Sample, Test
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A test that no solution could pass because it is broken."""
+
+    task_id: str
+    test_index: int
+    """From 0, in the benchmark's own numbering."""
+    reason: str
+
+
+def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[Fault]]:
+    """Return the benchmark without its broken tests, and without problems that have no other; and what was set aside.
+
+    Raises:
+        DataError: no test is left.
+    """
+    faults: list[Fault] = []
+    samples: list[Sample] = []
+    for sample in benchmark.samples:
+        found = [
+            Fault(sample.id, index, reason) for index, test in enumerate(sample.tests) if (reason := fault_of(test))
+        ]
+        if not found:
+            samples.append(sample)
+            continue
+        faults += found
+        broken = {fault.test_index for fault in found}
+        sound = tuple(test for index, test in enumerate(sample.tests) if index not in broken)
+        if sound:
+            samples.append(replace(sample, tests=sound))
+    if not samples:
+        raise DataError(
+            f"no problem has a test that parses; the first fault, in {faults[0].task_id}: {faults[0].reason}",
+            at=benchmark.samples[0].source,
+        )
+    return replace(benchmark, samples=tuple(samples)), faults
+
+
+def fault_of(test: Test) -> str:
+    """Return why a test is broken, empty if it is not. Its code is parsed, never run."""
+    for name, source, mode in (
+        ("ctx", test.setup, "exec"),
+        ("assertion", test.assertion.strip(), "eval"),
+        ("program", test.program, "exec"),
+    ):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a bad escape in a test is not this user's warning
+                if source:
+                    ast.parse(source, mode=mode)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return f"the {name} does not parse: {getattr(error, 'msg', error)}"
+    try:
+        re.compile(test.pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"the keyword is no regular expression: {error}"
+    return ""

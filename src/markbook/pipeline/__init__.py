@@ -1,0 +1,1 @@
+"""The only conductors: each takes one kind of run from its inputs to its reports."""

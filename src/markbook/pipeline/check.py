@@ -1,0 +1,110 @@
+"""Whether a benchmark's own solutions pass its tests, every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from markbook.aggregate.exam import mark
+from markbook.load.benchmark import Benchmark, load_benchmark
+from markbook.load.faults import Fault, without_faults
+from markbook.sandbox import Job, Sandbox
+from markbook.types import Limits, Outcome
+
+ROUNDS = 2
+"""How often each canonical solution is run; a verdict that differs between rounds flips."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem whose own solution does not pass, or not every time."""
+
+    task_id: str
+    kind: Literal["fails", "flips", "no_solution"]
+    passed: int
+    """Tests that passed in the first round."""
+    total: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkCheck:
+    """What running a benchmark's canonical solutions showed."""
+
+    benchmark: str
+    total: int
+    problems: tuple[Problem, ...]
+    faults: tuple[Fault, ...]
+    """Tests that do not parse."""
+    rejected_rows: int
+    isolation: str
+    separated_share: float | None
+    """The share of tests whose verdict came from separate processes."""
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+
+def check_benchmark(
+    path: Path,
+    *,
+    format_name: str = "auto",
+    timeout: float = 60.0,
+    workers: int | None = None,
+    isolation: Literal["auto", "strict", "weak"] = "auto",
+) -> BenchmarkCheck:
+    """Run the canonical solutions twice and report what fails or flips.
+
+    Raises:
+        DataError: no valid problem.
+        EnvironmentUnfitError: as for the exam.
+    """
+    benchmark, faults = without_faults(load_benchmark(path, format_name))
+    outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
+    with Sandbox(workers=workers, isolation=isolation, dedupe=False) as box:
+        for job, outcome in box.run(_jobs(benchmark, Limits(seconds=timeout))):
+            outcomes[job.sample.id].append(outcome)
+        level = box.level.value
+    problems = [found for sample in benchmark.samples if (found := _judge(benchmark, sample.id, outcomes[sample.id]))]
+    verdicts = [test.verdict for found in outcomes.values() for outcome in found for test in outcome.tests]
+    return BenchmarkCheck(
+        benchmark=benchmark.name,
+        total=len(benchmark.samples),
+        problems=tuple(problems),
+        faults=tuple(faults),
+        rejected_rows=len(benchmark.rejections),
+        isolation=level,
+        separated_share=sum(verdict == "separated" for verdict in verdicts) / len(verdicts) if verdicts else None,
+    )
+
+
+def _jobs(benchmark: Benchmark, limits: Limits) -> Iterator[Job]:
+    for round_ in range(ROUNDS):
+        for sample in benchmark.samples:
+            if sample.references:
+                yield Job(f"{round_}:{sample.id}", sample.references[0], sample, limits)
+
+
+def _judge(benchmark: Benchmark, task_id: str, found: list[Outcome]) -> Problem | None:
+    sample = next(sample for sample in benchmark.samples if sample.id == task_id)
+    if not found:
+        return Problem(task_id, "no_solution", 0, len(sample.tests), "the row has no canonical solution")
+    marks = [mark(sample, outcome) for outcome in found]
+    patterns = {tuple(test.passed for test in outcome.tests) for outcome in found}
+    if len(patterns) > 1:
+        detail = "passed " + " and then ".join(f"{got.passed} of {got.total}" for got in marks)
+        return Problem(task_id, "flips", marks[0].passed, marks[0].total, detail)
+    if marks[0].all_passed:
+        return None
+    return Problem(task_id, "fails", marks[0].passed, marks[0].total, _why(found[0]))
+
+
+def _why(outcome: Outcome) -> str:
+    if outcome.error:
+        return f"{outcome.error_type or outcome.error.value}: {outcome.error_message}"
+    failed = next(number for number, test in enumerate(outcome.tests) if not test.passed)
+    test = outcome.tests[failed]
+    return f"test {failed}: {test.error_type or 'AssertionError'}: {test.error_message}".rstrip(": ")

@@ -1,0 +1,240 @@
+"""The exam from a benchmark and answers to marks and reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from markbook import plugins
+from markbook.aggregate.exam import ErrorPolicy, Mark, mark
+from markbook.aggregate.exam_view import FAULT, MODEL, OUTCOME, SAMPLE, ExamView, attempt_record, sample_record
+from markbook.errors import StrictDataError
+from markbook.load.answers import Answers, load_answers
+from markbook.load.assembly import Extract
+from markbook.load.benchmark import Benchmark, load_benchmark
+from markbook.load.faults import Fault, without_faults
+from markbook.sandbox import Job, Sandbox
+from markbook.store import Manifest, Run, RunWriter, open_run
+from markbook.types import Attempt, Limits, Outcome, Sample
+
+REPORTS = ("documented",)
+"""The report plugins that every finished exam is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExamOptions:
+    """How an exam is held. The first group can change a result, the second cannot."""
+
+    format: str = "auto"
+    timeout: float = 60.0
+    """CPU seconds an attempt may use."""
+    memory_mb: int = 2048
+    error_policy: ErrorPolicy = "zero"
+    extract: Extract = "auto"
+    profile: Literal["documented", "corrected"] = "corrected"
+    """The exam's documented arithmetic is well defined, so both give the same numbers; recorded with the run."""
+    seed: int = 0
+    separate: bool = True
+    """Keep tests and candidate in different processes."""
+    adaptive: bool = False
+    """Lower each problem's CPU limit to 20 times what its canonical solution needs."""
+    python: str = ""
+    """The interpreter whose packages the candidates may import; the running one if empty."""
+
+    workers: int | None = field(default=None, metadata={"identity": False})
+    isolation: Literal["auto", "strict", "weak"] = field(default="auto", metadata={"identity": False})
+    dedupe: bool = field(default=True, metadata={"identity": False})
+    strict: bool = field(default=False, metadata={"identity": False})
+
+    def identity(self) -> dict[str, Any]:
+        """Return the options that can change a result."""
+        fields = type(self).__dataclass_fields__
+        return {name: value for name, value in asdict(self).items() if fields[name].metadata.get("identity", True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What is about to be marked."""
+
+    benchmark: Benchmark
+    answers: Answers
+    faults: Sequence[Fault]
+    attempts: int
+    done_before: int
+    """How many of them a resumed run had marked."""
+    isolation: str
+
+
+class Watcher:
+    """What a caller may follow a run with; this one ignores everything."""
+
+    def loaded(self, benchmark: Benchmark, answers: Answers) -> None:
+        """Be told what was read, before anything is written or run."""
+
+    def started(self, planned: Planned, folder: Path) -> None:
+        """Be told that the marking begins."""
+
+    def marked(self, attempt: Attempt, result: Mark, outcome: Outcome) -> None:
+        """Be told of one more attempt."""
+
+
+def exam(
+    benchmark: str | os.PathLike[str],
+    solutions: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    resume: str | os.PathLike[str] | None = None,
+    watcher: Watcher | None = None,
+    **options: Any,
+) -> Run:
+    """Mark models' solutions against a benchmark's tests, like an exam, and write the documented reports.
+
+    Args:
+        benchmark: a benchmark file or folder; see `markbook list loaders` for the formats.
+        solutions: one or more files or folders of answers.
+        output: where the run folder is made; `generated` by default.
+        resume: a run folder to go on with instead; every other argument must be what it was.
+        watcher: is told of progress.
+        **options: the fields of `ExamOptions`.
+
+    Returns:
+        The finished run; its folder holds the reports.
+
+    Raises:
+        DataError: nothing can be marked; nothing was written.
+        EnvironmentUnfitError: the machine cannot isolate the solutions well enough.
+        OutputError: the output cannot be written; nothing was run.
+        StorageError: the disk failed during the run, which can be resumed.
+    """
+    settings = ExamOptions(**options)
+    follow = watcher or Watcher()
+    paper = load_benchmark(Path(benchmark), settings.format)
+    sound, faults = without_faults(paper)
+    paths = [Path(solutions)] if isinstance(solutions, str | os.PathLike) else [Path(path) for path in solutions]
+    answers = load_answers(paths, sound, extract=settings.extract)
+    follow.loaded(paper, answers)
+    if settings.strict:
+        _refuse_skipped(paper, answers)
+    manifest = _manifest(sound, answers, settings)
+    if resume is not None and _is_finished(Path(resume), manifest):
+        return open_run(resume)
+    with _open_sandbox(settings) as box:
+        if resume is not None:
+            writer = RunWriter.resume(Path(resume), manifest)
+        else:
+            writer = RunWriter.create(Path(output or "generated"), manifest)
+        with writer:
+            _hold(writer, box, sound, answers, faults, settings, follow)
+            _publish(writer, manifest)
+    return open_run(writer.folder)
+
+
+def _manifest(benchmark: Benchmark, answers: Answers, settings: ExamOptions) -> Manifest:
+    inputs = {"benchmark": benchmark.digest}
+    for number, digest in enumerate(answers.inputs.values(), start=1):
+        inputs[f"solutions/{number}"] = digest
+    config = {
+        **settings.identity(),
+        "benchmark_name": benchmark.name,
+        "benchmark_format": benchmark.format,
+        "models": answers.models,
+    }
+    extra = {
+        "sources": {"benchmark": benchmark.samples[0].source.rpartition(":")[0], "solutions": list(answers.inputs)},
+        "skipped": {
+            "benchmark_rows": len(benchmark.rejections),
+            "answers_invalid": answers.invalid.count,
+            "answers_unknown_task": answers.unknown.count,
+            "answers_repeated": answers.collapsed.count,
+        },
+        "warnings": list(answers.warnings),
+        "workers": settings.workers,
+    }
+    return Manifest("exam", config, inputs, extra)
+
+
+def _is_finished(folder: Path, manifest: Manifest) -> bool:
+    """Whether a run to resume is done already; opening it checks that it is the same run."""
+    if not (folder / "run.json").exists():
+        return False
+    with RunWriter.resume(folder, manifest) as writer:
+        return writer.was_done
+
+
+def _open_sandbox(settings: ExamOptions) -> Sandbox:
+    return Sandbox(
+        workers=settings.workers,
+        isolation=settings.isolation,
+        python=Path(settings.python) if settings.python else None,
+        separate=settings.separate,
+        dedupe=settings.dedupe,
+        adaptive=settings.adaptive,
+    )
+
+
+def _hold(
+    writer: RunWriter,
+    box: Sandbox,
+    benchmark: Benchmark,
+    answers: Answers,
+    faults: Sequence[Fault],
+    settings: ExamOptions,
+    follow: Watcher,
+) -> None:
+    _record_inputs(writer, benchmark, answers, faults)
+    done = sum(1 for _ in writer.rows(OUTCOME))
+    planned = sum(answers.count(model) for model in answers.models)
+    follow.started(Planned(benchmark, answers, faults, planned, done, box.level.value), writer.folder)
+    limits = Limits(seconds=settings.timeout, memory_bytes=settings.memory_mb << 20)
+    running: dict[str, Attempt] = {}
+    for job, outcome in box.run(_jobs(writer, benchmark, answers, limits, running)):
+        attempt = running.pop(job.key)
+        follow.marked(attempt, mark(job.sample, outcome), outcome)
+        key = (attempt.model, attempt.sample_id, attempt.index)
+        writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
+
+
+def _jobs(
+    writer: RunWriter, benchmark: Benchmark, answers: Answers, limits: Limits, running: dict[str, Attempt]
+) -> Iterator[Job]:
+    samples: Mapping[str, Sample] = {sample.id: sample for sample in benchmark.samples}
+    for number, model in enumerate(answers.models):
+        for attempt in answers.attempts(model):
+            if writer.was_there(OUTCOME, (model, attempt.sample_id, attempt.index)):
+                continue
+            key = f"{number}:{attempt.sample_id}:{attempt.index}"
+            running[key] = attempt
+            yield Job(key, attempt.text, samples[attempt.sample_id], limits)
+
+
+def _record_inputs(writer: RunWriter, benchmark: Benchmark, answers: Answers, faults: Sequence[Fault]) -> None:
+    """Put what the reports need of the inputs into the journal, so that they need nothing else."""
+    for place, sample in enumerate(benchmark.samples):
+        writer.add(SAMPLE, (place,), sample_record(sample))
+    for model in answers.models:
+        writer.add(MODEL, (model,), {"source": answers.source(model), "attempts": answers.count(model)})
+    for number, fault in enumerate(faults):
+        writer.add(FAULT, (number,), asdict(fault))
+    writer.commit()
+
+
+def _publish(writer: RunWriter, manifest: Manifest) -> None:
+    view = ExamView(writer, manifest.config)
+    for name in REPORTS:
+        render: Callable[[ExamView], Mapping[str, Any]] = plugins.create("reports", name)
+        writer.publish(render(view))
+    writer.finish("done", {"isolation": view.isolation, "attempts": view.planned})
+
+
+def _refuse_skipped(benchmark: Benchmark, answers: Answers) -> None:
+    skipped = [*benchmark.rejections, *answers.invalid.first, *answers.unknown.first]
+    if skipped:
+        count = len(benchmark.rejections) + answers.invalid.count + answers.unknown.count
+        raise StrictDataError(
+            f"{count} rows would be skipped; the first: {skipped[0].reason}",
+            at=skipped[0].at,
+            hint="mend them, or leave out --strict",
+        )
