@@ -15,6 +15,7 @@ CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    ret
         (f"~~~\n{CODE}~~~", "fence"),
         (f"```python\n{CODE}", "fence"),
         (f"[PYTHON]\n{CODE}[/PYTHON]\nHope this helps you.", "markers"),
+        (f"{CODE}[END]\n", "markers"),
         (f"{CODE}[END]\n1. What does the code do?\nThe code adds them.", "markers"),
         (f"{CODE}\nThis function adds two numbers, as asked.\n", "prose"),
         (f"Sure, here is the code for you\n\n{CODE}", "prose"),

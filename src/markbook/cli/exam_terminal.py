@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -163,10 +164,10 @@ def show_run(run: Run, *, as_json: bool) -> None:
 
 def _score_table(scores: dict[str, Any]) -> Table:
     ks = sorted({int(key[5:]) for record in scores.values() for key in record if key.startswith("pass@")})
-    table = Table(title="Scores (percent; absent answers count 0)", title_justify="left")
+    table = Table(title="Scores in percent; an absent answer counts 0", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("model", overflow="fold")
     for name in ("score", "95 % interval", "attempted", "answered", *(f"pass@{k}" for k in ks), "separated"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     best = sorted(scores.items(), key=lambda item: (-(item[1]["total"] or 0.0), item[0]))
     for model, record in best:
         total, summary = record["statistics"]["total"], record["summary"]
@@ -174,9 +175,9 @@ def _score_table(scores: dict[str, Any]) -> Table:
         table.add_row(
             Text(terminal(model)),
             _number(record["total"]),
-            f"{interval['low']:.2f} to {interval['high']:.2f}" if interval else "none",
+            f"{interval['low']:.1f} - {interval['high']:.1f}" if interval else "none",
             _number(total["attempted_score"]),
-            f"{summary['solutions_provided']} of {summary['total_problems']}",
+            f"{summary['solutions_provided']}/{summary['total_problems']}",
             *(_number(record.get(f"pass@{k}")) for k in ks),
             _number(None if (share := record["verdicts"]["separated_share"]) is None else 100 * share),
         )
@@ -185,10 +186,10 @@ def _score_table(scores: dict[str, Any]) -> Table:
 
 def _error_table(errors: dict[str, Any]) -> Table:
     kinds = sorted({kind for record in errors.values() for kind in record["error_counts"]})
-    table = Table(title="Errors (count)", title_justify="left")
+    table = Table(title="Errors by kind; failed tests are none", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("model", overflow="fold")
-    for name in (*kinds, "all", "rate"):
-        table.add_column(name, justify="right")
+    for name in (*(kind.removesuffix("Error") or "other" for kind in kinds), "all", "rate"):
+        table.add_column(name, justify="right", no_wrap=True)
     for model, record in errors.items():
         counts = (str(record["error_counts"].get(kind, 0)) for kind in kinds)
         rate = record["error_rate"]
@@ -214,7 +215,7 @@ def show_check(found: BenchmarkCheck) -> None:
     line = f"{found.benchmark}: {good} of {found.total} canonical solutions pass every time (isolation {found.isolation}{share})"
     console.print(Text(terminal(line)), soft_wrap=True)
     if found.problems:
-        table = Table()
+        table = Table(box=SIMPLE_HEAD)
         for name in ("task", "what", "passed", "detail"):
             table.add_column(name, overflow="fold")
         for problem in found.problems:

@@ -13,7 +13,8 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from markbook.errors import DataError
 from markbook.load.assembly import Extract, RowText, assemble
@@ -67,7 +68,7 @@ class _Index:
 
 
 class Answers:
-    """The answers of every model to one benchmark, as far as they could be read."""
+    """The answers of every model to one benchmark, as far as they could be read; a context manager."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         """Use `load_answers`."""
@@ -84,6 +85,18 @@ class Answers:
         self._indexes: dict[str, _Index] = {}
         self._sources: dict[str, str] = {}
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop the temporary file; the counts stay."""
+        self._spool.close()
 
     @property
     def models(self) -> list[str]:
@@ -135,10 +148,14 @@ def load_answers(paths: Sequence[Path], benchmark: Benchmark, *, extract: Extrac
             one task differently and are not declared as samples.
     """
     answers = Answers(benchmark)
-    for path in paths:
-        _Reader(answers, benchmark, path, extract).read()
-    if not answers.models:
-        raise DataError(_nothing_found(answers), at=", ".join(map(str, paths)))
+    try:
+        for path in paths:
+            _Reader(answers, benchmark, path, extract).read()
+        if not answers.models:
+            raise DataError(_nothing_found(answers), at=", ".join(map(str, paths)))
+    except BaseException:
+        answers.close()
+        raise
     return answers
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -69,13 +70,24 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> Program:
         if step == "none" and mode == "always" and is_code(text):
             step = "as_is"
     if not prompt:
-        return Program(text, step, "whole")
+        return Program(_with_preloaded(text, sample), step, "whole")
     if defines(text, name):
         # The prompt's imports and helpers come first, as if the answer had been typed behind it; an answer that is
         # handed in as a whole solution brings its own.
         alone = row.key != "completion" or "from __future__" in text
         return Program(text if alone else f"{prompt}\n{text}", step, "whole")
     return Program(prompt + text, step, "completion")
+
+
+def _with_preloaded(text: str, sample: Sample) -> str:
+    """Put the imports that the benchmark's own runner took for granted before an answer that uses them unimported."""
+    modules = sample.meta.get("preloaded")
+    if not isinstance(modules, tuple) or "from __future__" in text:
+        return text
+    used = [
+        name for name in modules if re.search(rf"\b{name}\.", text) and not re.search(rf"\bimport\b.*\b{name}\b", text)
+    ]
+    return "".join(f"import {name}\n" for name in used) + text
 
 
 def _never_as_it_stands(reply: str, is_code: Callable[[str], bool]) -> Callable[[str], bool]:

@@ -17,6 +17,11 @@ from markbook.types import Sample, Test
 OBJECTS = ("function", "class", "text")
 LEVELS = (1, 2, 3)
 MAX_TESTS = 10_000
+PRELOADED = ("json",)
+"""Modules that the older dialect's own runner had imported in the namespace in which it ran solutions and tests.
+
+Its published results rest on that, so an answer to such a benchmark may use them without importing them.
+"""
 
 
 class CodeEval:
@@ -34,23 +39,30 @@ class CodeEval:
         level = record.get("complexity")
         if isinstance(level, bool) or level not in LEVELS:
             raise RowError(f"unknown complexity {_shown(level)}: one of 1, 2, 3")
+        tests, is_older = _tests(record.get("tests"))
+        meta = {"object": kind, "problem_type": kind, "topic": text_field(record, "topic"), "complexity": int(level)}
+        if is_older:
+            meta["preloaded"] = PRELOADED
         return Sample(
             id=text_field(record, "task_id"),
             input=text_field(record, "problem", required=False),
             references=(text_field(record, "canonical_solution"),),
-            tests=tuple(_test(test, number) for number, test in enumerate(_tests(record.get("tests")), start=1)),
+            tests=tuple(_test(test, number) for number, test in enumerate(tests, start=1)),
             entry_point=text_field(record, "name", required=False),
-            meta={"object": kind, "problem_type": kind, "topic": text_field(record, "topic"), "complexity": int(level)},
+            meta=meta,
             source=at,
         )
 
 
-def _tests(value: object) -> list[Any]:
+def _tests(value: object) -> tuple[list[Any], bool]:
+    """Return the tests of a row, and whether they were written in the older dialect."""
+    is_older = False
     if isinstance(value, str):
         text = value
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
+            is_older = True
             try:
                 value = ast.literal_eval(text)  # parses literals only; it calls nothing
             except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
@@ -61,7 +73,7 @@ def _tests(value: object) -> list[Any]:
         raise RowError("'tests' is empty")
     if len(value) > MAX_TESTS:
         raise RowError(f"more than {MAX_TESTS} tests")
-    return list(value)
+    return list(value), is_older
 
 
 def _test(value: object, number: int) -> Test:

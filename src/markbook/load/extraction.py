@@ -24,6 +24,8 @@ _FENCE = re.compile(
 )
 _PYTHON_TAGS = {"", "py", "python", "python3", "py3", "pycon"}
 _MARKER = re.compile(r"^[ \t]*\[/?[A-Za-z]{2,12}\][ \t]*$", re.MULTILINE)
+_BARE_MARKER = re.compile(r"^\[/?(?:END|DONE|BEGIN|PYTHON|CODE|ANSWER|SOLUTION)\]\s*$", re.MULTILINE)
+"""`[END]` alone on a line is Python, a list of one unknown name; in a reply it is where the code ends."""
 _CODE_START = re.compile(r"^(?:@\w|def |async def |class |import |from \w[\w.]* import )", re.MULTILINE)
 _PROSE = re.compile(
     r"^(?:#{1,6} |[-*\u2022] |\d+[.)] )?[\"'(*_]*[A-Z][\w'\u2019-]*[,:]?(?: +[^\s=]+){2,}", re.MULTILINE
@@ -51,9 +53,10 @@ def extract_code(reply: str, entry_point: str = "") -> Extraction:
 
 def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -> Extraction:
     """As `extract_code`, for a caller with a notion of its own of what compiles (a body behind a prompt)."""
-    if len(reply) > PARSE_CAP or is_code(reply):
+    whole = len(reply) > PARSE_CAP or is_code(reply)
+    if whole and not _BARE_MARKER.search(reply):
         return Extraction(reply, "as_is")
-    found: Extraction | None = None
+    found: Extraction | None = Extraction(reply, "as_is") if whole else None
     for step, text in _candidates(reply):
         if not text.strip() or not is_code(text):
             continue

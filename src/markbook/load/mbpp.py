@@ -27,14 +27,18 @@ class Mbpp:
         if not asserts:
             raise RowError("'test_list' is missing or empty")
         code = text_field(record, "code").replace("\r\n", "\n")
-        setup = [*text_list(record, "test_imports"), text_field(record, "test_setup_code", required=False)]
+        setup = "\n".join(
+            part
+            for part in (*text_list(record, "test_imports"), text_field(record, "test_setup_code", required=False))
+            if part
+        )
         return Sample(
             id=mbpp_id(record.get("task_id")),
             input=text_field(record, self.prompt_key),
             references=(code,),
-            tests=(Test(setup="\n".join(part for part in setup if part), program="\n".join(asserts) + "\n"),),
+            tests=(Test(setup=setup, program="\n".join(asserts) + "\n"),),
             entry_point=_entry_point(code, asserts),
-            meta={"object": "program", "problem_type": "function"},
+            meta={"object": "program", "problem_type": "function", "preloaded": _imported(setup)},
             source=at,
         )
 
@@ -53,6 +57,15 @@ def mbpp_id(value: object) -> str:
     if not number.isdecimal():
         raise RowError(f"the task id {str(value)[:40]!r} is no number")
     return f"{PREFIX}{int(number)}"
+
+
+def _imported(setup: str) -> tuple[str, ...]:
+    """Return the modules that the tests' set-up imports: the benchmark runs it in one namespace with the answer."""
+    try:
+        nodes = ast.parse(setup).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return tuple(name.name for node in nodes if isinstance(node, ast.Import) for name in node.names if not name.asname)
 
 
 def _entry_point(code: str, asserts: list[str]) -> str:

@@ -114,22 +114,25 @@ def exam(
     paper = load_benchmark(Path(benchmark), settings.format)
     sound, faults = without_faults(paper)
     paths = [Path(solutions)] if isinstance(solutions, str | os.PathLike) else [Path(path) for path in solutions]
-    answers = load_answers(paths, sound, extract=settings.extract)
-    follow.loaded(paper, answers)
-    if settings.strict:
-        _refuse_skipped(paper, answers)
-    manifest = _manifest(sound, answers, settings)
-    if resume is not None and _is_finished(Path(resume), manifest):
-        return open_run(resume)
-    with _open_sandbox(settings) as box:
-        if resume is not None:
-            writer = RunWriter.resume(Path(resume), manifest)
-        else:
-            writer = RunWriter.create(Path(output or "generated"), manifest)
-        with writer:
+    with load_answers(paths, sound, extract=settings.extract) as answers:
+        follow.loaded(paper, answers)
+        if settings.strict:
+            _refuse_skipped(paper, answers)
+        manifest = _manifest(sound, answers, settings)
+        if resume is not None and _is_finished(Path(resume), manifest):
+            return open_run(resume)
+        with _open_sandbox(settings) as box, _open_writer(resume, output, manifest) as writer:
             _hold(writer, box, sound, answers, faults, settings, follow)
             _publish(writer, manifest)
     return open_run(writer.folder)
+
+
+def _open_writer(
+    resume: str | os.PathLike[str] | None, output: str | os.PathLike[str] | None, manifest: Manifest
+) -> RunWriter:
+    if resume is not None:
+        return RunWriter.resume(Path(resume), manifest)
+    return RunWriter.create(Path(output or "generated"), manifest)
 
 
 def _manifest(benchmark: Benchmark, answers: Answers, settings: ExamOptions) -> Manifest:
