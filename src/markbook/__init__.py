@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markbook.errors import MarkbookError as MarkbookError
+    from markbook.pipeline.exam import exam as exam
+    from markbook.store import Run as Run, open_run as open_run
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,
@@ -25,8 +27,11 @@ _HOMES = {
     "Measurement": "markbook.types",
     "Missing": "markbook.types",
     "Outcome": "markbook.types",
+    "Run": "markbook.store",
     "Sample": "markbook.types",
     "Summary": "markbook.types",
+    "exam": "markbook.pipeline.exam",
+    "open_run": "markbook.store",
 }
 """Where each public name lives; it is imported from there at first use."""
 
@@ -36,9 +41,12 @@ __all__ = [
     "Measurement",
     "Missing",
     "Outcome",
+    "Run",
     "Sample",
     "Summary",
     "__version__",
+    "exam",
+    "open_run",
 ]
 
 

@@ -1,0 +1,40 @@
+"""`markbook demo`."""
+
+from __future__ import annotations
+
+import click
+
+from markbook.cli.options import ended_by_signal
+
+_SECONDS = 2.0
+"""The demo's CPU limit: one of its answers loops for ever, and nobody wants to wait a minute to see that."""
+
+
+@click.command("demo")
+@click.option(
+    "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "strict", "weak"]),
+    default="auto",
+    show_default=True,
+    help="As for `markbook exam`.",
+)
+def command(output: str, isolation: str) -> int:
+    """Mark three recorded models on the bundled exam: no network, no key, a few seconds."""
+    from markbook.cli.exam_terminal import Terminal, show_run
+    from markbook.examples import example
+    from markbook.pipeline.exam import exam
+
+    folder = example("exam")
+    models = [folder / name for name in ("scholar-70b", "apprentice-13b", "novice-1b")]
+    terminal = Terminal()
+    with ended_by_signal(), terminal:
+        run = exam(folder / "benchmark", models, output, watcher=terminal, timeout=_SECONDS, isolation=isolation)
+    show_run(run, as_json=False)
+    click.echo("\nThe same, written out:")
+    names = " ".join(str(model) for model in models)
+    click.echo(f"  markbook exam --benchmark {folder / 'benchmark'} --solutions {names} --timeout {_SECONDS:g}")
+    click.echo(f"\nReports: {run.folder}/")
+    return 0

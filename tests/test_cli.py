@@ -1,0 +1,198 @@
+"""The command line: one module a command, quick help, documented exit codes, clear messages."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from exam_kit import answer, problem, write_rows
+
+import markbook
+from markbook.cli import _COMMANDS
+
+GOOD = "def f(x):\n    return x\n"
+
+
+def run(*args, cwd=None, env=None):
+    return subprocess.run(
+        [sys.executable, "-m", "markbook", *map(str, args)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **(env or {})},
+    )
+
+
+@pytest.fixture
+def paper(tmp_path):
+    return write_rows(tmp_path / "benchmark.jsonl", [problem("a"), problem("b")])
+
+
+@pytest.fixture
+def solutions(tmp_path):
+    return write_rows(tmp_path / "gpt" / "rows.jsonl", [answer("a", GOOD)]).parent
+
+
+def test_public_names_are_what_is_declared_and_can_be_had():
+    assert markbook.__all__ == sorted(markbook.__all__)
+    assert len(markbook.__all__) <= 20
+    for name in markbook.__all__:
+        assert getattr(markbook, name) is not None
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom markbook.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'scipy', 'pydantic', 'rich', 'jinja2', 'networkx', 'torch'} & set(sys.modules)\n"
+        "print('heavy:', sorted(heavy))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.endswith("heavy: []\n")
+    assert "markbook COMMAND --help" in done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(_COMMANDS))
+def test_every_command_has_help(name):
+    done = run(name, "--help")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"Usage: markbook {name}")
+
+
+def test_unknown_command_gets_a_suggestion():
+    done = run("exma")
+
+    assert done.returncode == 2
+    assert "did you mean 'exam'?" in done.stderr
+
+
+def test_exam_prints_tables_and_paths(paper, solutions, tmp_path):
+    done = run(
+        "exam", "--benchmark", paper, "--solutions", solutions, "--output", tmp_path / "out", "--isolation", "weak"
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "50.00" in done.stdout
+    assert str(tmp_path / "out" / "evaluation_") in done.stdout.replace("\n", "")
+    assert "1/1 marked, 1 passed" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_exam_json_is_json_alone_on_stdout(paper, solutions, tmp_path):
+    done = run(
+        "exam", "--benchmark", paper, "--solutions", solutions, "--output", tmp_path, "--isolation", "weak", "--json"
+    )
+
+    record = json.loads(done.stdout)
+    assert record["models"]["gpt"]["scores"]["total"] == 50.0
+    assert record["models"]["gpt"]["scores"]["statistics"]["total"]["n_missing"] == 1
+
+
+def test_solutions_take_several_values_or_repeat(paper, tmp_path):
+    folders = [write_rows(tmp_path / name / "r.jsonl", [answer("a", GOOD, name)]).parent for name in ("x", "y")]
+
+    spread = run(
+        "exam", "--benchmark", paper, "--solutions", *folders, "--output", tmp_path / "1", "--isolation=weak", "--json"
+    )
+    again = run(
+        "exam", "--solutions", folders[0], "--benchmark", paper, "--solutions", folders[1],
+        "--output", tmp_path / "2", "--isolation=weak", "--json",
+    )  # fmt: skip
+
+    assert list(json.loads(spread.stdout)["models"]) == list(json.loads(again.stdout)["models"]) == ["x", "y"]
+
+
+def test_verbose_names_each_skipped_row(paper, tmp_path):
+    path = write_rows(tmp_path / "rows.jsonl", [answer("a", GOOD), answer("zz", GOOD), {"task_id": "a"}])
+    command = ("exam", "--benchmark", paper, "--solutions", path, "--output", tmp_path / "out", "--isolation", "weak")
+
+    quiet, verbose = run(*command), run(*command, "--verbose")
+
+    assert "skipped 1 answers to unknown tasks (--verbose names them)" in quiet.stderr
+    assert "rows.jsonl:2: the benchmark has no task 'zz'" in verbose.stderr
+    assert "rows.jsonl:3: neither candidate_solution" in verbose.stderr
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "answers", "code", "message"),
+    [
+        ("nowhere", "gpt", 2, "the benchmark does not exist"),
+        ("benchmark.jsonl", "nowhere", 2, "the solutions do not exist"),
+        ("array.jsonl", "gpt", 2, "one JSON array, not JSON Lines"),
+        ("twice.jsonl", "gpt", 2, "stands twice"),
+        ("latin.jsonl", "gpt", 2, "not UTF-8"),
+        ("benchmark.jsonl", "empty", 2, "holds no .jsonl file"),
+        ("benchmark.jsonl", "other.jsonl", 2, "none of 1 answers match a task"),
+    ],
+)
+def test_bad_input_is_explained_and_leaves_nothing(tmp_path, paper, solutions, benchmark, answers, code, message):
+    (tmp_path / "array.jsonl").write_text(json.dumps([problem("a")], indent=2))
+    write_rows(tmp_path / "twice.jsonl", [problem("a"), problem("a")])
+    (tmp_path / "latin.jsonl").write_bytes(json.dumps(problem("a", topic="é"), ensure_ascii=False).encode("latin-1"))
+    (tmp_path / "empty").mkdir()
+    write_rows(tmp_path / "other.jsonl", [answer("zz", GOOD)])
+
+    done = run("exam", "--benchmark", benchmark, "--solutions", answers, "--isolation", "weak", cwd=tmp_path)
+
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert not (tmp_path / "generated").exists()
+
+
+def test_strict_refuses_with_65(paper, tmp_path):
+    path = write_rows(tmp_path / "rows.jsonl", [answer("a", GOOD), answer("zz", GOOD)])
+
+    done = run("exam", "--benchmark", paper, "--solutions", path, "--strict", "--isolation", "weak", cwd=tmp_path)
+
+    assert done.returncode == 65
+    assert "rows.jsonl:2" in done.stderr
+
+
+def test_unwritable_output_is_73(paper, solutions, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+
+    done = run(
+        "exam",
+        "--benchmark",
+        paper,
+        "--solutions",
+        solutions,
+        "--output",
+        tmp_path / "file" / "x",
+        "--isolation",
+        "weak",
+    )
+
+    assert done.returncode == 73
+    assert "the output cannot be written" in done.stderr
+
+
+def test_check_benchmark_lists_what_fails(tmp_path):
+    bad = problem("b", canonical="def f(x):\n    return 0\n")
+    path = write_rows(tmp_path / "benchmark.jsonl", [problem("a"), bad])
+
+    done = run("exam", "--benchmark", path, "--check-benchmark", "--isolation", "weak", "--json")
+
+    record = json.loads(done.stdout)
+    assert record["total"] == 2
+    assert [(found["task_id"], found["kind"]) for found in record["problems"]] == [("b", "fails")]
+
+
+def test_demo_marks_the_bundled_exam(tmp_path):
+    done = run("demo", "--output", tmp_path / "out", "--isolation", "weak")
+
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "out").iterdir()
+    totals = {}
+    for model in ("scholar-70b", "apprentice-13b", "novice-1b"):
+        totals[model] = json.loads((folder / model / "test_results_score.json").read_text())["total"]
+    assert totals["scholar-70b"] > totals["apprentice-13b"] + 15 > totals["novice-1b"] + 30
+    kinds = json.loads((folder / "novice-1b" / "test_results_errors.json").read_text())["error_counts"]
+    assert {"SyntaxError", "NameError", "TimeoutError", "NoCompletionError", "Error"} == set(kinds)
