@@ -164,8 +164,9 @@ def show_run(run: Run, *, as_json: bool) -> None:
 
 def _score_table(scores: dict[str, Any]) -> Table:
     ks = sorted({int(key[5:]) for record in scores.values() for key in record if key.startswith("pass@")})
-    table = Table(title="Scores in percent; an absent answer counts 0", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("model", overflow="fold")
+    ks = ks if len(ks) > 1 else []  # with one sample a problem, pass@1 says little beside the score
+    table = Table(title="Scores in percent; an absent answer counts 0", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model", overflow="fold", min_width=12)
     for name in ("score", "95 % interval", "attempted", "answered", *(f"pass@{k}" for k in ks), "separated"):
         table.add_column(name, justify="right", no_wrap=True)
     best = sorted(scores.items(), key=lambda item: (-(item[1]["total"] or 0.0), item[0]))
@@ -186,8 +187,8 @@ def _score_table(scores: dict[str, Any]) -> Table:
 
 def _error_table(errors: dict[str, Any]) -> Table:
     kinds = sorted({kind for record in errors.values() for kind in record["error_counts"]})
-    table = Table(title="Errors by kind; failed tests are none", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("model", overflow="fold")
+    table = Table(title="Errors by kind; failed tests are none", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model", overflow="fold", min_width=12)
     for name in (*(kind.removesuffix("Error") or "other" for kind in kinds), "all", "rate"):
         table.add_column(name, justify="right", no_wrap=True)
     for model, record in errors.items():
