@@ -51,6 +51,8 @@ class Sheet:
     direction: Direction = "higher"
     meta: Mapping[str, Mapping[str, str]] = field(default_factory=_nothing)
     """meta[sample_id]: topic, complexity and the like, the same for every model."""
+    origins: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    """origins[model]: which run it came from, by position, and its name there; empty for a single run."""
 
     @property
     def models(self) -> list[str]:

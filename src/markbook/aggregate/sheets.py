@@ -52,8 +52,9 @@ def merged(sheets: Sequence[tuple[str, Sheet]]) -> Sheet:
         for model in sheet.models:
             seen[model] = seen.get(model, 0) + 1
     marks: dict[str, Mapping[str, Cell]] = {}
+    origins: dict[str, tuple[int, str]] = {}
     meta: dict[str, Mapping[str, Any]] = {}
-    for run, sheet in sheets:
+    for at, (run, sheet) in enumerate(sheets):
         for model, cells in sheet.marks.items():
             name = model if seen[model] == 1 else f"{model} ({run})"
             number = 2
@@ -61,5 +62,6 @@ def merged(sheets: Sequence[tuple[str, Sheet]]) -> Sheet:
                 name = f"{model} ({run} #{number})"
                 number += 1
             marks[name] = cells
+            origins[name] = at, model
         meta = {**sheet.meta, **meta}
-    return Sheet(first.metric, marks, first.range, first.direction, meta)
+    return Sheet(first.metric, marks, first.range, first.direction, meta, origins)
