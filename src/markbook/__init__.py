@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markbook.aggregate.comparison import Comparison as Comparison
+    from markbook.comparison.runs import compare as compare
     from markbook.errors import MarkbookError as MarkbookError
     from markbook.types import (
         Attempt as Attempt,
@@ -21,17 +23,20 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Attempt": "markbook.types",
+    "Comparison": "markbook.aggregate.comparison",
     "MarkbookError": "markbook.errors",
     "Measurement": "markbook.types",
     "Missing": "markbook.types",
     "Outcome": "markbook.types",
     "Sample": "markbook.types",
     "Summary": "markbook.types",
+    "compare": "markbook.comparison",
 }
 """Where each public name lives; it is imported from there at first use."""
 
 __all__ = [
     "Attempt",
+    "Comparison",
     "MarkbookError",
     "Measurement",
     "Missing",
@@ -39,6 +44,7 @@ __all__ = [
     "Sample",
     "Summary",
     "__version__",
+    "compare",
 ]
 
 

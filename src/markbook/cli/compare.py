@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -43,44 +43,38 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option(
-    "--fail-under", multiple=True, metavar="NAME=X", help="Exit 1 if a model's (or every model's, by metric) mean is below X."
+    "--fail-under",
+    multiple=True,
+    metavar="NAME=X",
+    help="Exit 1 if a model's (or every model's, by metric) mean is below X.",
 )
 @click.option(
     "--fail-if-worse",
     metavar="BASELINE",
     help="A run or a model: exit 1 if the whole interval of a difference lies on the worse side.",
 )
-def command(
-    runs: tuple[str, ...],
-    metric: str | None,
-    alpha: float,
-    seed: int,
-    all_pairs: bool,
-    format_name: str,
-    as_json: bool,
-    fail_under: tuple[str, ...],
-    fail_if_worse: str | None,
-) -> int:
+def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) -> int:
     """Compare models of finished runs on the same samples, in pairs, with intervals.
 
     Says which differences cannot be told from chance, which problems one model alone solves, and how large a
     difference this many samples could have shown. Works on exams, tasks and reviews.
     """
-    from markbook.compare.gates import check_under, check_worse, parse_threshold
-    from markbook.compare.runs import baseline_pairs, read_sheets
     from markbook.aggregate.comparison import compare_sheet
+    from markbook.comparison.gates import check_under, check_worse, parse_threshold
+    from markbook.comparison.runs import baseline_pairs, read_sheets
 
-    thresholds = [parse_threshold(text) for text in fail_under]
+    thresholds = [parse_threshold(text) for text in options["fail_under"]]
     paths = list(runs)
     is_run = fail_if_worse is not None and (Path(fail_if_worse) / "run.json").exists()
     if fail_if_worse is not None and is_run:
         paths.append(fail_if_worse)
-    sheet = read_sheets(paths, metric=metric)
+    sheet = read_sheets(paths, metric=options["metric"])
     pairs = []
     if fail_if_worse is not None:
         pairs = baseline_pairs(sheet, fail_if_worse, last_run=len(runs) if is_run else None)
-    comparison = compare_sheet(sheet, alpha=alpha, seed=seed)
-    _show(comparison, "json" if as_json else format_name, all_pairs=all_pairs)
+    comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"])
+    format_name = "json" if options["as_json"] else options["format_name"]
+    _show(comparison, format_name, all_pairs=options["all_pairs"])
     check_under(comparison, thresholds)
     for pair in check_worse(comparison, pairs):
         click.echo(f"{pair.first} against {pair.second}: not shown to be worse", err=True)

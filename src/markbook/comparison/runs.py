@@ -16,7 +16,9 @@ from markbook.store import Run, open_run
 RunLike = Run | str | os.PathLike[str]
 
 
-def compare(runs: RunLike | Sequence[RunLike], *, metric: str | None = None, alpha: float = 0.05, seed: int = 0) -> Comparison:
+def compare(
+    runs: RunLike | Sequence[RunLike], *, metric: str | None = None, alpha: float = 0.05, seed: int = 0
+) -> Comparison:
     """Return the paired comparison of all models of one or more finished runs.
 
     Args:

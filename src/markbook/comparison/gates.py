@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from markbook.aggregate.comparison import Comparison
@@ -21,8 +22,8 @@ def parse_threshold(text: str) -> tuple[str, float]:
     try:
         number = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
     except ValueError:
-        number = float("nan")
-    if not (sign and name) or number != number:
+        number = math.nan
+    if not (sign and name) or not math.isfinite(number):
         raise UsageError(f"{text!r} is no threshold", hint="write NAME=X, such as gpt-4=0.8 or exam_score=80%")
     return name, number
 
