@@ -63,7 +63,7 @@ def p_value(p: float | None) -> str:
     """Return a p for people: never 0."""
     if p is None:
         return NOTHING
-    return "<.0001" if p < 0.0001 else f"{p:.4f}".lstrip("0") if p < 1 else "1"
+    return "<.0001" if p < 0.0001 else f"{p:.4f}".lstrip("0") if p < 0.99995 else "1"
 
 
 def _ranking(comparison: Comparison) -> Table:
@@ -123,7 +123,7 @@ def _pairs(comparison: Comparison, *, all_pairs: bool) -> Table:
     return Table(
         title="Paired differences",
         headers=("First", "Second", "Difference", f"{100 * (1 - comparison.alpha):g} % interval", "p", "p adjusted",
-                 "Only first / only second", "McNemar p", "Detectable", "Verdict"),
+                 "Only first / second", "McNemar p", "Detectable", "Verdict"),
         rows=tuple(rows),
         numeric=frozenset(range(2, 9)),
         note=note,
