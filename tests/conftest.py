@@ -14,3 +14,14 @@ def shared_data():
     if not data.is_dir():
         pytest.skip(f"real data is not beside this checkout ({data.parent.name}/data)")
     return data
+
+
+@pytest.fixture
+def exam_run(tmp_path):
+    """Return a maker of finished exam runs whose outcomes are invented, so that no solution needs to run."""
+    import made_runs
+
+    def make(name="run", **options):
+        return made_runs.exam_run(tmp_path / name, **options)
+
+    return make

@@ -317,6 +317,12 @@ def test_paired_difference_widens_when_items_are_related():
     assert clustered.stats["n_clusters"] == 4
 
 
+def test_correlation_of_tiny_differences_does_not_vanish():
+    found = stats.paired_difference([0.0, 1.0, 0.5], [0.0, 1e-200, 0.5e-200])
+
+    assert found.stats["correlation"] == pytest.approx(1.0)
+
+
 # ---- laws ----
 
 scores = st.floats(0, 1, allow_nan=False)

@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markbook.aggregate.comparison import Comparison as Comparison
+    from markbook.comparison.runs import compare as compare
     from markbook.errors import MarkbookError as MarkbookError
     from markbook.pipeline.exam import exam as exam
     from markbook.store import Run as Run, open_run as open_run
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Attempt": "markbook.types",
+    "Comparison": "markbook.aggregate.comparison",
     "MarkbookError": "markbook.errors",
     "Measurement": "markbook.types",
     "Missing": "markbook.types",
@@ -32,11 +35,13 @@ _HOMES = {
     "Summary": "markbook.types",
     "exam": "markbook.pipeline.exam",
     "open_run": "markbook.store",
+    "compare": "markbook.comparison",
 }
 """Where each public name lives; it is imported from there at first use."""
 
 __all__ = [
     "Attempt",
+    "Comparison",
     "MarkbookError",
     "Measurement",
     "Missing",
@@ -47,6 +52,7 @@ __all__ = [
     "__version__",
     "exam",
     "open_run",
+    "compare",
 ]
 
 

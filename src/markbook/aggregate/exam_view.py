@@ -6,7 +6,7 @@ function of the journal. In memory stay 16 bytes an attempt and 32 a problem and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -103,9 +103,11 @@ class ExamView:
         """The weakest level under which any attempt ran; empty before the first."""
         return max((row.data["isolation"] for row in self.journal.rows(OUTCOME)), default="")
 
-    def attempts(self, model: str) -> Iterator[Marked]:
-        """Yield a model's marked attempts in benchmark order, read one at a time."""
+    def attempts(self, model: str, places: Collection[int] | None = None) -> Iterator[Marked]:
+        """Yield a model's marked attempts in benchmark order, read one at a time; only those at `places` if given."""
         for place, location in self._places(model):
+            if places is not None and place not in places:
+                continue
             row = self.journal.row_at(location)
             yield Marked(self.samples[place], int(row.key[2]), outcome_of(row.data), row.data)
 

@@ -14,6 +14,7 @@ import click
 from markbook.errors import MarkbookError
 
 _COMMANDS = {
+    "compare": "Compare models of finished runs in pairs, with intervals and groups.",
     "exam": "Run model solutions against a benchmark's tests and score them like an exam.",
     "demo": "Mark three recorded models on the bundled exam.",
 }

@@ -20,7 +20,7 @@ from markbook.sandbox import Job, Sandbox
 from markbook.store import Manifest, Run, RunWriter, open_run
 from markbook.types import Attempt, Limits, Outcome, Sample
 
-REPORTS = ("documented",)
+REPORTS = ("documented", "html")
 """The report plugins that every finished exam is given."""
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from markbook.aggregate.comparison import compare_sheet
 from markbook.aggregate.exam import Grouping, Tally
+from markbook.aggregate.sheets import exam_sheet
 from markbook.report.exam_scores import interval_record, percent
 
 
@@ -21,6 +23,7 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, Any]:
         "object_type_comparison": _by_group(tallies, "problem_type"),
         "error_rate_comparison": {tally.model: percent(tally.error_rate) for tally in tallies},
         "statistics": {tally.model: _statistics(tally) for tally in tallies},
+        "comparison": compare_sheet(exam_sheet(tallies), seed=tallies[0].seed).to_json(),
     }
 
 

@@ -67,7 +67,7 @@ def paired_difference(
     stats["sd"] = float(gaps.std(ddof=1))
     stats["se_unpaired"] = math.sqrt((float(first.var(ddof=1)) + float(second.var(ddof=1))) / n)
     if has_variation(first) and has_variation(second):
-        stats["correlation"] = float(np.corrcoef(first, second)[0, 1])
+        stats["correlation"] = _correlation(first, second)
     if not has_variation(gaps):
         note = "no variation in the differences: no interval"
         return Estimate(mean, se=0.0, n=n, method="paired-t", confidence=confidence, note=note, stats=stats)
@@ -82,6 +82,15 @@ def paired_difference(
     reach = t_quantile(confidence, degrees) * se
     p = t_two_sided(mean / se, degrees)
     return Estimate(mean, mean - reach, mean + reach, se, p, n=n, method=method, confidence=confidence, stats=stats)
+
+
+def _correlation(first: Floats, second: Floats) -> float:
+    """Return Pearson's r; deviations are scaled first, so that squares of tiny ones do not vanish."""
+    import numpy as np
+
+    one, two = first - first.mean(), second - second.mean()
+    one, two = one / np.abs(one).max(), two / np.abs(two).max()
+    return float((one * two).sum() / math.sqrt(float((one * one).sum()) * float((two * two).sum())))
 
 
 def _signs(count: int, n: int, seed: int, draws: int) -> Floats:

@@ -1,0 +1,106 @@
+"""`markbook compare`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from markbook.aggregate.comparison import Comparison
+
+_EXAMPLES = """
+\b
+Examples:
+  markbook compare generated/evaluation_1790000000
+  markbook compare old/evaluation_1 new/evaluation_2 --json
+  markbook compare new/evaluation_2 --fail-if-worse old/evaluation_1
+  markbook compare new/evaluation_2 --fail-under my-model=80%
+"""
+
+
+@click.command("compare", epilog=_EXAMPLES)
+@click.argument("runs", nargs=-1, required=True, type=click.Path(), metavar="RUN...")
+@click.option("--metric", help="Compare by this metric, where a run has several.")
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0.0001, 0.5),
+    default=0.05,
+    show_default=True,
+    help="Error rate of all claims together; intervals cover 1 - alpha.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="For what is drawn.")
+@click.option("--all-pairs", is_flag=True, help="Show every pair, also of many models.")
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["table", "md", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="How to print.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--fail-under",
+    multiple=True,
+    metavar="NAME=X",
+    help="Exit 1 if a model's (or every model's, by metric) mean is below X.",
+)
+@click.option(
+    "--fail-if-worse",
+    metavar="BASELINE",
+    help="A run or a model: exit 1 if the whole interval of a difference lies on the worse side.",
+)
+def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) -> int:
+    """Compare models of finished runs on the same samples, in pairs, with intervals.
+
+    Says which differences cannot be told from chance, which problems one model alone solves, and how large a
+    difference this many samples could have shown. Works on exams, tasks and reviews.
+    """
+    from markbook.aggregate.comparison import compare_sheet
+    from markbook.comparison.gates import check_under, check_worse, parse_threshold
+    from markbook.comparison.runs import baseline_pairs, read_sheets
+
+    thresholds = [parse_threshold(text) for text in options["fail_under"]]
+    paths = list(runs)
+    is_run = fail_if_worse is not None and (Path(fail_if_worse) / "run.json").exists()
+    if fail_if_worse is not None and is_run:
+        paths.append(fail_if_worse)
+    sheet = read_sheets(paths, metric=options["metric"])
+    pairs = []
+    if fail_if_worse is not None:
+        pairs = baseline_pairs(sheet, fail_if_worse, last_run=len(runs) if is_run else None)
+    comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"])
+    format_name = "json" if options["as_json"] else options["format_name"]
+    _show(comparison, format_name, all_pairs=options["all_pairs"])
+    check_under(comparison, thresholds)
+    for pair in check_worse(comparison, pairs):
+        click.echo(f"{pair.first} against {pair.second}: not shown to be worse", err=True)
+    return 0
+
+
+def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
+    from markbook.aggregate.comparison_tables import tables
+
+    if format_name == "json":
+        click.echo(json.dumps(comparison.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
+    elif format_name == "csv":
+        import csv
+        import sys
+
+        from markbook.text import csv_cell
+
+        rows = comparison.rows()
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(rows[0])
+        writer.writerows([csv_cell(value) for value in row.values()] for row in rows)
+    elif format_name == "md":
+        click.echo("\n".join(table.markdown() for table in tables(comparison, all_pairs=all_pairs)), nl=False)
+    else:
+        from rich.console import Console
+
+        console = Console()
+        for table in tables(comparison, all_pairs=all_pairs):
+            console.print(table.rich())

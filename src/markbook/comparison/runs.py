@@ -1,0 +1,112 @@
+"""From run folders to a comparison."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from markbook.aggregate.comparison import Comparison, compare_sheet
+from markbook.aggregate.exam_view import ExamView
+from markbook.aggregate.sheet import Sheet
+from markbook.aggregate.sheets import exam_sheet, merged
+from markbook.errors import DataError, UsageError
+from markbook.plugins import suggest
+from markbook.store import Run, open_run
+
+RunLike = Run | str | os.PathLike[str]
+
+
+def compare(
+    runs: RunLike | Sequence[RunLike], *, metric: str | None = None, alpha: float = 0.05, seed: int = 0
+) -> Comparison:
+    """Return the paired comparison of all models of one or more finished runs.
+
+    Args:
+        runs: run folders or runs, of the same command and the same samples. A model that two of them hold is shown
+            with its run's name behind it.
+        metric: which metric to compare by, where a run has several; the run's own main one by default.
+        alpha: family-wise error of all "distinguishable" claims; intervals have confidence 1 - alpha.
+        seed: of whatever is drawn.
+
+    Raises:
+        DataError: a run is not finished, the runs have no sample in common, or there is only one model.
+        UsageError: no such metric.
+    """
+    several = [runs] if isinstance(runs, Run | str | os.PathLike) else list(runs)
+    return compare_sheet(read_sheets(several, metric=metric), alpha=alpha, seed=seed)
+
+
+def read_sheets(runs: Sequence[RunLike], *, metric: str | None = None) -> Sheet:
+    """Return one sheet of all the runs' models.
+
+    Raises:
+        DataError: a run is not finished, or the runs are marked by different metrics.
+    """
+    opened = [run if isinstance(run, Run) else open_run(run) for run in runs]
+    if not opened:
+        raise DataError("there is no run to compare", hint="name two run folders or more")
+    try:
+        return merged([(run.folder.name, sheet_of(run, metric=metric)) for run in opened])
+    except ValueError as error:
+        raise DataError(str(error), hint="compare runs of one kind, or choose with --metric") from error
+
+
+def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list[tuple[str, str]]:
+    """Return (candidate, baseline) names for a gate.
+
+    A baseline run's model is held against the model of the same name in the other runs, or, if it is the only one
+    there, against all of them. A baseline model is held against all others.
+
+    Args:
+        sheet: of all runs.
+        baseline: what the user named.
+        last_run: the position of the baseline run; None if the baseline is a model.
+
+    Raises:
+        UsageError: there is no such model, or a candidate has no counterpart.
+    """
+    if last_run is None:
+        if baseline not in sheet.marks:
+            raise UsageError(
+                f"the baseline {baseline!r} is neither a run folder nor a model", hint=suggest(baseline, sheet.models)
+            )
+        return [(model, baseline) for model in sheet.models if model != baseline]
+    old = {model: name for name, (run, model) in sheet.origins.items() if run == last_run}
+    pairs = []
+    for name, (run, model) in sheet.origins.items():
+        if run == last_run:
+            continue
+        if model not in old and len(old) > 1:
+            raise UsageError(
+                f"the baseline run has several models, and none is called {model!r}", hint=suggest(model, list(old))
+            )
+        pairs.append((name, old.get(model) or next(iter(old.values()))))
+    return pairs
+
+
+def sheet_of(run: Run, *, metric: str | None = None) -> Sheet:
+    """Return the marks of one finished run.
+
+    Raises:
+        DataError: the run is not finished, or of a command that leaves nothing to compare.
+        UsageError: the run has no such metric.
+    """
+    if run.status not in ("done", "incomplete"):
+        raise DataError(
+            f"this run is {run.status}: what it has not marked yet would count as absent",
+            at=str(run.folder),
+            hint="finish it with --resume",
+        )
+    reader = _READERS.get(run.command)
+    if reader is None:
+        raise DataError(f"a run of `markbook {run.command}` has nothing to compare", at=str(run.folder))
+    return reader(run, metric)
+
+
+def _exam(run: Run, metric: str | None) -> Sheet:
+    if metric not in (None, "exam_score"):
+        raise UsageError(f"an exam has no metric {metric!r}", hint=suggest(str(metric), ["exam_score"]))
+    return exam_sheet(list(ExamView(run, run.manifest["config"]).tallies.values()))
+
+
+_READERS: dict[str, Callable[[Run, str | None], Sheet]] = {"exam": _exam}

@@ -1,0 +1,82 @@
+"""The page of an exam, and the report plugin that writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from markbook.aggregate.comparison import compare_sheet
+from markbook.aggregate.exam import Tally
+from markbook.aggregate.exam_view import ExamView
+from markbook.aggregate.sheets import exam_sheet
+from markbook.report.exam_problems import problems_of
+from markbook.report.exam_sections import exam_sections
+from markbook.report.page import Page
+
+REPORT = "report.html"
+
+
+def html() -> Callable[[ExamView], Mapping[str, str]]:
+    """Return the renderer of `report.html`: the factory of the report plugin `html`."""
+    return exam_html
+
+
+def exam_html(view: ExamView) -> Mapping[str, str]:
+    """Return the page as a file of the run folder."""
+    from markbook.report.html import render
+
+    return {REPORT: render(exam_page(view))}
+
+
+def exam_page(view: ExamView) -> Page:
+    """Return everything that an exam's report shows."""
+    tallies = best_first(list(view.tallies.values()))
+    seed = int(view.config.get("seed", 0))
+    comparison = compare_sheet(exam_sheet(tallies), seed=seed) if len(tallies) > 1 else None
+    problems = problems_of(view, tallies) if tallies else []
+    benchmark = str(view.config.get("benchmark_name", "benchmark"))
+    return Page(
+        title=f"Exam: {benchmark}",
+        facts=_facts(view, tallies),
+        warnings=tuple(_warnings(view, tallies)),
+        sections=tuple(exam_sections(tallies, comparison)) if tallies else (),
+        problems=tuple(problems),
+        problems_total=len(view.samples),
+        models=tuple(tally.model for tally in tallies),
+        topics=tuple(sorted({problem.topic for problem in problems if problem.topic})),
+    )
+
+
+def best_first(tallies: Sequence[Tally]) -> list[Tally]:
+    """Return the models from the best score to the worst; equal scores by name."""
+    return sorted(tallies, key=lambda tally: (-(tally.exam_score().value or 0.0), tally.model))
+
+
+def _facts(view: ExamView, tallies: Sequence[Tally]) -> tuple[tuple[str, str], ...]:
+    attempts = sum(tally.evaluated for tally in tallies)
+    config = view.config
+    return (
+        ("Problems", f"{len(view.samples):,}"),
+        ("Models", str(len(tallies))),
+        ("Attempts", f"{attempts:,}"),
+        ("Isolation level", view.isolation or "none ran"),
+        ("Attempts with an error score", "0" if config.get("error_policy", "zero") == "zero" else "their passed tests"),
+        ("Profile", str(config.get("profile", "corrected"))),
+    )
+
+
+def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
+    found = []
+    if view.isolation in ("C", "D"):
+        found.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
+    for tally in tallies:
+        flagged = tally.verdicts.get("flagged", 0)
+        if flagged:
+            found.append(
+                f"{tally.model}: {flagged} verdicts claimed to pass and passed a wrong expectation too; counted as failed."
+            )
+    if view.faults:
+        found.append(f"{len(view.faults)} tests of the benchmark are broken in themselves and charged to no model.")
+    small = len(view.samples)
+    if small < 30:
+        found.append(f"With {small} problems only large differences can be seen: look at the intervals.")
+    return found

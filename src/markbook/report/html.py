@@ -1,0 +1,82 @@
+"""A page as one HTML file: it opens offline, loads nothing, and whatever a model wrote stays words.
+
+The content-security policy admits exactly the style and the script that are in the file, by their digests. Every
+expression in the template is escaped, and controls in it are spelled out.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from importlib import resources
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from markbook.report.highlight import highlight
+from markbook.report.page import Page
+from markbook.report.pictures import INSTALL, svg
+from markbook.text import Table, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+STATUSES = ("passed", "partial", "failed", "error", "empty", "absent")
+
+
+def render(page: Page) -> str:
+    """Return the page as a whole HTML document."""
+    from markupsafe import Markup
+
+    style, script = _part("page.css"), _part("page.js")
+    pictures = {}
+    for section in page.sections:
+        drawn = svg(section.chart.spec, name=section.id) if section.chart else None
+        pictures[section.id] = Markup(drawn) if drawn else ""  # noqa: S704 - the renderer escaped the words in it
+    return _template().render(
+        page=page,
+        policy=_policy(style, script if page.problems else ""),
+        style=Markup(style),  # noqa: S704 - our own file
+        script=Markup(script),  # noqa: S704 - our own file
+        pictures=pictures,
+        install=INSTALL,
+        statuses=STATUSES,
+        topic_number={topic: str(number) for number, topic in enumerate(page.topics)} | {"": ""},
+        version=version("markbook"),
+        show_table=show_table,
+        code=lambda text: Markup(highlight(text)),  # noqa: S704 - highlight escapes
+    )
+
+
+def show_table(table: Table) -> Any:
+    """Return a table as HTML that scrolls sideways where the screen is narrow."""
+    return _template("table.html.j2").module.show(table)  # type: ignore[attr-defined]  # a macro's name is not typed
+
+
+@functools.cache
+def _part(name: str) -> str:
+    return resources.files("markbook.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@functools.cache
+def _template(name: str = "page.html.j2") -> Template:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def plain(value: object) -> object:
+        return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    environment = Environment(
+        loader=FunctionLoader(_part), autoescape=True, undefined=StrictUndefined, finalize=plain, trim_blocks=True
+    )
+    return environment.get_template(name)
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the policy: nothing from anywhere, and only the style and script of this file."""
+    allowed = f"script-src {_digest(script)}; " if script else ""
+    return f"default-src 'none'; {allowed}style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

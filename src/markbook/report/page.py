@@ -1,0 +1,94 @@
+"""What a page shows: finished words and numbers, which HTML, Markdown and the notebook lay out each in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from markbook.text import Table
+
+Status = Literal["passed", "partial", "failed", "error", "empty", "absent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture of the table below it."""
+
+    spec: Mapping[str, Any]
+    """A Vega-Lite specification with its data inside."""
+    alt: str
+    """What it shows, for those who do not see it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One topic of the page: words, at most one chart, and its tables."""
+
+    id: str
+    """Our own word, for links."""
+    title: str
+    lead: str
+    """One or two sentences that say how to read it."""
+    tables: Sequence[Table] = ()
+    chart: Chart | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One test of a problem and how each shown answer did."""
+
+    text: str
+    results: tuple[str, ...]
+    """One word an answer: passed, failed, flagged, or a dash where there is no result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One attempt at a problem."""
+
+    model: str
+    label: str
+    """The model, and which attempt where there are several."""
+    status: Status
+    score: float | None
+    """0..1; None where there is no attempt."""
+    passed: int
+    total: int
+    code: str
+    error: str = ""
+    """Kind and message, empty where there was none."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem with what the models made of it."""
+
+    id: str
+    topic: str
+    complexity: str
+    kind: str
+    prompt: str
+    checks: tuple[Check, ...]
+    answers: tuple[Answer, ...]
+    outcomes: tuple[tuple[str, Status, str], ...]
+    """For each model its name, the worst status of its attempts, and that in numbers where a word is not enough."""
+    difference: tuple[str, str, tuple[str, ...]] | None = None
+    """The label of a solving and of a failing answer, and the lines of their unified diff."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole report."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    """What was done, as name and value."""
+    warnings: tuple[str, ...]
+    sections: tuple[Section, ...]
+    problems: tuple[Problem, ...] = ()
+    problems_total: int = 0
+    """How many there are, shown here or not."""
+    models: tuple[str, ...] = ()
+    topics: tuple[str, ...] = field(default=())

@@ -1,0 +1,29 @@
+"""Words and tables for people: foreign text made harmless, and one table record that every renderer lays out."""
+
+from __future__ import annotations
+
+from markbook.text.escape import (
+    csv_cell,
+    cut,
+    markdown,
+    markdown_block,
+    markdown_code,
+    script_json,
+    terminal,
+    visible,
+    xml,
+)
+from markbook.text.table import Table
+
+__all__ = [
+    "Table",
+    "csv_cell",
+    "cut",
+    "markdown",
+    "markdown_block",
+    "markdown_code",
+    "script_json",
+    "terminal",
+    "visible",
+    "xml",
+]
