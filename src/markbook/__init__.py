@@ -33,9 +33,9 @@ _HOMES = {
     "Run": "markbook.store",
     "Sample": "markbook.types",
     "Summary": "markbook.types",
+    "compare": "markbook.comparison",
     "exam": "markbook.pipeline.exam",
     "open_run": "markbook.store",
-    "compare": "markbook.comparison",
 }
 """Where each public name lives; it is imported from there at first use."""
 
@@ -50,9 +50,9 @@ __all__ = [
     "Sample",
     "Summary",
     "__version__",
+    "compare",
     "exam",
     "open_run",
-    "compare",
 ]
 
 
