@@ -9,7 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markbook.aggregate.measured import summarise as summarise
     from markbook.errors import MarkbookError as MarkbookError
+    from markbook.metrics.measure import measure as measure
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,
@@ -27,6 +29,8 @@ _HOMES = {
     "Outcome": "markbook.types",
     "Sample": "markbook.types",
     "Summary": "markbook.types",
+    "measure": "markbook.metrics.measure",
+    "summarise": "markbook.aggregate.measured",
 }
 """Where each public name lives; it is imported from there at first use."""
 
@@ -39,6 +43,8 @@ __all__ = [
     "Sample",
     "Summary",
     "__version__",
+    "measure",
+    "summarise",
 ]
 
 

@@ -15,6 +15,8 @@ from markbook.errors import MarkbookError
 
 _COMMANDS = {
     "exam": "Run model solutions against a benchmark's tests and score them like an exam.",
+    "score": "Mark the rows of a file with one or more metrics.",
+    "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
 }
 """Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from rapidfuzz.distance import Levenshtein
 
+from markbook.metrics._lcs import MAX_CELLS
 from markbook.metrics._pairwise import PairMetric, Score
+from markbook.types import Missing, MissingKind
 
 
 def edit_distance() -> PairMetric:
@@ -13,6 +15,7 @@ def edit_distance() -> PairMetric:
     Unit: Unicode code points, so NFC and NFD spellings differ and a line ending of CRLF is two. Several
     references: the nearest counts. Two empty texts have distance 0. Source: Levenshtein 1966, normalised as
     in `rapidfuzz.distance.Levenshtein.normalized_distance`.
+    Missing: no reference; texts whose lengths multiply to more than 10^12 (kind `budget`).
     """
     return PairMetric(
         name="edit_distance",
@@ -32,13 +35,20 @@ def edit_similarity() -> PairMetric:
 
 
 def _distance(candidate: str, references: tuple[str, ...]) -> Score:
+    if any(_is_too_long(candidate, reference) for reference in references):
+        detail = f"texts of {len(candidate)} and {max(map(len, references))} characters: their distance takes minutes"
+        return Missing(MissingKind.BUDGET, detail), {}
     best, edits, longest = min(_against(candidate, reference) for reference in references)
     return best, {"edits": edits, "longest": longest}
 
 
 def _similarity(candidate: str, references: tuple[str, ...]) -> Score:
-    best, edits, longest = min(_against(candidate, reference) for reference in references)
-    return 1.0 - best, {"edits": edits, "longest": longest}
+    best, stats = _distance(candidate, references)
+    return (best if isinstance(best, Missing) else 1.0 - best), stats
+
+
+def _is_too_long(candidate: str, reference: str) -> bool:
+    return len(candidate) * len(reference) > MAX_CELLS and candidate != reference
 
 
 def _against(candidate: str, reference: str) -> tuple[float, int, int]:
