@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from markbook.errors import MarkbookError as MarkbookError
     from markbook.pipeline.exam import exam as exam
     from markbook.store import Run as Run, open_run as open_run
+    from markbook.aggregate.measured import summarise as summarise
+    from markbook.errors import MarkbookError as MarkbookError
+    from markbook.metrics.measure import measure as measure
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,
@@ -36,6 +39,8 @@ _HOMES = {
     "compare": "markbook.comparison",
     "exam": "markbook.pipeline.exam",
     "open_run": "markbook.store",
+    "measure": "markbook.metrics.measure",
+    "summarise": "markbook.aggregate.measured",
 }
 """Where each public name lives; it is imported from there at first use."""
 
@@ -53,6 +58,8 @@ __all__ = [
     "compare",
     "exam",
     "open_run",
+    "measure",
+    "summarise",
 ]
 
 

@@ -17,6 +17,8 @@ _COMMANDS = {
     "compare": "Compare models of finished runs in pairs, with intervals and groups.",
     "exam": "Run model solutions against a benchmark's tests and score them like an exam.",
     "demo": "Mark three recorded models on the bundled exam.",
+    "score": "Mark the rows of a file with one or more metrics.",
+    "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
 }
 """Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""
 

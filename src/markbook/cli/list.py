@@ -1,0 +1,80 @@
+"""`markbook list`: what there is to choose from."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+_KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "reports")
+
+
+@click.command("list")
+@click.argument("kind", type=click.Choice(_KINDS))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(kind: str, *, as_json: bool) -> None:
+    """List the parts of a KIND: built-ins and installed plugins."""
+    rows = _rows(kind)
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    if not rows:
+        click.echo(f"no {kind}", err=True)
+        return
+    columns = [key for key in rows[0] if key not in ("target", "signature", "options")]
+    widths = {key: max(len(key), *(len(_text(row.get(key))) for row in rows)) for key in columns}
+    click.echo("  ".join(f"{key:<{widths[key]}}" for key in columns).rstrip())
+    for row in rows:
+        click.echo("  ".join(f"{_text(row.get(key)):<{widths[key]}}" for key in columns).rstrip())
+
+
+def _rows(kind: str) -> list[dict[str, object]]:
+    from markbook import plugins
+
+    if kind == "tasks":
+        return _tasks()
+    rows: list[dict[str, object]] = [dict(row) for row in plugins.describe(kind)]
+    return [_with_metric(row) for row in rows] if kind == "metrics" else rows
+
+
+def _with_metric(row: dict[str, object]) -> dict[str, object]:
+    """Add what only the metric itself knows; a plugin that cannot be made is listed with the reason."""
+    import inspect
+
+    from markbook import plugins
+    from markbook.errors import MarkbookError
+
+    name = str(row["name"])
+    try:
+        metric = plugins.create("metrics", name)
+        options = list(inspect.signature(plugins.factory("metrics", name)).parameters)
+    except MarkbookError as error:
+        return {**row, "range": None, "direction": None, "version": None, "problem": str(error)}
+    return {
+        "name": name,
+        "range": list(metric.range),
+        "direction": metric.direction,
+        "version": metric.version,
+        "signature": metric.signature,
+        "options": options,
+        "package": row["package"],
+        "target": row["target"],
+        "problem": "",
+    }
+
+
+def _tasks() -> list[dict[str, object]]:
+    """List the ready tasks that ship with the package."""
+    from importlib import resources
+
+    folder = resources.files("markbook").joinpath("tasks")
+    if not folder.is_dir():
+        return []
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith((".yaml", ".yml")))
+    return [{"name": name.rpartition(".")[0], "file": name} for name in names]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return "..".join(f"{part:g}" if isinstance(part, float) else str(part) for part in value)
+    return "" if value is None else str(value)

@@ -1,0 +1,231 @@
+"""`markbook score`: quick marks for a file of candidates and references."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from markbook.types import Measurement, Summary
+
+
+@click.command("score")
+@click.argument("metrics")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the metric; repeat.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.option("--rows", is_flag=True, help="Print one JSON object a row instead of the summary.")
+@click.option("--strict", is_flag=True, help="Stop with exit 65 at the first row that cannot be read.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--fail-under", multiple=True, metavar="NAME=X", help="Exit 1 unless the metric is at least as good.")
+def command(  # noqa: PLR0913 - one argument an option, as click wants it
+    metrics: str,
+    file: Path,
+    options: tuple[str, ...],
+    fail_under: tuple[str, ...],
+    *,
+    as_json: bool,
+    rows: bool,
+    strict: bool,
+    workers: int,
+    seed: int,
+) -> int:
+    """Mark the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS.
+
+    \b
+    Examples:
+      markbook score rougeL answers.jsonl
+      markbook score bleu,rouge_score,meteor answers.jsonl --json
+      markbook score bleu answers.jsonl -o tokenize=intl -o lowercase=true
+      markbook score edit_distance answers.jsonl --fail-under edit_distance=0.3
+    """  # noqa: D301 - \b is click's mark for lines to keep
+    from markbook.aggregate.measured import summarise_with
+    from markbook.metrics.measure import expand, make, measure_rows
+    from markbook.plugins import create
+
+    names = expand([name.strip() for name in metrics.split(",") if name.strip()])
+    given = _options(options)
+    gates = _gates(fail_under, names)
+    made = make(names, given)
+    read = _read(file, strict=strict, needs_reference=any(getattr(m, "needs_reference", True) for m in made.values()))
+    if workers > 1:
+        with create("engines", "local", workers=workers) as executor:
+            found = measure_rows(made, read.candidates, read.references, given, executor=executor)
+    else:
+        found = measure_rows(made, read.candidates, read.references, given)
+    summaries = {name: summarise_with(made[name], found[name], seed=seed) for name in names}
+    for problem in read.problems:
+        click.echo(f"markbook: {problem}", err=True)
+    if rows:
+        _print_rows(read, found)
+    elif as_json:
+        click.echo(json.dumps(_report(file, read, made, summaries), ensure_ascii=False, indent=2))
+    else:
+        _print_table(read, summaries)
+    return _exit_code(found, summaries, gates)
+
+
+@dataclass(slots=True)
+class _Read:
+    """What stood in the file."""
+
+    candidates: list[object] = field(default_factory=list)
+    references: list[object] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def _read(file: Path, *, strict: bool, needs_reference: bool) -> _Read:
+    from markbook.errors import DataError, StrictDataError
+    from markbook.load.jsonl import Rejection, read_jsonl
+
+    read = _Read()
+    for line in read_jsonl(file):
+        reason = line.reason if isinstance(line, Rejection) else _problem(line.record, needs_reference=needs_reference)
+        if reason:
+            if strict:
+                raise StrictDataError(reason, at=line.at)
+            read.problems.append(f"{line.at}: {reason}: row skipped")
+            continue
+        assert not isinstance(line, Rejection)
+        read.candidates.append(line.record["candidate"])
+        read.references.append(line.record.get("references", line.record.get("reference")))
+        read.places.append(line.at)
+    if not read.candidates:
+        for problem in read.problems[:5]:
+            click.echo(f"markbook: {problem}", err=True)
+        raise DataError("no row that can be marked", at=str(file), hint='one {"candidate": .., "reference": ..} a line')
+    return read
+
+
+def _problem(record: Any, *, needs_reference: bool) -> str:
+    if "candidate" not in record:
+        return "no key 'candidate'"
+    if "reference" in record and "references" in record:
+        return "both 'reference' and 'references'"
+    if needs_reference and "reference" not in record and "references" not in record:
+        return "no key 'reference' or 'references'"
+    if not isinstance(record.get("references", []), list | type(None)):
+        return "'references' is not a list"
+    return ""
+
+
+def _options(pairs: Sequence[str]) -> dict[str, object]:
+    """Read NAME=VALUE; a value that is JSON (a number, true, null, a list) is that, any other a text."""
+    from markbook.errors import UsageError
+
+    found: dict[str, object] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise UsageError(f"--option {pair!r} is not NAME=VALUE")
+        try:
+            found[name] = json.loads(text)
+        except ValueError:
+            found[name] = text
+    return found
+
+
+def _gates(pairs: Sequence[str], names: Sequence[str]) -> dict[str, float]:
+    from markbook.errors import UsageError
+
+    found = {}
+    for pair in pairs:
+        name, _, text = pair.partition("=")
+        try:
+            found[name] = float(text)
+        except ValueError as error:
+            raise UsageError(f"--fail-under {pair!r} is not NAME=NUMBER") from error
+        if name not in names:
+            raise UsageError(f"--fail-under {name!r} is not among the metrics", hint=", ".join(names))
+    return found
+
+
+def _report(file: Path, read: _Read, made: Any, summaries: dict[str, Summary]) -> dict[str, object]:
+    return {
+        "file": str(file),
+        "rows": len(read.candidates),
+        "skipped": len(read.problems),
+        "metrics": {
+            name: {
+                "value": summary.value,
+                "n": summary.n,
+                "n_missing": sum(summary.n_missing.values()),
+                "missing": dict(summary.n_missing),
+                "interval": None
+                if summary.interval is None
+                else {
+                    "low": summary.interval.low,
+                    "high": summary.interval.high,
+                    "method": summary.interval.method,
+                    "confidence": summary.interval.confidence,
+                },
+                "bounds": summary.bounds,
+                "policy": summary.policy,
+                "direction": summary.direction,
+                "range": list(made[name].range),
+                "note": summary.note,
+                "signature": summary.signature,
+            }
+            for name, summary in summaries.items()
+        },
+    }
+
+
+def _print_rows(read: _Read, found: dict[str, list[Measurement]]) -> None:
+    for i, place in enumerate(read.places):
+        row: dict[str, object] = {"at": place}
+        missing = {}
+        for name, measured in found.items():
+            one = measured[i]
+            row[name] = one.value
+            if one.missing is not None:
+                missing[name] = {"kind": str(one.missing.kind), "detail": one.missing.detail}
+        row["missing"] = missing
+        click.echo(json.dumps(row, ensure_ascii=False))
+
+
+def _print_table(read: _Read, summaries: dict[str, Summary]) -> None:
+    width = max(6, *(len(name) for name in summaries))
+    click.echo(f"{'metric':<{width}}   value   95% interval       n  missing")
+    for name, summary in summaries.items():
+        value = "   -  " if summary.value is None else f"{summary.value:.4f}"
+        between = "-".ljust(16)
+        if summary.interval is not None:
+            between = f"{summary.interval.low:.4f} - {summary.interval.high:.4f}".ljust(16)
+        arrow = "" if summary.direction == "higher" else "  (lower is better)"
+        reasons = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items()) or "0"
+        click.echo(f"{name:<{width}}  {value}  {between}  {summary.n:>5}  {reasons}{arrow}")
+    if read.problems:
+        click.echo(f"{len(read.problems)} rows could not be read; see stderr")
+
+
+def _exit_code(found: dict[str, list[Measurement]], summaries: dict[str, Summary], gates: dict[str, float]) -> int:
+    """Return 3 if a metric could not do its work, else 1 if a gate failed, else 0."""
+    from markbook.types import MissingKind
+
+    unavailable = {
+        one.missing.detail
+        for measured in found.values()
+        for one in measured
+        if one.missing is not None and one.missing.kind is MissingKind.UNAVAILABLE
+    }
+    for detail in sorted(unavailable):
+        click.echo(f"markbook: {detail}", err=True)
+    if unavailable:
+        return 3
+    failed = False
+    for name, gate in gates.items():
+        value = summaries[name].value
+        lower = summaries[name].direction == "lower"
+        if value is None or (value > gate if lower else value < gate):
+            shown = "no value" if value is None else f"{value:.4f}"
+            click.echo(f"markbook: gate failed: {name} is {shown}, wanted {'<=' if lower else '>='} {gate:g}", err=True)
+            failed = True
+    return 1 if failed else 0

@@ -1,0 +1,45 @@
+"""Where work runs: a factory of `concurrent.futures.Executor`. No other code starts workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+from markbook.errors import ConfigError
+
+_T = TypeVar("_T")
+
+
+def local(workers: int | None = None) -> Executor:
+    """Return an executor on this machine: worker processes, or this very process for one worker.
+
+    The workers are fresh interpreters (`spawn`), so threads and open files of this process never reach them; a
+    script that uses them needs the usual `if __name__ == "__main__":`.
+
+    Args:
+        workers: how many; None means one for each CPU that this process may use.
+
+    Raises:
+        ConfigError: fewer than one worker.
+    """
+    if workers is None:
+        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if workers < 1:
+        raise ConfigError(f"{workers} workers can do no work", hint="--workers 1 or more")
+    return Inline() if workers == 1 else ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+
+
+class Inline(Executor):
+    """An executor that does the work when it is submitted, in the caller's thread."""
+
+    def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> Future[_T]:
+        """Call the function now and return its finished future."""
+        future: Future[_T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - an executor hands every error on to whoever asks for the result
+            future.set_exception(error)
+        return future

@@ -1,0 +1,188 @@
+"""The Porter stemmer as NLTK extends it, which rouge-score and NLTK's METEOR use.
+
+Source: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with these changes (NLTK's mode
+NLTK_EXTENSIONS): a pool of irregular forms; words of one or two letters stay; four-letter `ies` and `ied` keep
+an `e`; `ied` otherwise becomes `i`; `y` becomes `i` only after a consonant that is not the first letter; `alli`
+is resolved before the other rules of step 2, `fulli` is one of them and `logi` measures the `l` with the stem;
+a two-letter vowel-consonant stem counts as *o.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+_VOWELS = frozenset("aeiou")
+
+_IRREGULAR = {
+    "skies": "sky",
+    "sky": "sky",
+    "dying": "die",
+    "lying": "lie",
+    "tying": "tie",
+    "news": "news",
+    "innings": "inning",
+    "inning": "inning",
+    "outings": "outing",
+    "outing": "outing",
+    "cannings": "canning",
+    "canning": "canning",
+    "howe": "howe",
+    "proceed": "proceed",
+    "exceed": "exceed",
+    "succeed": "succeed",
+}
+
+_STEP_2 = (
+    ("ational", "ate"),
+    ("tional", "tion"),
+    ("enci", "ence"),
+    ("anci", "ance"),
+    ("izer", "ize"),
+    ("bli", "ble"),
+    ("alli", "al"),
+    ("entli", "ent"),
+    ("eli", "e"),
+    ("ousli", "ous"),
+    ("ization", "ize"),
+    ("ation", "ate"),
+    ("ator", "ate"),
+    ("alism", "al"),
+    ("iveness", "ive"),
+    ("fulness", "ful"),
+    ("ousness", "ous"),
+    ("aliti", "al"),
+    ("iviti", "ive"),
+    ("biliti", "ble"),
+    ("fulli", "ful"),
+)
+_STEP_3 = (
+    ("icate", "ic"),
+    ("ative", ""),
+    ("alize", "al"),
+    ("iciti", "ic"),
+    ("ical", "ic"),
+    ("ful", ""),
+    ("ness", ""),
+)
+_STEP_4 = (
+    *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
+    *("ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
+)
+
+
+@lru_cache(maxsize=1 << 17)
+def stem(word: str) -> str:
+    """Return the stem of a word, in lower case."""
+    lowered = word.lower()
+    if lowered in _IRREGULAR:
+        return _IRREGULAR[lowered]
+    if len(word) <= 2:
+        return lowered
+    return _step_5(_step_4(_step_3(_step_2(_step_1c(_step_1b(_step_1a(lowered)))))))
+
+
+def _shape(word: str) -> str:
+    """Spell a word in `c` and `v`: y is a vowel after a consonant, and whatever is no vowel is a consonant."""
+    letters: list[str] = []
+    last = "v"
+    for letter in word:
+        if letter in _VOWELS:
+            last = "v"
+        elif letter == "y":
+            last = "c" if not letters or last == "v" else "v"
+        else:
+            last = "c"
+        letters.append(last)
+    return "".join(letters)
+
+
+def _measure(word: str) -> int:
+    return _shape(word).count("vc")
+
+
+def _ends_cvc(word: str) -> bool:
+    shape = _shape(word)
+    if len(word) == 2:
+        return shape == "vc"
+    return shape.endswith("cvc") and word[-1] not in "wxy"
+
+
+def _ends_double_consonant(word: str) -> bool:
+    return len(word) >= 2 and word[-1] == word[-2] and _shape(word)[-1] == "c"
+
+
+def _replace(word: str, rules: tuple[tuple[str, str], ...], allowed: Callable[[str, str], bool]) -> str:
+    """Apply the first rule whose suffix fits; if its condition fails, no later rule is tried."""
+    for suffix, replacement in rules:
+        if word.endswith(suffix):
+            rest = word[: -len(suffix)]
+            return rest + replacement if allowed(rest, suffix) else word
+    return word
+
+
+def _step_1a(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("sses"):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _step_1b(word: str) -> str:
+    if word.endswith("ied"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for suffix in ("ed", "ing"):
+        if word.endswith(suffix) and "v" in _shape(word[: -len(suffix)]):
+            return _after_1b(word[: -len(suffix)])
+    return word
+
+
+def _after_1b(word: str) -> str:
+    if word.endswith(("at", "bl", "iz")):
+        return word + "e"
+    if _ends_double_consonant(word):
+        return word if word[-1] in "lsz" else word[:-1]
+    if word.endswith("*d"):
+        return word[:-2] + "d"  # NLTK takes its own rule marker for a suffix; kept, or such a token would differ
+    return word + "e" if _measure(word) == 1 and _ends_cvc(word) else word
+
+
+def _step_1c(word: str) -> str:
+    if word.endswith("y") and len(word) > 2 and _shape(word[:-1])[-1] == "c":
+        return word[:-1] + "i"
+    return word
+
+
+def _step_2(word: str) -> str:
+    if word.endswith("alli") and _measure(word[:-4]) > 0:
+        return _step_2(word[:-2])
+    if word.endswith("logi"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    return _replace(word, _STEP_2, lambda rest, _: _measure(rest) > 0)
+
+
+def _step_3(word: str) -> str:
+    return _replace(word, _STEP_3, lambda rest, _: _measure(rest) > 0)
+
+
+def _step_4(word: str) -> str:
+    for suffix in _STEP_4:
+        if word.endswith(suffix):
+            rest = word[: -len(suffix)]
+            fits = _measure(rest) > 1 and (suffix != "ion" or rest[-1] in "st")
+            return rest if fits else word
+    return word
+
+
+def _step_5(word: str) -> str:
+    if word.endswith("e"):
+        rest = word[:-1]
+        measure = _measure(rest)
+        if measure > 1 or (measure == 1 and not _ends_cvc(rest)):
+            word = rest
+    if word.endswith("ll") and _measure(word[:-1]) > 1:
+        return word[:-1]
+    return word

@@ -1,0 +1,155 @@
+"""Markbook's metrics in the shapes that other libraries call: none of those is imported.
+
+- `Compute` has the `compute(predictions=, references=)` of Hugging Face's evaluate.
+- `Accumulator` has the `update`, `compute`, `reset` of torchmetrics.
+- `process_results` and `aggregate` are for `!function` in an lm-evaluation-harness YAML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from markbook.errors import UsageError
+from markbook.metrics.measure import expand, make, measure_rows
+from markbook.types import Measurement, Metric
+
+
+class Compute:
+    """Metrics as an object with `compute`, `add` and `add_batch`.
+
+    >>> Compute("exact_match").compute(predictions=["a", "b"], references=["a", "c"])
+    {'exact_match': 0.5, 'exact_match_missing': 0}
+    """
+
+    def __init__(self, *metrics: str, **options: object) -> None:
+        """Take metric names or documented spellings, and options by keyword."""
+        self._options = options
+        self._metrics = make(expand(metrics), options)
+        self._predictions: list[object] = []
+        self._references: list[object] = []
+
+    def add(self, *, prediction: object, reference: object = None) -> None:
+        """Remember one row for the next `compute`."""
+        self.add_batch(predictions=[prediction], references=[reference])
+
+    def add_batch(self, *, predictions: Sequence[object], references: Sequence[object]) -> None:
+        """Remember rows for the next `compute`.
+
+        Raises:
+            UsageError: the lists are of unequal length.
+        """
+        _check(predictions, references)
+        self._predictions += predictions
+        self._references += references
+
+    def compute(
+        self, *, predictions: Sequence[object] | None = None, references: Sequence[object] | None = None
+    ) -> dict[str, float | int | None]:
+        """Return each metric's number over all rows, None if there is none, and `<name>_missing`, how many lack it.
+
+        Rows that were added before are included and then forgotten.
+
+        Raises:
+            UsageError: the lists are of unequal length.
+        """
+        if predictions is not None:
+            no_references: list[object] = [None] * len(predictions)
+            self.add_batch(predictions=predictions, references=no_references if references is None else references)
+        rows, answers = self._predictions, self._references
+        self._predictions, self._references = [], []
+        return _numbers(self._metrics, _measure(self._metrics, self._options, rows, answers))
+
+
+class Accumulator:
+    """A metric that is fed batch by batch: `update(preds, target)`, `compute()`, `reset()`.
+
+    >>> metric = Accumulator("edit_distance")
+    >>> metric.update(["fest"], ["test"])
+    >>> metric.compute()
+    0.25
+    """
+
+    def __init__(self, metric: str, **options: object) -> None:
+        """Take one metric's name and its options."""
+        names = expand([metric])
+        if len(names) != 1:
+            raise UsageError(f"{metric!r} stands for {', '.join(names)}", hint="make one accumulator for each")
+        self._options = options
+        self._metrics = make(names, options)
+        self._found: list[Measurement] = []
+
+    def update(self, preds: Sequence[object], target: Sequence[object]) -> None:
+        """Mark a batch and keep its measurements (counts, not texts).
+
+        Raises:
+            UsageError: the lists are of unequal length.
+        """
+        _check(preds, target)
+        for measured in _measure(self._metrics, self._options, preds, target).values():
+            self._found += measured
+
+    def compute(self) -> float | None:
+        """Return the metric over everything since the last reset, None if nothing could be marked."""
+        (metric,) = self._metrics.values()
+        return metric.summarise(self._found)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._found = []
+
+    @property
+    def measurements(self) -> list[Measurement]:
+        """The measurements since the last reset, in order."""
+        return list(self._found)
+
+
+def process_results(
+    *metrics: str, target: str = "target", **options: object
+) -> Callable[[Mapping[str, object], Sequence[object]], dict[str, float]]:
+    """Return a function for `process_results: !function my_module.name` of an lm-evaluation-harness task.
+
+    In the module beside the YAML: `marks = process_results("rougeL", "bleu", target="answer")`. A row that a
+    metric cannot mark has no key for it, so the harness leaves it out of that mean.
+
+    Args:
+        metrics: names or documented spellings.
+        target: the document's field that holds the reference or references.
+        options: of the metrics.
+    """
+    made = make(expand(metrics), options)
+
+    def mark(doc: Mapping[str, object], results: Sequence[object]) -> dict[str, float]:
+        found = _measure(made, options, [results[0]], [doc.get(target)])
+        return {name: one.value for name, (one,) in found.items() if one.value is not None}
+
+    return mark
+
+
+def aggregate(values: Sequence[float]) -> float:
+    """Return the mean, for `aggregation: !function`.
+
+    Raises:
+        UsageError: there is no value.
+    """
+    if not values:
+        raise UsageError("no value to aggregate")
+    return sum(values) / len(values)
+
+
+def _check(predictions: Sequence[object], references: Sequence[object]) -> None:
+    if len(predictions) != len(references):
+        raise UsageError(f"{len(predictions)} predictions and {len(references)} references", hint="one for each row")
+
+
+def _measure(
+    made: Mapping[str, Metric], options: Mapping[str, object], rows: Sequence[object], answers: Sequence[object]
+) -> dict[str, list[Measurement]]:
+    return measure_rows(made, rows, answers, options)
+
+
+def _numbers(made: Mapping[str, Metric], found: Mapping[str, list[Measurement]]) -> dict[str, float | int | None]:
+    numbers: dict[str, float | int | None] = {}
+    for name, measured in found.items():
+        numbers[name] = made[name].summarise(measured)
+        numbers[f"{name}_missing"] = sum(one.missing is not None for one in measured)
+    return numbers

@@ -1,0 +1,57 @@
+"""How many single-character edits turn the candidate into the reference."""
+
+from __future__ import annotations
+
+from rapidfuzz.distance import Levenshtein
+
+from markbook.metrics._lcs import MAX_CELLS
+from markbook.metrics._pairwise import PairMetric, Score
+from markbook.types import Missing, MissingKind
+
+
+def edit_distance() -> PairMetric:
+    """Return the Levenshtein distance over the longer length, 0 (equal) to 1; lower is better.
+
+    Unit: Unicode code points, so NFC and NFD spellings differ and a line ending of CRLF is two. Several
+    references: the nearest counts. Two empty texts have distance 0. Source: Levenshtein 1966, normalised as
+    in `rapidfuzz.distance.Levenshtein.normalized_distance`.
+    Missing: no reference; texts whose lengths multiply to more than 10^12 (kind `budget`).
+    """
+    return PairMetric(
+        name="edit_distance",
+        signature="edit_distance|unit:codepoint|norm:max|multi:min|v1",
+        score=_distance,
+        direction="lower",
+    )
+
+
+def edit_similarity() -> PairMetric:
+    """Return 1 minus the edit distance, 0 to 1 (equal); higher is better. As `edit_distance` otherwise."""
+    return PairMetric(
+        name="edit_similarity",
+        signature="edit_similarity|unit:codepoint|norm:max|multi:max|v1",
+        score=_similarity,
+    )
+
+
+def _distance(candidate: str, references: tuple[str, ...]) -> Score:
+    if any(_is_too_long(candidate, reference) for reference in references):
+        detail = f"texts of {len(candidate)} and {max(map(len, references))} characters: their distance takes minutes"
+        return Missing(MissingKind.BUDGET, detail), {}
+    best, edits, longest = min(_against(candidate, reference) for reference in references)
+    return best, {"edits": edits, "longest": longest}
+
+
+def _similarity(candidate: str, references: tuple[str, ...]) -> Score:
+    best, stats = _distance(candidate, references)
+    return (best if isinstance(best, Missing) else 1.0 - best), stats
+
+
+def _is_too_long(candidate: str, reference: str) -> bool:
+    return len(candidate) * len(reference) > MAX_CELLS and candidate != reference
+
+
+def _against(candidate: str, reference: str) -> tuple[float, int, int]:
+    longest = max(len(candidate), len(reference))
+    edits = Levenshtein.distance(candidate, reference)
+    return (edits / longest if longest else 0.0), edits, longest

@@ -1,0 +1,252 @@
+"""Marking lists of texts: `markbook.measure`."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any, Literal, cast, overload
+
+from markbook import plugins
+from markbook.errors import ConfigError, UsageError
+from markbook.metrics._pairwise import NO_STATS, given, problem
+from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "bertscore": ("bertscore_precision", "bertscore_recall", "bertscore_f1"),
+    "bleu_score": ("bleu",),
+    "code_bleu": ("codebleu",),
+    "context_adherence_score": ("context_adherence",),
+    "cosine_score": ("tfidf_cosine",),
+    "jaccard_score": ("jaccard",),
+    "meteor_score": ("meteor",),
+    "performance_awareness_score": ("performance_awareness",),
+    "rouge": ("rouge1", "rouge2", "rougeL"),
+    "rouge_score": ("rouge1", "rouge2", "rougeL"),
+    "security_compliance_score": ("security_compliance",),
+    "semantic_score": ("bertscore_f1",),
+    "style_compliance_score": ("style_compliance",),
+}
+"""The documents' spellings, and what they stand for."""
+
+_SHARDS = 32
+_SMALLEST_SHARD = 16
+
+
+@overload
+def measure(  # type: ignore[overload-overlap]  # three spellings stand for several metrics
+    metrics: Literal["rouge", "rouge_score", "bertscore"],
+    candidates: Sequence[object],
+    references: Sequence[object] | None = None,
+    *,
+    executor: Executor | None = None,
+    **options: object,
+) -> dict[str, list[Measurement]]: ...
+
+
+@overload
+def measure(  # type: ignore[overload-overlap]  # a str is a sequence of str, and is taken as one name
+    metrics: str,
+    candidates: Sequence[object],
+    references: Sequence[object] | None = None,
+    *,
+    executor: Executor | None = None,
+    **options: object,
+) -> list[Measurement]: ...
+
+
+@overload
+def measure(
+    metrics: Sequence[str],
+    candidates: Sequence[object],
+    references: Sequence[object] | None = None,
+    *,
+    executor: Executor | None = None,
+    **options: object,
+) -> dict[str, list[Measurement]]: ...
+
+
+def measure(
+    metrics: str | Sequence[str],
+    candidates: Sequence[object],
+    references: Sequence[object] | None = None,
+    *,
+    executor: Executor | None = None,
+    **options: object,
+) -> list[Measurement] | dict[str, list[Measurement]]:
+    """Return one measurement a row: the candidate's mark against its reference or references.
+
+    A row that cannot be marked is missing with its reason, alone: a None candidate, None or no reference, a
+    candidate or reference that is no text (a number, bytes). A None among other references is left out.
+
+    Args:
+        metrics: a name of `markbook list metrics` or a documented spelling (`bleu_score`, `rouge_score`, ...), or
+            several of them; several of one family share one pass over the texts.
+        candidates: the texts to mark.
+        references: for each candidate a text or a list of texts; None for metrics that need no reference.
+        executor: where big batches run, such as `concurrent.futures.ProcessPoolExecutor()`; the measurements are
+            the same. None means this process.
+        options: of the metric, by keyword; with several metrics each takes those it knows.
+
+    Returns:
+        A list for one metric, a dict of lists by name for several (also for the spellings `rouge_score`, `rouge`
+        and `bertscore`, which stand for three).
+
+    Raises:
+        UsageError: an unknown metric, lists of unequal length, one text where a list is asked for.
+        ConfigError: an option that no named metric takes, or a value that one refuses.
+    """
+    names = expand([metrics] if isinstance(metrics, str) else metrics)
+    _check_lists(candidates, references)
+    made = make(names, options)
+    found = measure_rows(made, candidates, references, options, executor=executor)
+    if isinstance(metrics, str) and len(names) == 1:
+        return found[names[0]]
+    return found
+
+
+def expand(names: Sequence[str]) -> list[str]:
+    """Return the metrics that names and documented spellings stand for, each once, in order."""
+    return list(dict.fromkeys(itertools.chain.from_iterable(ALIASES.get(name, (name,)) for name in names)))
+
+
+def make(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metric]:
+    """Return the metrics by name, each with those of the options that it takes.
+
+    Raises:
+        UsageError: an unknown metric.
+        ConfigError: an option that none of the metrics takes, or a value that one refuses.
+    """
+    made: dict[str, Metric] = {}
+    unused = set(options)
+    for name in names:
+        taken = _taken(name, options)
+        unused -= set(taken)
+        made[name] = plugins.create("metrics", name, **taken)
+    if unused:
+        raise ConfigError(f"no option of {', '.join(names)}: {', '.join(sorted(unused))}", hint=_options_of(names))
+    return made
+
+
+def _taken(name: str, options: Mapping[str, object]) -> dict[str, object]:
+    parameters = inspect.signature(plugins.factory("metrics", name)).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return dict(options)
+    return {key: value for key, value in options.items() if key in parameters}
+
+
+def _options_of(names: Sequence[str]) -> str:
+    known = sorted({key for name in names for key in inspect.signature(plugins.factory("metrics", name)).parameters})
+    return f"known: {', '.join(known)}" if known else "they take none"
+
+
+def _check_lists(candidates: Sequence[object], references: Sequence[object] | None) -> None:
+    for given_as, what in ((candidates, "candidates"), (references, "references")):
+        if isinstance(given_as, str | bytes):
+            raise UsageError(f"{what} is one text", hint="pass a list, also for a single row")
+    if references is not None and len(candidates) != len(references):
+        raise UsageError(f"{len(candidates)} candidates and {len(references)} references", hint="one for each row")
+
+
+def measure_rows(
+    made: Mapping[str, Metric],
+    candidates: Sequence[object],
+    references: Sequence[object] | None,
+    options: Mapping[str, object],
+    *,
+    executor: Executor | None = None,
+) -> dict[str, list[Measurement]]:
+    """Return each metric's measurements of rows that were checked before; see `measure`."""
+    found: dict[str, list[Measurement]] = {}
+    pairwise = {}
+    for name, metric in made.items():
+        rows = getattr(metric, "measure_rows", None)
+        if rows is not None:
+            found[name] = rows(candidates, references)
+        else:
+            pairwise[name] = metric
+    items, problems = _items(candidates, references)
+    for name, metric in pairwise.items():
+        if references is None and getattr(metric, "needs_reference", True):
+            raise UsageError(f"{name} needs references")
+    sharded = {} if executor is None else {n: m for n, m in pairwise.items() if not getattr(m, "whole_batch", False)}
+    if executor is not None and sharded:
+        found |= _shard(executor, list(sharded), options, items)
+    found |= _in_families({name: metric for name, metric in pairwise.items() if name not in sharded}, items)
+    for name, metric in pairwise.items():
+        needs = getattr(metric, "needs_reference", True)
+        for i, missing in problems.items():
+            if needs or problem(candidates[i], (), needs_reference=False) is not None:
+                found[name][i] = _missing(name, metric.signature, i, missing)
+    return {name: found[name] for name in made}
+
+
+def _items(candidates: Sequence[object], references: Sequence[object] | None) -> tuple[list[Item], dict[int, Missing]]:
+    """Return an item a row, and the rows that have none of the right kind (an empty item stands in for them)."""
+    items, problems = [], {}
+    for i, candidate in enumerate(candidates):
+        reference = references[i] if references is not None else None
+        several = list(reference) if isinstance(reference, list | tuple) else [reference]
+        missing = problem(candidate, several, needs_reference=references is not None)
+        if missing is not None:
+            problems[i] = missing
+        text = candidate if isinstance(candidate, str) else ""
+        texts = given([one for one in several if isinstance(one, str)])
+        items.append(Item(Sample(str(i), references=texts), Attempt(str(i), text)))
+    return items, problems
+
+
+def _missing(name: str, signature: str, i: int, missing: Missing) -> Measurement:
+    return Measurement(name, missing=missing, sample_id=str(i), signature=signature)
+
+
+def _in_families(made: Mapping[str, Metric], items: Sequence[Item]) -> dict[str, list[Measurement]]:
+    """Measure those that can do it together in one pass, and the others one after the other."""
+    families: dict[object, list[str]] = {}
+    for name, metric in made.items():
+        families.setdefault(type(metric) if hasattr(metric, "together") else name, []).append(name)
+    found: dict[str, list[Measurement]] = {}
+    for family, names in families.items():
+        if isinstance(family, type) and len(names) > 1:
+            rows = cast("Any", family).together([made[name] for name in names], items)
+            found.update(zip(names, rows, strict=True))
+        else:
+            found.update({name: made[name].measure(items) for name in names})
+    return found
+
+
+_Row = tuple[str, tuple[str, ...]]
+_Found = tuple[float | None, tuple[str, str] | None, dict[str, object], str]
+
+
+def _shard(
+    executor: Executor, names: list[str], options: Mapping[str, object], items: Sequence[Item]
+) -> dict[str, list[Measurement]]:
+    """Measure in pieces; only plain values travel, and the order of the rows is the order of the pieces."""
+    size = max(_SMALLEST_SHARD, -(-len(items) // _SHARDS))
+    rows = [(item.attempt.text, item.sample.references) for item in items]
+    pieces = [rows[start : start + size] for start in range(0, len(rows), size)]
+    futures = [executor.submit(_measure_shard, names, dict(options), piece) for piece in pieces]
+    found: dict[str, list[Measurement]] = {name: [] for name in names}
+    for future in futures:
+        for name, measured in future.result().items():
+            for value, missing, stats, signature in measured:
+                why = None if missing is None else Missing(MissingKind(missing[0]), missing[1])
+                i = str(len(found[name]))
+                found[name].append(
+                    Measurement(name, value, why, sample_id=i, stats=stats or NO_STATS, signature=signature)
+                )
+    return found
+
+
+def _measure_shard(names: list[str], options: dict[str, object], rows: list[_Row]) -> dict[str, list[_Found]]:
+    """Measure a piece in a worker, with metrics made there."""
+    items = [Item(Sample(str(i), references=refs), Attempt(str(i), text)) for i, (text, refs) in enumerate(rows)]
+    found = _in_families(make(names, options), items)
+    return {name: [_plain(one) for one in measured] for name, measured in found.items()}
+
+
+def _plain(one: Measurement) -> _Found:
+    missing = None if one.missing is None else (str(one.missing.kind), one.missing.detail)
+    return one.value, missing, dict(one.stats), one.signature

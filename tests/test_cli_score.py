@@ -1,0 +1,175 @@
+"""`markbook score` and `markbook list`."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from markbook.cli import cli, main
+
+ROWS = [
+    '{"candidate": "the cat sat", "reference": "the cat sat"}',
+    '{"candidate": "a dog", "references": ["one dog", "a cat"]}',
+    '{"candidate": null, "reference": "x"}',
+]
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(ROWS) + "\n", "utf-8")
+    return path
+
+
+def run(capsys, *args):
+    """Return exit code, stdout and stderr of a command line."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(arg) for arg in args])
+    shown = capsys.readouterr()
+    return stopped.value.code, shown.out, shown.err
+
+
+def test_every_value_stands_beside_its_n_and_n_missing(capsys, file):
+    code, out, _ = run(capsys, "score", "rouge1,exact_match", file, "--json")
+
+    report = json.loads(out)
+    assert code == 0
+    assert report["rows"] == 3
+    assert report["skipped"] == 0
+    rouge1 = report["metrics"]["rouge1"]
+    assert rouge1["value"] == pytest.approx(0.75)  # 1 and one of two words
+    assert (rouge1["n"], rouge1["n_missing"], rouge1["missing"]) == (2, 1, {"absent": 1})
+    assert rouge1["interval"]["low"] <= 0.75 <= rouge1["interval"]["high"]
+    assert rouge1["direction"] == "higher"
+    assert rouge1["range"] == [0.0, 1.0]
+    assert rouge1["signature"].startswith("rouge1|")
+
+
+def test_the_table_shows_the_same(capsys, file):
+    code, out, err = run(capsys, "score", "exact_match,edit_distance", file)
+
+    assert code == 0
+    assert "exact_match    0.5000" in out
+    assert "1 absent" in out
+    assert "(lower is better)" in out
+    assert err == ""
+
+
+def test_rows_give_each_value_with_its_place(capsys, file):
+    _, out, _ = run(capsys, "score", "exact_match", file, "--rows")
+
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["exact_match"] for row in rows] == [1.0, 0.0, None]
+    assert rows[2]["at"] == f"{file}:3"
+    assert rows[2]["missing"] == {"exact_match": {"kind": "absent", "detail": "no candidate"}}
+
+
+def test_a_bad_row_is_named_and_skipped(capsys, file):
+    lines = [
+        "not json",
+        '{"answer": 1}',
+        '{"candidate": "x"}',
+        '{"candidate": "x", "reference": "y", "references": []}',
+    ]
+    file.write_text("\n".join([*ROWS, *lines, '{"candidate": "x", "references": "y"}']), "utf-8")
+
+    code, out, err = run(capsys, "score", "bleu", file, "--json")
+
+    assert code == 0
+    assert json.loads(out)["skipped"] == 5
+    assert f"{file}:4: not JSON" in err
+    assert f"{file}:5: no key 'candidate'" in err
+    assert f"{file}:6: no key 'reference' or 'references'" in err
+    assert f"{file}:7: both 'reference' and 'references'" in err
+    assert f"{file}:8: 'references' is not a list" in err
+
+
+def test_a_bad_row_ends_a_strict_run(capsys, file):
+    file.write_text("not json\n" + "\n".join(ROWS), "utf-8")
+
+    code, out, err = run(capsys, "score", "bleu", file, "--strict")
+
+    assert code == 65
+    assert out == ""
+    assert f"{file}:1: not JSON" in err
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "not json\n", "[]"])
+def test_a_file_without_a_row_is_an_error(capsys, file, content):
+    file.write_text(content, "utf-8")
+
+    assert run(capsys, "score", "bleu", file)[0] == 2
+
+
+def test_an_unknown_metric_or_file_is_an_error(capsys, file, tmp_path):
+    code, _, err = run(capsys, "score", "blue", file)
+    assert code == 2
+    assert "did you mean 'bleu'" in err
+
+    code, _, err = run(capsys, "score", "bleu", tmp_path / "none.jsonl")
+    assert code == 2
+    assert "none.jsonl" in err
+
+
+def test_options_reach_the_metric(capsys, file):
+    _, out, _ = run(capsys, "score", "bleu", file, "--json", "-o", "tokenize=char", "-o", "lowercase=true")
+
+    assert "case:lc|eff:yes|tok:char" in json.loads(out)["metrics"]["bleu"]["signature"]
+
+
+@pytest.mark.parametrize("bad", [("-o", "tokenize"), ("--fail-under", "bleu"), ("--fail-under", "rouge1=0.5")])
+def test_an_argument_that_cannot_be_read_is_an_error(capsys, file, bad):
+    assert run(capsys, "score", "bleu", file, *bad)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [("exact_match=0.5", 0), ("exact_match=0.6", 1), ("edit_distance=0.4", 0), ("edit_distance=0.1", 1)],
+)
+def test_a_gate_respects_the_direction(capsys, file, gate, code):
+    assert run(capsys, "score", "exact_match,edit_distance", file, "--fail-under", gate)[0] == code
+
+
+def test_a_model_that_is_not_here_makes_the_run_incomplete(capsys, file, monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+
+    code, out, err = run(capsys, "score", "bertscore_f1,bleu", file, "--json")
+
+    report = json.loads(out)["metrics"]
+    assert code == 3
+    assert report["bertscore_f1"]["value"] is None
+    assert report["bertscore_f1"]["missing"] == {"absent": 1, "unavailable": 2}
+    assert report["bleu"]["n"] == 2
+    assert "hf download" in err
+
+
+def test_workers_change_nothing(capsys, file):
+    file.write_text("\n".join(ROWS * 20), "utf-8")
+
+    one = run(capsys, "score", "bleu,rouge_score", file, "--json")
+    two = run(capsys, "score", "bleu,rouge_score", file, "--json", "--workers", "2")
+
+    assert one == two
+
+
+def test_the_listed_metrics_have_range_direction_and_version():
+    listed = json.loads(CliRunner().invoke(cli, ["list", "metrics", "--json"]).output)
+
+    by_name = {row["name"]: row for row in listed}
+    assert by_name["edit_distance"]["direction"] == "lower"
+    assert by_name["edit_distance"]["range"] == [0.0, 1.0]
+    assert {"bleu", "corpus_bleu", "rougeL", "meteor", "bertscore_f1", "tfidf_cosine"} <= set(by_name)
+    for row in listed:
+        assert row["problem"] == ""
+        assert isinstance(row["version"], int)
+
+
+@pytest.mark.parametrize("kind", ["metrics", "tasks", "loaders", "traces", "engines", "reports"])
+def test_every_kind_can_be_listed_both_ways(kind):
+    table = CliRunner().invoke(cli, ["list", kind])
+    rows = CliRunner().invoke(cli, ["list", kind, "--json"])
+
+    assert (table.exit_code, rows.exit_code) == (0, 0)
+    for row in json.loads(rows.output):
+        assert row["name"] in table.output

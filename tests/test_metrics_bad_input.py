@@ -1,0 +1,133 @@
+"""Whatever stands in a row, there is a value or a reason, for that row alone."""
+
+import math
+import unicodedata
+
+import pytest
+
+import markbook
+from markbook.errors import ConfigError, UsageError
+
+METRICS = (
+    *("bleu", "corpus_bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "meteor", "edit_distance"),
+    *("edit_similarity", "exact_match", "jaccard", "tfidf_cosine", "tfidf_cosine_corpus"),
+)
+STRANGE = {
+    "empty": "",
+    "white space": " \t\n\x0c\u00a0\u2028 ",
+    "chinese": "\u6a21\u578b\u5f88\u597d\u3002",
+    "emoji": "\U0001f469\u200d\U0001f4bb\U0001f44d\U0001f3fd ok",
+    "nfc": unicodedata.normalize("NFC", "caf\u00e9 r\u00e9sum\u00e9"),
+    "nfd": unicodedata.normalize("NFD", "caf\u00e9 r\u00e9sum\u00e9"),
+    "nul": "a\x00b \x00",
+    "lone surrogate": "a \ud800 b",
+    "direction": "abc \u202e cba",
+    "long word": "y" * 20_000,
+    "quotes": "'' \" ` ' ''' \"\"\"",
+    "final sigma": "\u039f\u0394\u039f\u03a3 \u0130stanbul",
+}
+
+
+@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE)
+def test_strange_texts_have_a_value_on_either_side(strange):
+    candidates = [strange, "a plain text", strange]
+    references = ["a plain text", [strange, "another"], strange]
+
+    found = markbook.measure(METRICS, candidates, references)
+
+    for name, row in found.items():
+        for one in row:
+            assert one.missing is None, (name, one.missing)
+            assert math.isfinite(one.value)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reference", "kind", "part"),
+    [
+        (None, "x", "absent", "no candidate"),
+        ("x", None, "undefined", "no reference"),
+        ("x", [], "undefined", "no reference"),
+        ("x", [None, None], "undefined", "no reference"),
+        (3, "x", "undefined", "the candidate is a number (3), not a text"),
+        (float("nan"), "x", "undefined", "the candidate is a number (nan), not a text"),
+        (b"x", "x", "undefined", "of type bytes"),
+        (["x"], "x", "undefined", "of type list"),
+        ("x", 3, "undefined", "a reference is a number (3), not a text"),
+        ("x", ["y", 3], "undefined", "a reference is a number"),
+    ],
+)
+def test_a_row_that_is_no_text_is_missing_alone(candidate, reference, kind, part):
+    found = markbook.measure(METRICS, [candidate, "same"], [reference, "same"])
+
+    for first, second in found.values():
+        assert first.value is None
+        assert first.missing.kind == kind
+        assert part in first.missing.detail
+        assert second.value is not None
+
+
+def test_a_none_among_other_references_is_left_out():
+    (one,) = markbook.measure("edit_distance", ["same"], [[None, "same"]])
+
+    assert one.value == 0.0
+
+
+def test_unequal_lists_are_an_error():
+    with pytest.raises(UsageError, match="2 candidates and 1 references"):
+        markbook.measure("bleu", ["a", "b"], ["a"])
+
+
+@pytest.mark.parametrize("lists", [("one text", ["one text"]), (["one text"], "one text")])
+def test_one_text_in_the_place_of_a_list_is_an_error(lists):
+    with pytest.raises(UsageError, match="is one text"):
+        markbook.measure("bleu", *lists)
+
+
+def test_an_unknown_metric_is_an_error_with_the_nearest_names():
+    with pytest.raises(UsageError, match="did you mean 'rouge1'"):
+        markbook.measure("rouge11", ["a"], ["a"])
+
+
+def test_no_references_at_all_is_an_error_for_a_metric_that_needs_them():
+    with pytest.raises(UsageError, match="bleu needs references"):
+        markbook.measure("bleu", ["a"])
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("bleu", {"tokenize": "spm"}),
+        ("bleu", {"smooth_method": "best"}),
+        ("bleu", {"convention": "nltk"}),
+        ("bleu", {"convention": "hf", "smooth_method": "exp"}),
+        ("bleu", {"convention": "hf", "effective_order": True}),
+        ("bleu", {"colour": "blue"}),
+        ("meteor", {"tokenizer": "spacy"}),
+        ("rougeL", {"tokenizer": "spacy"}),
+        ("bertscore_f1", {"long": "summarise"}),
+        ("bertscore_f1", {"batch_size": 0}),
+    ],
+)
+def test_an_option_that_cannot_be_honoured_is_an_error(name, options):
+    with pytest.raises(ConfigError):
+        markbook.measure(name, ["a"], ["a"], **options)
+
+
+def test_no_rows_give_no_measurements():
+    assert markbook.measure(METRICS, [], []) == {name: [] for name in METRICS}
+
+
+@pytest.mark.slow
+def test_ten_megabytes_have_a_value_or_a_reason():
+    text = "the quick brown fox jumps over the lazy dog. " * 233_000
+    other = "a slow red hen walks under the eager cat, twice. " * 214_000
+    assert len(text) > 10_000_000
+
+    found = markbook.measure(METRICS, [text, text], [other, "the quick brown fox"])
+
+    for name, row in found.items():
+        for one in row:
+            assert one.value is not None or one.missing.kind == "budget", name
+    assert found["bleu"][0].value is not None
+    assert found["edit_distance"][0].missing.kind == "budget"
+    assert found["edit_distance"][1].value == pytest.approx(1, abs=1e-5)

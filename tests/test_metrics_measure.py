@@ -1,0 +1,169 @@
+"""`markbook.measure` and `markbook.summarise`."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import markbook
+from markbook import plugins
+from markbook.engine import Inline, local
+from markbook.errors import ConfigError, UsageError
+from markbook.metrics import measure as home
+from markbook.types import Measurement, Missing, MissingKind
+
+CANDIDATES = ["the cat sat", "a dog", "x", None, "same same"]
+REFERENCES = ["the cat sat down", ["a dog", "one dog"], "y", "z", "same same"]
+
+
+def test_one_metric_gives_a_list_and_several_a_dict():
+    one = markbook.measure("rougeL", CANDIDATES, REFERENCES)
+    several = markbook.measure(["rouge1", "rougeL"], CANDIDATES, REFERENCES)
+
+    assert [m.metric for m in one] == ["rougeL"] * 5
+    assert list(several) == ["rouge1", "rougeL"]
+    assert several["rougeL"] == one
+
+
+def test_rouge1_by_hand():
+    (one, *_) = markbook.measure("rouge1", CANDIDATES, REFERENCES)
+
+    # 3 of 3 words found, 3 of 4 words covered: F1 = 2 * 1 * .75 / 1.75
+    assert one.value == pytest.approx(1.5 / 1.75)
+    assert one.stats["precision"] == 1.0
+    assert one.stats["recall"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("spelling", "names"),
+    [
+        ("rouge_score", ["rouge1", "rouge2", "rougeL"]),
+        ("rouge", ["rouge1", "rouge2", "rougeL"]),
+        (["bleu_score", "meteor_score", "bleu"], ["bleu", "meteor"]),
+    ],
+)
+def test_the_documents_spellings_stand_for_metrics(spelling, names):
+    assert list(markbook.measure(spelling, CANDIDATES, REFERENCES)) == names
+
+
+def test_a_spelling_of_one_metric_gives_its_list():
+    assert markbook.measure("bleu_score", CANDIDATES, REFERENCES) == markbook.measure("bleu", CANDIDATES, REFERENCES)
+
+
+def test_each_metric_takes_the_options_it_knows():
+    found = markbook.measure(["rouge1", "bleu"], ["Cats"], ["cat"], stemmer=False, lowercase=True)
+
+    assert "stem:no" in found["rouge1"][0].signature
+    assert "case:lc" in found["bleu"][0].signature
+
+
+def test_an_option_that_no_metric_knows_is_an_error():
+    with pytest.raises(ConfigError, match=r"no option of rouge1, jaccard: lowercase \(known: stemmer, tokenizer\)"):
+        markbook.measure(["rouge1", "jaccard"], ["a"], ["a"], lowercase=True)
+
+
+NAMES = ["bleu", "rouge1", "rougeL", "meteor", "edit_distance", "tfidf_cosine", "tfidf_cosine_corpus"]
+
+
+@pytest.mark.parametrize("make", [Inline, lambda: ThreadPoolExecutor(2)])
+def test_an_executor_changes_nothing(make):
+    candidates, references = CANDIDATES * 20, REFERENCES * 20
+    with make() as executor:
+        found = markbook.measure(NAMES, candidates, references, executor=executor)
+
+    assert found == markbook.measure(NAMES, candidates, references)
+
+
+def test_worker_processes_change_nothing():
+    candidates, references = CANDIDATES * 10, REFERENCES * 10
+    with local(2) as executor:
+        found = markbook.measure(NAMES, candidates, references, executor=executor, stemmer=False)
+
+    assert found == markbook.measure(NAMES, candidates, references, stemmer=False)
+
+
+class _Rows:
+    """A metric that reads raw rows, as pass@k does."""
+
+    name, version, range, direction, signature = "rows", 1, (0.0, 1.0), "higher", "rows|v1"
+    needs_reference = False
+
+    def measure_rows(self, candidates, references):  # noqa: ARG002 - the metrics' own signature
+        return [Measurement("rows", len(candidate) / 10) for candidate in candidates]
+
+
+def test_a_metric_may_read_the_raw_rows(monkeypatch):
+    monkeypatch.setattr(plugins, "factory", lambda *_: _Rows)
+
+    assert [one.value for one in markbook.measure("rows", [["a", "b"], ["c"]])] == [0.2, 0.1]
+
+
+def test_the_mean_is_summarised_with_its_n_and_bounds():
+    found = markbook.measure("exact_match", CANDIDATES, REFERENCES)
+
+    summary = markbook.summarise("exact_match", found)
+
+    assert summary.value == 0.5  # two of four
+    assert summary.n == 4
+    assert summary.n_missing == {"absent": 1}
+    assert summary.bounds == (2 / 5, 3 / 5)
+    assert summary.interval.method == "wilson"
+    assert summary.signature == found[0].signature
+
+
+def test_the_worst_value_of_a_distance_is_one():
+    found = markbook.measure("edit_distance", ["a", None], ["a", "b"])
+
+    assert markbook.summarise("edit_distance", found, policy="worst").value == 0.5
+
+
+def test_corpus_bleu_is_no_mean_and_has_a_bootstrap_interval():
+    candidates = [f"the cat number {i} sat on the mat and slept" for i in range(30)]
+    references = [f"the cat number {i % 7} sat on a mat and slept" for i in range(30)]
+    found = markbook.measure("corpus_bleu", candidates, references)
+
+    summary = markbook.summarise("corpus_bleu", found, seed=3)
+
+    assert summary.value != pytest.approx(sum(one.value for one in found) / 30)
+    assert summary.interval.low < summary.value < summary.interval.high
+    assert summary == markbook.summarise("corpus_bleu", found, seed=3)
+    assert summary.interval != markbook.summarise("corpus_bleu", found, seed=4).interval
+
+
+def test_a_corpus_score_of_one_text_has_no_interval():
+    summary = markbook.summarise("corpus_bleu", markbook.measure("corpus_bleu", ["a b c d e"], ["a b c d f"]))
+
+    assert summary.interval is None
+    assert summary.note == "fewer than two values: no interval"
+
+
+def test_an_empty_answer_still_costs_the_corpus_score():
+    full = markbook.measure("corpus_bleu", ["a b c d e", "f g h i j"], ["a b c d e", "f g h i j"], convention="hf")
+    holed = markbook.measure("corpus_bleu", ["a b c d e", ""], ["a b c d e", "f g h i j"], convention="hf")
+
+    assert markbook.summarise("corpus_bleu", full, convention="hf").value == pytest.approx(1.0)
+    assert markbook.summarise("corpus_bleu", holed, convention="hf").value < 0.4
+
+
+def test_nothing_scored_is_no_number():
+    lost = [Measurement("corpus_bleu", missing=Missing(MissingKind.ABSENT))]
+
+    summary = markbook.summarise("corpus_bleu", lost)
+
+    assert summary.value is None
+    assert summary.n == 0
+
+
+def test_measurements_of_another_metric_are_an_error():
+    with pytest.raises(UsageError, match="bleu cannot be summarised as rouge1"):
+        markbook.summarise("rouge1", markbook.measure("bleu", ["a"], ["a"]))
+
+
+def test_a_missing_row_of_a_corpus_score_has_no_worst_value():
+    with pytest.raises(UsageError, match="is no mean"):
+        markbook.summarise("corpus_bleu", markbook.measure("corpus_bleu", ["a"], ["a"]), policy="worst")
+
+
+def test_every_alias_stands_for_something_else():
+    for spelling, names in home.ALIASES.items():
+        assert spelling not in names
+        assert names
