@@ -38,8 +38,8 @@ _HOMES = {
     "Summary": "markbook.types",
     "compare": "markbook.comparison",
     "exam": "markbook.pipeline.exam",
-    "open_run": "markbook.store",
     "measure": "markbook.metrics.measure",
+    "open_run": "markbook.store",
     "summarise": "markbook.aggregate.measured",
 }
 """Where each public name lives; it is imported from there at first use."""
@@ -57,8 +57,8 @@ __all__ = [
     "__version__",
     "compare",
     "exam",
-    "open_run",
     "measure",
+    "open_run",
     "summarise",
 ]
 
