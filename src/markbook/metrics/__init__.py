@@ -1,0 +1,10 @@
+"""Ways to mark an attempt: text, similarity, code and quality. Each is a plugin; none imports another.
+
+A metric is an object of the `markbook.types.Metric` protocol, made by a factory with keyword options that
+an entry point in `markbook.metrics` names. Beyond the protocol a metric may have
+
+- `needs_reference` (bool, default True): False lets `markbook.measure` run it without references;
+- `measure_rows(candidates, references) -> list[Measurement]`: given the raw rows instead of items, for metrics
+  whose candidate is not one text (pass@k takes a list of programs);
+- `together(metrics, items) -> list[list[Measurement]]`: several metrics of one family in one pass.
+"""
