@@ -15,6 +15,7 @@ from markbook.errors import MarkbookError
 
 _COMMANDS = {
     "exam": "Run model solutions against a benchmark's tests and score them like an exam.",
+    "trace": "Show one agent trace: timeline, agent graph, numbers.",
 }
 """Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""
 

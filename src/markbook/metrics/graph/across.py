@@ -69,7 +69,7 @@ class AcrossRuns:
             detail = "no task has two successful runs with tool calls"
             return marker.lacking(name, MissingKind.NOT_APPLICABLE, detail)
         values = [sum(min(found) / one for one in found) / len(found) for found in several.values()]
-        return marker.found(name, sum(values) / len(values), tasks=len(several))
+        return marker.found(name, sum(values) / len(values), n=len(several))
 
     def _reliable(self, marker: Marker) -> dict[str, Measurement]:
         """Return pass^k: how likely k runs of a task all succeed, for every k that each task has trials for."""
@@ -77,7 +77,7 @@ class AcrossRuns:
             return {}
         most = min(len(trials) for trials in self._trials.values())
         return {
-            f"pass^{k}": marker.found(f"pass^{k}", pass_hat_k(self._trials, k), tasks=len(self._trials), trials=most)
+            f"pass^{k}": marker.found(f"pass^{k}", pass_hat_k(self._trials, k), n=len(self._trials), trials=most)
             for k in range(1, min(most, 16) + 1)
         }
 
@@ -106,7 +106,7 @@ def best_run_references(runs: Iterable[Trace]) -> dict[str, Reference]:
     for run in runs:
         if run.success and (run.task not in best or run.tool_calls < best[run.task].tool_calls):
             best[run.task] = run
-    return {task: reference_from(run, f"best successful run of the task: {run.id}") for task, run in best.items()}
+    return {task: reference_from(run, "the task's shortest successful run") for task, run in best.items()}
 
 
 def reference_from(trace: Trace, source: str) -> Reference:
