@@ -31,7 +31,7 @@ def show(total: TraceSum, steps: int) -> None:
     for line in _caveats(total):
         console.print(Text(line, style="yellow"))
     console.print()
-    console.print(_timeline(total, steps))
+    console.print(_timeline(total, steps, console.width))
     console.print(_graph(total))
     console.print()
     console.print(_numbers(total))
@@ -73,21 +73,21 @@ def _caveats(total: TraceSum) -> list[str]:
     return lines
 
 
-def _timeline(total: TraceSum, steps: int) -> Table:
+def _timeline(total: TraceSum, steps: int, width: int) -> Table:
     first = total.first
     assert first is not None
     title = "Timeline" if total.count == 1 else f"Timeline of the first run ({terminal(first.id, limit=60)})"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("at", justify="right", width=9, no_wrap=True)
     table.add_column("took", justify="right", width=8, no_wrap=True)
-    for name, width in (("agent", 20), ("step", 34), ("detail", None)):
-        table.add_column(name, overflow="ellipsis", no_wrap=True, width=width)
+    for name, wide in (("agent", 18), ("step", 32), ("detail", max(20, width - 76))):
+        table.add_column(name, overflow="ellipsis", no_wrap=True, width=wide)
     shown = first.steps[: max(0, steps)]
     begin = first.start
     for step in shown:
         at = "" if step.start is None or begin is None else f"{step.start - begin:.3f}"
         took = "" if step.seconds is None else f"{step.seconds:.3f}"
-        table.add_row(at, took, _word(step.agent, 24), _what(step), _word(_detail(step), 60, "dim"))
+        table.add_row(at, took, _word(step.agent, 24), _what(step), _word(_detail(step), 300, "dim"))
     if len(first.steps) > len(shown):
         table.add_row("", "", Text(f"... {len(first.steps) - len(shown):,} more steps (--steps)"), "", "")
     return table

@@ -36,6 +36,7 @@ class LangSmith:
             for item in document if isinstance(document, list) else [document]:
                 for run in _flat(item, source):
                     spool.add(*_span(run))
+            spool.flush()
             if spool.duplicates:
                 source.problems["duplicate run ids: the first is kept"] = spool.duplicates
             for key, _ in spool.runs():

@@ -37,9 +37,11 @@ class Otlp:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the runs in the order in which the file first shows them."""
+        source.problems.clear()  # what detection stumbled over is met and counted again
         spool = Spool()
         try:
             self._fill(spool, source)
+            spool.flush()
             if spool.duplicates:
                 source.problems["duplicate span ids: the first is kept"] = spool.duplicates
             for key, count in spool.runs():

@@ -127,7 +127,8 @@ def _fill_tool(role: Role, span: Span) -> None:
     )
     if arguments is None:
         arguments = held.get("tool.parameters")
-    role.arguments = (arguments if isinstance(arguments, str) else dump(arguments))[: MAX_ARGUMENTS + 1]
+    text = arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
+    role.arguments = text[: MAX_ARGUMENTS + 1]
     result = _present(
         held, "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "output.value"
     )

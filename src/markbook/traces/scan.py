@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from markbook.traces.source import MAX_VALUE
+from markbook.traces.source import MAX_VALUE, integer, no_number
 
 DESCEND = frozenset({
     "resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "instrumentationLibrarySpans", "spans",
@@ -16,7 +16,7 @@ DESCEND = frozenset({
 """The arrays that are walked into; everything else is decoded as one value."""
 _LINE = re.compile(r'\n\{\s{0,8}"resource_?[sS]pans"')
 _SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+_DECODER = json.JSONDecoder(parse_constant=no_number, parse_int=integer)
 
 
 class _EndOfInput(Exception):  # noqa: N818 - a signal inside this module, no error of anybody's

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import json
 import zlib
 from collections import Counter
@@ -25,6 +24,8 @@ FREE_BYTES = 64 << 20
 CHUNK = 1 << 20
 HEAD = 1 << 16
 _GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_GZIP_WINDOW = 31
+"""zlib's way to say: a gzip header, the largest window."""
 
 
 class Source:
@@ -56,27 +57,43 @@ class Source:
         """
         decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
         with self.path.open("rb") as raw:
-            stream: IO[bytes] = gzip.GzipFile(fileobj=raw) if self.is_gzip else raw  # type: ignore[assignment]  # reads
-            total = 0
-            while True:
-                try:
-                    piece = stream.read(size)
-                except (EOFError, OSError, zlib.error) as error:
-                    if not self.is_gzip:
-                        raise
-                    self.problems[f"damaged compressed data ({type(error).__name__})"] += 1
-                    break
-                total += len(piece)
-                if total > MAX_INFLATED or (total > FREE_BYTES and self.is_gzip and total > MAX_RATIO * self.size):
-                    raise DataError(
-                        f"{self.size} compressed bytes unfold to more than {total}: refused as a compression bomb",
-                        at=str(self.path),
-                    )
-                text = decoder.decode(piece, final=not piece)
+            pieces = self._inflated(raw, size) if self.is_gzip else iter(lambda: raw.read(size), b"")
+            for piece in pieces:
+                text = decoder.decode(piece)
                 if text:
                     yield text
-                if not piece:
-                    break
+            text = decoder.decode(b"", final=True)
+            if text:
+                yield text
+
+    def _inflated(self, raw: IO[bytes], size: int) -> Iterator[bytes]:
+        """Undo gzip piece by piece, so that what lies before a damaged place comes through."""
+        total, held = 0, b""
+        unpacker = zlib.decompressobj(_GZIP_WINDOW)
+        while True:
+            held = held or raw.read(size)
+            if not held:
+                if not unpacker.eof:
+                    self.problems["compressed data that is cut off"] += 1
+                return
+            try:
+                piece = unpacker.decompress(held, size)
+            except zlib.error:
+                self.problems["damaged compressed data: the rest was not read"] += 1
+                return
+            held = unpacker.unconsumed_tail
+            total += len(piece)
+            if total > MAX_INFLATED or (total > FREE_BYTES and total > MAX_RATIO * self.size):
+                raise DataError(
+                    f"{self.size} compressed bytes unfold to more than {total}: refused as a compression bomb",
+                    at=str(self.path),
+                )
+            if piece:
+                yield piece
+            if unpacker.eof and (unpacker.unused_data or (held := raw.read(size))):
+                # gzip files may be joined: the next member begins where one ends.
+                held = unpacker.unused_data + held
+                unpacker = zlib.decompressobj(_GZIP_WINDOW)
 
     @property
     def is_lines(self) -> bool:
@@ -166,13 +183,22 @@ class Source:
         raise DataError(f"not a JSON document: {reason}", at=str(self.path), hint="is the file complete?")
 
 
+def integer(digits: str) -> int | None:
+    """Return a JSON integer, None for one that no count or time can be: Python refuses to convert the longest."""
+    return int(digits) if len(digits) <= 40 else None
+
+
+def no_number(_name: str) -> None:
+    """Stand in for NaN and the infinities, which are no JSON."""
+
+
 BAD = object()
 """What `decoded` returns for text that is no JSON value."""
 
 
 def decoded(text: str) -> Any:
-    """Return the JSON value of a text, `BAD` if it is none (or nested too deeply); NaN and infinities become None."""
+    """Return the JSON value of a text, `BAD` if it is none (or nested too deeply); NaN, infinities and absurd integers become None."""
     try:
-        return json.loads(text, parse_constant=lambda _: None)
+        return json.loads(text, parse_constant=no_number, parse_int=integer)
     except (ValueError, RecursionError):
         return BAD

@@ -46,9 +46,10 @@ class Spool:
             role.output_tokens, role.cached_tokens, role.cost, requested, span.scope, role.conversation,
         ))  # fmt: skip
         if len(self._pending) >= _BATCH:
-            self._flush()
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what is held back; `duplicates` is complete after it."""
         before = self._base.total_changes
         marks = ", ".join("?" * len(_COLUMNS))
         self._base.execute("BEGIN")
@@ -65,7 +66,7 @@ class Spool:
 
         Traces of one conversation are one run: a chat has a trace a turn.
         """
-        self._flush()
+        self.flush()
         self._base.execute("CREATE TABLE run (trace PRIMARY KEY, key)")
         self._base.execute(
             "INSERT INTO run SELECT trace, COALESCE((SELECT conversation FROM span AS own WHERE own.trace = span.trace"
