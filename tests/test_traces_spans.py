@@ -2,13 +2,16 @@
 
 import gzip
 import json
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from markbook.errors import DataError, UsageError
+from markbook.metrics.graph import trace_metrics
 from markbook.trace import StepKind
-from markbook.traces import detect, read_trace, read_traces
-from markbook.traces import spool
+from markbook.traces import detect, read_trace, read_traces, spool
 
 
 def attribute(value):
@@ -388,6 +391,39 @@ def test_openinference_flattened_replies_and_names(written):
     assert facts(trace) == (("planner",), 1, 1, 9, 4)
     assert trace.tools()[0].arguments == {"q": 1}
     assert not trace.unrecognised
+
+
+JUNK = st.one_of(
+    st.none(), st.booleans(), st.integers(-(10**30), 10**30), st.floats(), st.text(max_size=5), st.just([]), st.just({}),
+    st.just([[[]]]), st.just({"stringValue": [1]}), st.just(["x", 1, None, {}]), st.just("\x00\ud800"),
+)  # fmt: skip
+
+
+def places(value, path=()):
+    yield path
+    for key, held in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(held, (*path, key))
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_anything_in_any_place_is_read_or_refused(data):
+    held = json.loads(json.dumps([document(*RUN)]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        path = data.draw(st.sampled_from([path for path in places(held) if path]))
+        around = held
+        for key in path[:-1]:
+            around = around[key]
+        around[path[-1]] = data.draw(JUNK)
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "trace.json"
+        target.write_text(json.dumps(held[0]), encoding="utf-8")
+        try:
+            for run in read_traces(target, format="otlp"):
+                tools = {step.name for step in run.tools()}
+                assert trace_metrics(run)["graph_complexity"].value == len(run.roster) + len(tools)
+        except DataError as error:
+            assert "trace.json" in str(error)  # noqa: PT017 - either outcome is right
 
 
 def test_a_handoff_is_inferred_from_the_times_where_the_tree_is_flat(written):

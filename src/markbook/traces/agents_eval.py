@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markbook.trace import Step, StepKind, Trace
-from markbook.traces.plain import make_trace, name_of, number, parsed, record, rows, text_of
+from markbook.traces.plain import listed, make_trace, name_of, number, parsed, record, rows, text_of
 from markbook.traces.reading import Probe
 from markbook.traces.source import Source
 
@@ -43,7 +43,7 @@ class AgentsEval:
         called = [_call(row) for row in rows(item.get("tool_calls"))]
         called.sort(key=lambda step: (step.start is None, step.start or 0.0))
         events = rows(item.get("coordination_events"))
-        agents = [name_of(name) for row in events for name in row.get("target_agents") or () if isinstance(name, str)]
+        agents = [name_of(name) for row in events for name in listed(row.get("target_agents"))]
         return make_trace(
             [*said, *called], reader=self.name, id=name_of(item.get("execution_id")), agents=agents,
             unrecognised=unrecognised,

@@ -48,7 +48,7 @@ class _Session:
         self.known: dict[str, Any] = {}
 
     def add(self, row: Mapping[str, Any]) -> None:
-        kind = row.get("type")
+        kind = str(row.get("type"))
         if kind == "assistant":
             self._assistant(record(row.get("message")), self._agent(row))
         elif kind == "user":
@@ -57,7 +57,7 @@ class _Session:
             self.known["cost"] = number(row.get("total_cost_usd"))
             self.known["success"] = None if row.get("is_error") is None else not row.get("is_error")
         elif kind not in _STRUCTURE:
-            self.unrecognised[f"events of type {str(kind)[:40]!r}"] += 1
+            self.unrecognised[f"events of type {kind[:40]!r}"] += 1
         if kind == "system" and row.get("subtype") == "init":
             self.known["id"] = name_of(row.get("session_id"))
 

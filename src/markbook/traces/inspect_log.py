@@ -10,7 +10,7 @@ from typing import Any
 from markbook.errors import DataError
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.chat import chat_steps
-from markbook.traces.plain import make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
+from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.traces.source import BAD, MAX_DOCUMENT, Source, decoded
 
@@ -38,7 +38,7 @@ class InspectLog:
         if source.is_zip:
             samples: Iterator[Any] = _zipped(source)
         else:
-            samples = iter(record(source.document()).get("samples") or ())
+            samples = iter(listed(record(source.document()).get("samples")))
         for sample in samples:
             if isinstance(sample, dict):
                 yield self._run(sample)

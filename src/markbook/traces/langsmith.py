@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markbook.trace import Trace
-from markbook.traces.plain import dump, moment, name_of, number, record, text_of, whole
+from markbook.traces.plain import dump, listed, moment, name_of, number, record, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.traces.roles import AGENT, MODEL, STRUCTURE, TOOL, Role
 from markbook.traces.source import Source
@@ -55,8 +55,8 @@ def _flat(item: Any, source: Source) -> Iterator[Mapping[str, Any]]:
             continue
         trace = str(run.get("trace_id") or trace or run["id"])
         yield {"parent_run_id": parent, **run, "trace_id": trace}
-        children = run.get("child_runs")
-        waiting.extend((child, trace, str(run["id"]), depth + 1) for child in children or ())
+        children = listed(run.get("child_runs"))
+        waiting.extend((child, trace, str(run["id"]), depth + 1) for child in children)
 
 
 def _span(run: Mapping[str, Any]) -> tuple[Span, Role]:

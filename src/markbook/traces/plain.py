@@ -57,6 +57,11 @@ def record(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def listed(value: object) -> list[Any]:
+    """Return a JSON array, or an empty one in place of anything else."""
+    return value if isinstance(value, list) else []
+
+
 def rows(value: object) -> list[Mapping[str, Any]]:
     """Return the objects of a JSON array, an empty list for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

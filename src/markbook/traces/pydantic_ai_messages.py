@@ -53,7 +53,7 @@ class _Run:
 
     def _message(self, message: Mapping[str, Any]) -> None:
         parts = rows(message.get("parts"))
-        texts = [text_of(part.get("content")) for part in parts if part.get("part_kind") in _QUIET]
+        texts = [text_of(part.get("content")) for part in parts if str(part.get("part_kind")) in _QUIET]
         usage = record(message.get("usage"))
         time = moment(message.get("timestamp"))
         is_reply = message["kind"] == "response"

@@ -189,7 +189,7 @@ def span_line(
         "attributes": [{"key": key, "value": _any_value(value)} for key, value in attributes.items()],
     }  # fmt: skip
     document = {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {"name": scope}, "spans": [span]}]}]}
-    return json.dumps(document, ensure_ascii=False) + "\n"
+    return json.dumps(document) + "\n"
 
 
 def _any_value(value: object) -> dict[str, Any]:

@@ -40,11 +40,13 @@ class Spool:
     def add(self, span: Span, role: Role) -> None:
         """Take a span."""
         requested = json.dumps(role.requested, default=dump) if role.requested else None
-        self._pending.append((
+        row = (
             span.trace, span.id, span.parent, span.name, role.kind, role.agent, role.name, role.target, span.start,
             span.end, span.ok, role.arguments, role.result, role.text, role.error, role.input_tokens,
             role.output_tokens, role.cached_tokens, role.cost, requested, span.scope, role.conversation,
-        ))  # fmt: skip
+        )  # fmt: skip
+        # Half characters (a lone \\ud800) are valid JSON and no text that can be stored.
+        self._pending.append(tuple(_whole(value) if isinstance(value, str) else value for value in row))
         if len(self._pending) >= _BATCH:
             self.flush()
 
@@ -112,3 +114,7 @@ class Spool:
     def close(self) -> None:
         """Remove the database."""
         self._base.close()
+
+
+def _whole(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
