@@ -1,0 +1,238 @@
+"""How straight the way was: the walk over (agent, tool) states, and the time it took.
+
+A walk is the sequence of executed tool calls; its states are pairs of agent and tool, so that repeated calls are
+revisits of one node and not new nodes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from markbook.metrics.graph.mark import INFINITY, GraphMetric, Marker
+from markbook.trace import Reference, Step, StepKind, Trace
+from markbook.types import Measurement, MissingKind
+
+State = tuple[str, str]
+
+METRICS = (
+    GraphMetric("convergence_reference", (0, 1), "higher", "reference steps over walked steps, 0 if the run failed"),
+    GraphMetric("revisit_ratio", (0, 1), "lower", "share of calls that return to a state seen before"),
+    GraphMetric("loop_count", (0, INFINITY), "lower", "groups of states that the walk can circle in"),
+    GraphMetric("wasted_steps", (0, 1), "lower", "share of calls that failed or repeat an earlier call exactly"),
+    GraphMetric("tool_success_rate", (0, 1), "higher", "share of calls that succeeded, among those whose end is known"),
+    GraphMetric("critical_path_seconds", (0, INFINITY), "lower", "longest chain of steps that follow one another"),
+    GraphMetric("parallelism", (1, INFINITY), "higher", "time spent in steps over the time in which any step ran"),
+)
+
+
+def walk_of(trace: Trace) -> list[State]:
+    """Return the states in the order of the calls."""
+    return [(step.agent, step.name) for step in trace.tools()]
+
+
+def transitions(walk: Sequence[State]) -> dict[tuple[State, State], int]:
+    """Return how often each state followed another."""
+    counts: dict[tuple[State, State], int] = {}
+    for pair in itertools.pairwise(walk):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
+
+def shortest(edges: Iterable[tuple[State, State]], start: State, goal: State) -> int | None:
+    """Return the fewest edges from start to goal, None if there is no way."""
+    following: dict[State, list[State]] = {}
+    for one, other in edges:
+        following.setdefault(one, []).append(other)
+    reached = {start: 0}
+    waiting = deque([start])
+    while waiting:
+        at = waiting.popleft()
+        if at == goal:
+            return reached[at]
+        for other in following.get(at, ()):
+            if other not in reached:
+                reached[other] = reached[at] + 1
+                waiting.append(other)
+    return None
+
+
+def path_convergence(walk: Sequence[State], marker: Marker) -> Measurement:
+    """Return L*/L: the fewest edges from the first state to the last, over the edges walked.
+
+    The optimum is taken from what was walked, so it cannot see a better way that was not tried: the value is an upper
+    bound on the efficiency, and a failed run can reach 1. Range (0, 1], higher is better.
+
+    Missing: not applicable without a call, and where the walk ends in the state in which it began (no way to measure).
+    """
+    name = "path_convergence"
+    if not walk:
+        return marker.lacking(name, MissingKind.NOT_APPLICABLE, "the trace has no tool call")
+    if walk[0] == walk[-1]:
+        return marker.lacking(name, MissingKind.NOT_APPLICABLE, "the walk ends in the state in which it began")
+    edges = transitions(walk)
+    fewest = shortest(edges, walk[0], walk[-1])
+    assert fewest is not None  # the walk itself is a way
+    walked = len(walk) - 1
+    return marker.found(name, fewest / walked, minimum_steps=fewest, actual_steps=walked, states=len(set(walk)))
+
+
+def loops(walk: Sequence[State]) -> int:
+    """Return the strongly connected groups of more than one state, plus states that follow themselves alone."""
+    edges = transitions(walk)
+    states = list(dict.fromkeys(walk))
+    ahead: dict[State, list[State]] = {state: [] for state in states}
+    back: dict[State, list[State]] = {state: [] for state in states}
+    for one, other in edges:
+        ahead[one].append(other)
+        back[other].append(one)
+    group: dict[State, State] = {}
+    for root in reversed(_finished(states, ahead)):
+        waiting = [root]
+        while waiting:
+            at = waiting.pop()
+            if at not in group:
+                group[at] = root
+                waiting.extend(other for other in back[at] if other not in group)
+    sizes: dict[State, int] = {}
+    for root in group.values():
+        sizes[root] = sizes.get(root, 0) + 1
+    return sum(size > 1 or (root, root) in edges for root, size in sizes.items())
+
+
+def _finished(states: Sequence[State], ahead: dict[State, list[State]]) -> list[State]:
+    """Return the states in the order in which a depth-first search leaves them (Kosaraju's first pass)."""
+    order: list[State] = []
+    seen: set[State] = set()
+    for first in states:
+        stack = [(first, iter(ahead[first]))] if first not in seen else []
+        seen.add(first)
+        while stack:
+            at, rest = stack[-1]
+            following = next((other for other in rest if other not in seen), None)
+            if following is None:
+                order.append(at)
+                stack.pop()
+            else:
+                seen.add(following)
+                stack.append((following, iter(ahead[following])))
+    return order
+
+
+def measure_walk(trace: Trace, reference: Reference | None, marker: Marker) -> dict[str, Measurement]:
+    """Return the metrics of the walk; all are not applicable without a tool call."""
+    calls = trace.tools()
+    names = ("revisit_ratio", "loop_count", "wasted_steps", "tool_success_rate", "convergence_reference")
+    if not calls:
+        return marker.none_apply(names, "the trace has no tool call")
+    walk = walk_of(trace)
+    failed = [step.ok is False for step in calls]
+    repeated = _repeats(calls)
+    wasted = sum(one or other for one, other in zip(failed, repeated, strict=True))
+    known = [step.ok for step in calls if step.ok is not None]
+    made = {
+        "revisit_ratio": marker.found("revisit_ratio", 1 - len(set(walk)) / len(walk), states=len(set(walk))),
+        "loop_count": marker.found("loop_count", loops(walk)),
+        "wasted_steps": marker.found(
+            "wasted_steps", wasted / len(calls), failed=sum(failed), repeated=sum(repeated), calls=len(calls)
+        ),
+        "convergence_reference": _against(reference, trace, len(calls), marker),
+    }
+    if known:
+        made["tool_success_rate"] = marker.found("tool_success_rate", sum(known) / len(known), known=len(known))
+    else:
+        detail = "the log does not say which calls succeeded"
+        made["tool_success_rate"] = marker.lacking("tool_success_rate", MissingKind.UNAVAILABLE, detail)
+    return made
+
+
+def _repeats(calls: Sequence[Step]) -> list[bool]:
+    """Return which calls repeat an earlier one of the same agent, tool and known arguments that did not fail."""
+    seen: set[tuple[str, str, str]] = set()
+    made = []
+    for step in calls:
+        key = (step.agent, step.name, repr(step.arguments))
+        made.append(step.arguments is not None and key in seen)
+        if step.ok is not False:  # a call after a failed one is a retry
+            seen.add(key)
+    return made
+
+
+def _against(reference: Reference | None, trace: Trace, calls: int, marker: Marker) -> Measurement:
+    """Return min(1, L_ref/L), 0 for a run that is known to have failed (the shape of SPL, arXiv 1807.06757)."""
+    name = "convergence_reference"
+    wanted = None
+    if reference is not None:
+        wanted = reference.path_length
+        if wanted is None and reference.calls is not None:
+            wanted = len(reference.calls)
+    if reference is None or wanted is None:
+        return marker.lacking(name, MissingKind.NOT_APPLICABLE, "there is no reference to compare with")
+    reached = trace.success is not False
+    stats = {"reference_steps": wanted, "steps": calls, "reached": trace.success, "source": reference.source}
+    return marker.found(name, min(1.0, wanted / calls) if reached else 0.0, **stats)
+
+
+def measure_time(trace: Trace, marker: Marker) -> dict[str, Measurement]:
+    """Return critical path and parallelism over the timed steps that hold no other step inside."""
+    leaves = _leaves(_timed(trace))
+    busy = _covered(leaves)
+    if not leaves or not busy:
+        return marker.none_apply(("critical_path_seconds", "parallelism"), "no step has both its times")
+    spent = sum(end - start for start, end in leaves)
+    return {
+        "critical_path_seconds": marker.found("critical_path_seconds", _longest_chain(leaves), steps=len(leaves)),
+        "parallelism": marker.found("parallelism", max(1.0, spent / busy), step_seconds=spent, busy_seconds=busy),
+    }
+
+
+def leaf_intervals(trace: Trace) -> frozenset[tuple[float | None, float | None]]:
+    """Return start and end of the timed steps in which no other step lies."""
+    return frozenset(_leaves(_timed(trace)))
+
+
+def _timed(trace: Trace) -> list[tuple[float, float]]:
+    return [
+        (step.start, step.end)
+        for step in trace.steps
+        if step.kind is not StepKind.HANDOFF
+        and step.start is not None
+        and step.end is not None
+        and step.end > step.start
+    ]
+
+
+def _leaves(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the intervals that do not contain another: a delegating call lasts as long as the work inside it."""
+    ordered = sorted(set(spans), key=lambda span: (span[0], -span[1]))
+    counts: dict[tuple[float, float], int] = {}
+    for span in spans:
+        counts[span] = counts.get(span, 0) + 1
+    made: list[tuple[float, float]] = []
+    earliest_end = INFINITY
+    for span in reversed(ordered):  # by start downwards, so all that could lie inside was seen before
+        if span[1] < earliest_end:
+            made.extend([span] * counts[span])
+            earliest_end = span[1]
+    return sorted(made)
+
+
+def _covered(spans: Sequence[tuple[float, float]]) -> float:
+    total, reach = 0.0, -INFINITY
+    for start, end in spans:
+        total += max(0.0, end - max(start, reach))
+        reach = max(reach, end)
+    return total
+
+
+def _longest_chain(spans: Sequence[tuple[float, float]]) -> float:
+    """Return the largest sum of seconds of intervals that do not overlap (weighted interval scheduling)."""
+    ordered = sorted(spans, key=lambda span: span[1])
+    ends = [end for _, end in ordered]
+    best = [0.0]
+    for at, (start, end) in enumerate(ordered):
+        before = bisect_right(ends, start, 0, at)
+        best.append(max(best[-1], best[before] + end - start))
+    return best[-1]

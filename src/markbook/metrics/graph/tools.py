@@ -1,0 +1,186 @@
+"""Were the right tools chosen: the calls that were made against those that a reference asks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from markbook.metrics.graph.mark import GraphMetric, Marker
+from markbook.trace import ExpectedCall, Reference, Step, Trace
+from markbook.types import Measurement, MissingKind
+
+MAX_CELLS = 4_000_000
+"""Calls made times calls expected, for what needs the whole table."""
+
+METRICS = (
+    GraphMetric("tool_precision", (0, 1), "higher", "share of the calls made that the reference asks for"),
+    GraphMetric("tool_recall", (0, 1), "higher", "share of the calls asked for that were made"),
+    GraphMetric("tool_f1", (0, 1), "higher", "harmonic mean of the two"),
+    GraphMetric("tool_in_order_f1", (0, 1), "higher", "the same over the longest common subsequence"),
+    GraphMetric("tool_edit_similarity", (0, 1), "higher", "1 - edit distance over the longer sequence"),
+    GraphMetric("tool_argument_f1", (0, 1), "higher", "best one-to-one pairing with credit for equal arguments"),
+    GraphMetric("tool_match_strict", (0, 1), "higher", "1 if the same tools were called in the same order"),
+    GraphMetric("tool_match_unordered", (0, 1), "higher", "1 if the same tools were called in any order"),
+    GraphMetric("tool_match_subset", (0, 1), "higher", "1 if nothing beyond the reference was called"),
+    GraphMetric("tool_match_superset", (0, 1), "higher", "1 if all that the reference asks for was called"),
+    GraphMetric("tool_order_tau", (-1, 1), "higher", "Kendall's tau-b of the order, where both sides are permutations"),
+)
+_NAMES = tuple(metric.name for metric in METRICS)
+
+
+def matched(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> int:
+    """Return how many calls can be paired with an expected one, each used once.
+
+    The pairing is a maximum one, so that a step which accepts several tools does not take another's.
+    """
+    if all(len(one.tools) == 1 for one in expected):
+        wanted = Counter(one.tools[0] for one in expected)
+        return (Counter(calls) & wanted).total()
+    import numpy as np
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    if not calls or not expected:
+        return 0
+    pairs = [
+        (row, column) for row, call in enumerate(calls) for column, one in enumerate(expected) if call in one.tools
+    ]
+    rows, columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    table = csr_matrix((np.ones(len(pairs), dtype=np.int8), (rows, columns)), shape=(len(calls), len(expected)))
+    return int((maximum_bipartite_matching(table, perm_type="column") >= 0).sum())
+
+
+def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> dict[str, Measurement]:
+    """Return the companions of tool selection accuracy; all are not applicable without a reference."""
+    if reference is None or reference.calls is None:
+        return marker.none_apply(_NAMES, "there is no reference that names tools")
+    steps, expected = trace.tools(), reference.calls
+    calls = [step.name for step in steps]
+    if len(calls) * len(expected) > MAX_CELLS:
+        detail = f"{len(calls)} calls against {len(expected)} expected ones are too many to compare"
+        return {name: marker.lacking(name, MissingKind.BUDGET, detail) for name in _NAMES}
+    both = matched(calls, expected)
+    made = _shares(calls, expected, both, marker)
+    common, edits = _aligned(calls, expected)
+    made["tool_in_order_f1"] = marker.found("tool_in_order_f1", _f1(common, len(calls), len(expected)), common=common)
+    longest = max(len(calls), len(expected))
+    similarity = 1 - edits / longest if longest else 1.0
+    made["tool_edit_similarity"] = marker.found("tool_edit_similarity", similarity, edits=edits)
+    credit = _assigned(steps, expected)
+    made["tool_argument_f1"] = marker.found("tool_argument_f1", _f1(credit, len(calls), len(expected)), credit=credit)
+    made |= {
+        name: marker.found(name, float(holds))
+        for name, holds in {
+            "tool_match_strict": common == len(calls) == len(expected),
+            "tool_match_unordered": both == len(calls) == len(expected),
+            "tool_match_subset": both == len(calls),
+            "tool_match_superset": both == len(expected),
+        }.items()
+    }
+    made["tool_order_tau"] = _tau(calls, expected, marker)
+    return made
+
+
+def selection_accuracy(trace: Trace, reference: Reference | None, marker: Marker) -> Measurement:
+    """Return matched calls over calls made: the documented accuracy, read as precision over the multiset.
+
+    Range [0, 1], higher is better. Nothing expected and nothing called is 1.
+
+    Missing: not applicable without a reference; undefined where calls were expected and none was made.
+    """
+    name = "tool_selection_accuracy"
+    if reference is None or reference.calls is None:
+        return marker.lacking(name, MissingKind.NOT_APPLICABLE, "there is no reference that names tools")
+    calls = [step.name for step in trace.tools()]
+    stats = {"calls": len(calls), "expected": len(reference.calls), "source": reference.source}
+    if not calls and not reference.calls:
+        return marker.found(name, 1.0, matched=0, **stats)
+    if not calls:
+        if marker.profile == "documented":
+            return marker.found(name, 0.0, matched=0, **stats)
+        return marker.lacking(name, MissingKind.UNDEFINED, "tool calls were expected and none was made", **stats)
+    both = matched(calls, reference.calls)
+    return marker.found(name, both / len(calls), matched=both, **stats)
+
+
+def _shares(
+    calls: Sequence[str], expected: Sequence[ExpectedCall], both: int, marker: Marker
+) -> dict[str, Measurement]:
+    made = {"tool_f1": marker.found("tool_f1", _f1(both, len(calls), len(expected)), matched=both)}
+    nothing = not calls and not expected
+    for name, total, what in (("tool_precision", calls, "made"), ("tool_recall", expected, "expected")):
+        if total or nothing:
+            value = both / len(total) if total else 1.0
+            made[name] = marker.found(name, value, matched=both, of=len(total))
+        else:
+            made[name] = marker.lacking(name, MissingKind.UNDEFINED, f"no tool call was {what}")
+    return made
+
+
+def _f1(both: float, calls: int, expected: int) -> float:
+    return 2 * both / (calls + expected) if calls + expected else 1.0
+
+
+def _aligned(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> tuple[int, int]:
+    """Return the length of the longest common subsequence and the edit distance."""
+    if all(len(one.tools) == 1 for one in expected):
+        from rapidfuzz.distance import LCSseq, Levenshtein
+
+        wanted = [one.tools[0] for one in expected]
+        return int(LCSseq.similarity(calls, wanted)), int(Levenshtein.distance(calls, wanted))
+    common = [0] * (len(expected) + 1)
+    edits = list(range(len(expected) + 1))
+    for row, call in enumerate(calls, 1):
+        before_common, before_edits = common, edits
+        common, edits = [0], [row]
+        for column, one in enumerate(expected, 1):
+            same = call in one.tools
+            common.append(before_common[column - 1] + 1 if same else max(before_common[column], common[-1]))
+            edits.append(min(before_edits[column] + 1, edits[-1] + 1, before_edits[column - 1] + (not same)))
+    return common[-1], edits[-1]
+
+
+def _assigned(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> float:
+    """Return the largest sum of credit over one-to-one pairs: optimal, so no order of the calls changes it."""
+    if not steps or not expected:
+        return 0.0
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    credit = np.zeros((len(steps), len(expected)))
+    for row, step in enumerate(steps):
+        for column, one in enumerate(expected):
+            if step.name in one.tools:
+                credit[row, column] = argument_credit(step.arguments, one)
+    rows, columns = linear_sum_assignment(credit, maximize=True)
+    return float(credit[rows, columns].sum())
+
+
+def argument_credit(given: object, expected: ExpectedCall) -> float:
+    """Return the share of argument names, over both sides, whose values are equal; 1 if the reference names none.
+
+    >>> argument_credit({"a": 1, "b": 2}, ExpectedCall(("t",), {"a": 1}))
+    0.5
+    """
+    if expected.arguments is None:
+        return 1.0
+    held = given if isinstance(given, dict) else {}
+    names = set(held) | set(expected.arguments)
+    if not names:
+        return 1.0
+    equal: int = sum(
+        name in held and name in expected.arguments and held[name] == expected.arguments[name] for name in names
+    )
+    return equal / len(names)
+
+
+def _tau(calls: Sequence[str], expected: Sequence[ExpectedCall], marker: Marker) -> Measurement:
+    name = "tool_order_tau"
+    wanted = [one.tools[0] for one in expected if len(one.tools) == 1]
+    is_permutation = len(set(calls)) == len(calls) == len(wanted) == len(expected) and set(calls) == set(wanted)
+    if not is_permutation or len(calls) < 2:
+        return marker.lacking(name, MissingKind.NOT_APPLICABLE, "the two sides are no permutations of each other")
+    from scipy.stats import kendalltau
+
+    place = {tool: at for at, tool in enumerate(wanted)}
+    return marker.found(name, float(kendalltau(range(len(calls)), [place[call] for call in calls]).statistic))

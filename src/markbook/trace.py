@@ -1,0 +1,195 @@
+"""What agents did, as records: the one shape that every trace reader fills and every graph metric reads.
+
+    Trace -> steps (tool calls, messages, hand-offs), agents, tokens, what was not understood
+
+Frozen, slotted, standard library only. Times are seconds, tokens are counts, money is US dollars. A number that the
+log does not hold is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+_NO_META: Mapping[str, object] = MappingProxyType({})
+
+
+class StepKind(StrEnum):
+    """What a step is."""
+
+    TOOL = "tool"
+    """One executed tool call. Where a log holds only what the model asked for, that, and the trace notes it."""
+    MESSAGE = "message"
+    """One message: a model's reply, a chat turn, or a note from one agent to another."""
+    HANDOFF = "handoff"
+    """One agent gives work to another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened, in order."""
+
+    kind: StepKind
+    agent: str = ""
+    """Who acted; empty where the log does not say."""
+    name: str = ""
+    """The tool's name, or the message's type (assistant, user, delegation, result_delivery, ...)."""
+    target: str = ""
+    """The agent that a message or hand-off goes to; empty where it goes to nobody in particular."""
+    id: str = ""
+    parent: str = ""
+    start: float | None = None
+    end: float | None = None
+    ok: bool | None = None
+    """Whether it succeeded; None where the log does not say."""
+    arguments: object = None
+    """A tool call's arguments as plain JSON values; None where the log holds none."""
+    result: str = ""
+    """The beginning of what came back."""
+    text: str = ""
+    """The beginning of a message."""
+    error: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None without both times, or where the clock ran backwards."""
+        if self.start is None or self.end is None or self.end < self.start:
+            return None
+        return self.end - self.start
+
+    @property
+    def is_interaction(self) -> bool:
+        """Whether it went from one known agent to another."""
+        return self.kind is not StepKind.TOOL and bool(self.agent and self.target) and self.agent != self.target
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCall:
+    """A tool call that a reference asks for."""
+
+    tools: tuple[str, ...]
+    """The acceptable tools, the preferred one first."""
+    arguments: Mapping[str, object] | None = None
+    """The right arguments; None if any will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a good run would have done."""
+
+    calls: tuple[ExpectedCall, ...] | None = None
+    """The tool calls in order; None if the reference names none (an empty tuple expects that none is made)."""
+    path_length: int | None = None
+    """The number of steps from start to goal; the number of calls less one where it is not given."""
+    source: str = ""
+    """Where it comes from: `data`, a file, or `best run ...`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One run of one or more agents, from whatever framework."""
+
+    id: str = ""
+    format: str = ""
+    """The reader that read it."""
+    agents: tuple[str, ...] = ()
+    """The agents that did something, in the order in which they first appear."""
+    declared: tuple[str, ...] = ()
+    """The agents that the log defines, also those that stayed idle; empty where it defines none."""
+    steps: tuple[Step, ...] = ()
+    input_tokens: int | None = None
+    """What the models read, over all model calls, each counted once; None where the log holds no count."""
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    """The part of the input that came from a cache, where the log says."""
+    cost: float | None = None
+    start: float | None = None
+    end: float | None = None
+    unrecognised: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    """What could not be understood or used, counted by reason."""
+    notes: tuple[str, ...] = ()
+    """How the reader had to read it, one sentence each."""
+    clipped: int = 0
+    """How many spans lie beyond the limit and are in no step; the totals still count them."""
+    tool_calls: int = 0
+    messages: int = 0
+    """Messages and hand-offs together."""
+    reference: Reference | None = None
+    """What the data set says that a good run does."""
+    success: bool | None = None
+    score: float | None = None
+    task: str = ""
+    trial: int | None = None
+    runs: tuple[Trace, ...] = ()
+    """The single runs, where one file holds several and this is their sum."""
+    meta: Mapping[str, object] = field(default_factory=lambda: _NO_META)
+
+    @property
+    def roster(self) -> tuple[str, ...]:
+        """Return declared and observed agents together, the declared first."""
+        return tuple(dict.fromkeys((*self.declared, *self.agents)))
+
+    @property
+    def seconds(self) -> float | None:
+        """Wall time from the first start to the last end; None where the log holds no times."""
+        if self.start is None or self.end is None or self.end < self.start:
+            return None
+        return self.end - self.start
+
+    def tools(self) -> list[Step]:
+        """Return the tool calls in order."""
+        return [step for step in self.steps if step.kind is StepKind.TOOL]
+
+    def interactions(self) -> list[Step]:
+        """Return the messages and hand-offs from one agent to another, in order."""
+        return [step for step in self.steps if step.is_interaction]
+
+
+def add_known(values: Iterable[int | None]) -> int | None:
+    """Return the sum of what is known; None if nothing is.
+
+    >>> add_known([3, None, 4]), add_known([None])
+    (7, None)
+    """
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def join(runs: Iterable[Trace]) -> Trace:
+    """Return several runs as one trace: steps in sequence, totals added, the runs kept in `runs`.
+
+    A single run is returned as it is.
+    """
+    parts = tuple(runs)
+    if len(parts) == 1:
+        return parts[0]
+    unrecognised: Counter[str] = Counter()
+    for part in parts:
+        unrecognised.update(part.unrecognised)
+    costs = [part.cost for part in parts if part.cost is not None]
+    return Trace(
+        id=f"{len(parts)} runs",
+        format=parts[0].format if parts else "",
+        agents=tuple(dict.fromkeys(agent for part in parts for agent in part.agents)),
+        declared=tuple(dict.fromkeys(agent for part in parts for agent in part.declared)),
+        steps=tuple(step for part in parts for step in part.steps),
+        input_tokens=add_known(part.input_tokens for part in parts),
+        output_tokens=add_known(part.output_tokens for part in parts),
+        cached_tokens=add_known(part.cached_tokens for part in parts),
+        cost=sum(costs) if costs else None,
+        start=min((part.start for part in parts if part.start is not None), default=None),
+        end=max((part.end for part in parts if part.end is not None), default=None),
+        unrecognised=dict(unrecognised),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        clipped=sum(part.clipped for part in parts),
+        tool_calls=sum(part.tool_calls for part in parts),
+        messages=sum(part.messages for part in parts),
+        runs=parts,
+    )

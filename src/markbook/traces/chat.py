@@ -1,0 +1,128 @@
+"""Chat messages to steps: what the OpenAI-style, Inspect and SWE-agent logs share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from markbook.trace import Step, StepKind
+from markbook.traces.plain import name_of, parsed, record, rows, text_of
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+
+class ChatSteps:
+    """The steps of one chat, filled message by message."""
+
+    def __init__(self, agent: str = "assistant", error_prefix: str = "") -> None:
+        self.steps: list[Step] = []
+        self.unrecognised: Counter[str] = Counter()
+        self._agent = agent
+        self._prefix = error_prefix
+        self._open: dict[str, list[int]] = {}
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        """Take one message with its tool calls, or one item of the Responses form."""
+        kind = message.get("type")
+        if kind in ("function_call", "function_call_output"):
+            self._add_item(message, str(kind))
+            return
+        role = name_of(message.get("role")).lower()
+        if role not in ROLES:
+            self.unrecognised["messages with an unknown role"] += 1
+            return
+        agent = name_of(message.get("agent") or message.get("name")) or self._agent if role == "assistant" else ""
+        call = text_of(message.get("tool_call_id"), 200)
+        text = text_of(message.get("content"))
+        self.steps.append(Step(StepKind.MESSAGE, agent, role, text=text, parent=call))
+        if role in ("tool", "function"):
+            self._answer(call, message, text)
+        for asked in rows(message.get("tool_calls")):
+            function = record(asked.get("function"))
+            name = function.get("name") or asked.get("name") or asked.get("function")
+            arguments = function.get("arguments") if function else asked.get("arguments")
+            self._call(agent, name_of(name), text_of(asked.get("id"), 200), arguments)
+        legacy = record(message.get("function_call"))
+        if legacy:
+            self._call(agent, name_of(legacy.get("name")), "", legacy.get("arguments"))
+
+    def _add_item(self, item: Mapping[str, Any], kind: str) -> None:
+        call = text_of(item.get("call_id"), 200)
+        if kind == "function_call":
+            self._call(self._agent, name_of(item.get("name")), call, item.get("arguments"))
+        else:
+            self._answer(call, item, text_of(item.get("output")))
+
+    def _call(self, agent: str, name: str, call: str, arguments: object) -> None:
+        if not name:
+            self.unrecognised["tool calls without a name"] += 1
+            return
+        self._open.setdefault(call or name, []).append(len(self.steps))
+        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=parsed(arguments)))
+
+    def _answer(self, call: str, message: Mapping[str, Any], text: str) -> None:
+        name = name_of(message.get("name") or message.get("function"))
+        waiting = self._open.get(call) or self._open.get(name)
+        error = _error(message)
+        if not error and self._prefix and text.startswith(self._prefix):
+            error = text[:200]
+        ok = False if error else (True if self._prefix or "error" in message or "is_error" in message else None)
+        if waiting:
+            at = waiting.pop(0)
+            self.steps[at] = replace(self.steps[at], result=text, error=error, ok=ok)
+        else:
+            # The log shows the answer alone: the call was made all the same.
+            known = name or "unknown tool"
+            self.steps.append(Step(StepKind.TOOL, self._agent, known, id=call, result=text, error=error, ok=ok))
+
+
+def _error(message: Mapping[str, Any]) -> str:
+    error = message.get("error")
+    if isinstance(error, dict):
+        return name_of(error.get("type")) or "error"
+    if isinstance(error, str) and error:
+        return error[:200]
+    return "error" if message.get("is_error") is True else ""
+
+
+def chat_steps(messages: Iterable[Mapping[str, Any]], agent: str = "assistant", error_prefix: str = "") -> ChatSteps:
+    """Return the steps of a chat.
+
+    Args:
+        messages: OpenAI-style messages.
+        agent: the name of an assistant that has none.
+        error_prefix: how a failed tool's answer begins, where the format says; without one a call's success is unknown.
+    """
+    made = ChatSteps(agent, error_prefix)
+    for message in messages:
+        made.add(message)
+    return made
+
+
+def with_listeners(steps: Sequence[Step]) -> list[Step]:
+    """Return a group chat in which each agent's message goes to the next other agent that speaks.
+
+    A group chat names no receiver; who speaks next is who took it up. Messages that name one keep it.
+    """
+    made = list(steps)
+    following = ""
+    for at in range(len(made) - 1, -1, -1):
+        step = made[at]
+        if step.kind is not StepKind.MESSAGE or not step.agent:
+            continue
+        speaker = step.agent
+        if not step.target:
+            later = following if following != speaker else _next_other(made, at, speaker)
+            made[at] = replace(step, target=later)
+        following = speaker
+    return made
+
+
+def _next_other(steps: Sequence[Step], at: int, speaker: str) -> str:
+    """Return the next speaker that is another: the target of the speaker's own next message knows it already."""
+    for later in steps[at + 1 :]:
+        if later.kind is StepKind.MESSAGE and later.agent:
+            return later.agent if later.agent != speaker else later.target
+    return ""

@@ -1,0 +1,154 @@
+"""Group chats: Who&When's failure logs and AutoGen's messages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from markbook.trace import Step, StepKind, Trace
+from markbook.traces.chat import with_listeners
+from markbook.traces.plain import make_trace, name_of, parsed, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.source import Source
+
+_PEOPLE = frozenset({"human", "user"})
+_ASIDE = re.compile(r"^(?P<agent>[^(]+?)\s*\((?P<aside>.*)\)$", re.DOTALL)
+
+
+class WhoAndWhen:
+    """Reads a multi-agent chat with the agent and the step that a person found at fault."""
+
+    name = "who-and-when"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for a history with the annotated mistake."""
+        first = probe.sample[0] if probe.sample else {}
+        return 95 if "history" in first and ("mistake_agent" in first or "mistake_step" in first) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each log."""
+        document = source.document()
+        for item in document if isinstance(document, list) else [document]:
+            if isinstance(item, dict) and isinstance(item.get("history"), list):
+                yield self._run(item)
+            else:
+                source.problems["not a log"] += 1
+
+    def _run(self, item: Mapping[str, Any]) -> Trace:
+        unrecognised: Counter[str] = Counter()
+        steps = []
+        for entry in item["history"]:
+            if isinstance(entry, dict):
+                steps.append(_said(entry))
+            else:
+                unrecognised["history entries that are no object"] += 1
+        correct = item.get("is_correct", item.get("is_corrected"))
+        meta = {key: text_of(item.get(key)) for key in ("mistake_agent", "mistake_step", "mistake_reason")}
+        return make_trace(
+            with_listeners(steps), reader=self.name, id=name_of(item.get("question_ID")), meta=meta,
+            success=correct if isinstance(correct, bool) else None, task=text_of(item.get("question")),
+            declared=tuple(name_of(name) for name in record(item.get("system_prompt"))),
+            unrecognised=dict(unrecognised),
+        )  # fmt: skip
+
+
+def _said(entry: Mapping[str, Any]) -> Step:
+    """A speaker is `name`, or `role` with an aside: `Orchestrator (-> WebSurfer)`, `Orchestrator (thought)`."""
+    speaker = name_of(entry.get("name")) or name_of(entry.get("role"))
+    text = text_of(entry.get("content"))
+    kind, target = "message", ""
+    split = None if entry.get("name") else _ASIDE.match(speaker)
+    if split:
+        speaker, aside = name_of(split["agent"]), split["aside"].strip()
+        if aside.startswith("->"):
+            kind, target = "task_request", name_of(aside.removeprefix("->"))
+        else:
+            kind, target = aside, speaker  # a thought goes to nobody else
+    agent = "" if speaker.lower() in _PEOPLE else speaker
+    return Step(StepKind.MESSAGE, agent, kind if agent else "user", target, text=text)
+
+
+_AUTOGEN = re.compile(r"(Message|Event|Response|Notification)$")
+
+
+class Autogen:
+    """Reads AutoGen's messages: `type`, `source`, `content`, `models_usage`."""
+
+    name = "autogen"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 85 for messages with AutoGen's types and a source."""
+        first = probe.sample[0] if probe.sample else {}
+        held = rows(first.get("messages"))
+        return 85 if _is_autogen(first) or (held and _is_autogen(held[0])) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for a list of messages, or one for each object that holds a list."""
+        document = source.document()
+        items = document if isinstance(document, list) else [document]
+        loose = [item for item in items if isinstance(item, dict) and "messages" not in item]
+        lists: list[list[Any]] = [loose] if loose else []
+        lists += [rows(item["messages"]) for item in rows(items) if "messages" in item]
+        for messages in lists:
+            yield _AutogenRun().read(messages, self.name)
+
+
+def _is_autogen(row: Mapping[str, Any]) -> bool:
+    return "source" in row and isinstance(row.get("type"), str) and bool(_AUTOGEN.search(str(row["type"])))
+
+
+class _AutogenRun:
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.unrecognised: Counter[str] = Counter()
+        self.calls: dict[str, int] = {}
+
+    def read(self, messages: Sequence[Mapping[str, Any]], reader: str) -> Trace:
+        for message in messages:
+            self._message(message)
+        return make_trace(with_listeners(self.steps), reader=reader, unrecognised=dict(self.unrecognised))
+
+    def _message(self, message: Mapping[str, Any]) -> None:
+        kind, speaker = str(message.get("type") or ""), name_of(message.get("source"))
+        if not _AUTOGEN.search(kind):
+            self.unrecognised["messages of an unknown type"] += 1
+            return
+        agent = "" if speaker.lower() in _PEOPLE else speaker
+        usage = record(message.get("models_usage"))
+        spent: dict[str, Any] = {
+            "input_tokens": whole(usage.get("prompt_tokens")),
+            "output_tokens": whole(usage.get("completion_tokens")),
+        }
+        if kind == "ToolCallExecutionEvent":
+            self._results(rows(message.get("content")))
+            return
+        if kind == "HandoffMessage":
+            target = name_of(message.get("target"))
+            text = text_of(message.get("content"))
+            self.steps.append(Step(StepKind.HANDOFF, agent, "handoff", target, text=text, **spent))
+            return
+        asks = kind == "ToolCallRequestEvent"
+        text = "" if asks else text_of(message.get("content"))
+        # A request goes to the agent's own tools, so it is said to itself.
+        target = agent if asks or kind in ("ToolCallSummaryMessage", "ThoughtEvent") else ""
+        name = "message" if agent else "user"
+        self.steps.append(Step(StepKind.MESSAGE, agent, name, target, text=text, **spent))
+        for call in rows(message.get("content")) if asks else ():
+            identity = text_of(call.get("id"), 200)
+            self.calls[identity] = len(self.steps)
+            tool, given = name_of(call.get("name")), parsed(call.get("arguments"))
+            self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=given))
+
+    def _results(self, results: list[Mapping[str, Any]]) -> None:
+        for result in results:
+            at = self.calls.get(text_of(result.get("call_id"), 200))
+            if at is None:
+                self.unrecognised["tool results without a call"] += 1
+                continue
+            failed = result.get("is_error") is True
+            self.steps[at] = replace(
+                self.steps[at], ok=not failed, error="error" if failed else "", result=text_of(result.get("content"))
+            )

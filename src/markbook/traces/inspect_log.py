@@ -1,0 +1,144 @@
+"""Inspect's evaluation logs: `.json`, and `.eval` (a zip of JSON)."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markbook.errors import DataError
+from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.traces.chat import chat_steps
+from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.source import BAD, MAX_DOCUMENT, Source, decoded
+
+_MAX_MEMBERS = 200_000
+
+
+class InspectLog:
+    """Reads the samples of an evaluation: each sample and epoch is a run."""
+
+    name = "inspect"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 60 for a zip, 90 for an object with `eval` and `samples`."""
+        if probe.is_zip:
+            return 60
+        first = probe.sample[0] if probe.sample else {}
+        return 90 if isinstance(first.get("eval"), dict) and ("samples" in first or "plan" in first) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each sample.
+
+        Raises:
+            DataError: the zip is damaged, packed in a way that this Python cannot undo, or a bomb.
+        """
+        if source.is_zip:
+            samples: Iterator[Any] = _zipped(source)
+        else:
+            samples = iter(listed(record(source.document()).get("samples")))
+        for sample in samples:
+            if isinstance(sample, dict):
+                yield self._run(sample)
+            else:
+                source.problems["samples that are no object"] += 1
+
+    def _run(self, sample: Mapping[str, Any]) -> Trace:
+        messages = rows(sample.get("messages"))
+        chat = chat_steps(messages)
+        events = rows(sample.get("events")) or rows(record(sample.get("transcript")).get("events"))
+        spans = {str(event.get("id")): event for event in events if event.get("event") == "span_begin"}
+        steps = _with_events(chat.steps, events, spans)
+        tokens_in, tokens_out = _tokens(sample, events)
+        scores = [record(score).get("value") for score in record(sample.get("scores")).values()]
+        first = scores[0] if scores else None
+        times = [time for event in events if (time := moment(event.get("timestamp"))) is not None]
+        error = sample.get("error")
+        return make_trace(
+            steps, reader=self.name, id=f"sample {sample.get('id')} epoch {sample.get('epoch')}"[:200],
+            task=str(sample.get("id"))[:200], trial=whole(sample.get("epoch")), success=_success(first),
+            score=number(first), unrecognised=dict(chat.unrecognised), input_tokens=tokens_in, output_tokens=tokens_out,
+            agents=[name_of(span.get("name")) for span in spans.values() if span.get("type") == "agent"],
+            start=min(times, default=None), end=max(times, default=None),
+            notes=(f"the sample ended in an error: {text_of(record(error).get('message'), 200)}",) if error else (),
+        )  # fmt: skip
+
+
+def _zipped(source: Source) -> Iterator[Any]:
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            members = archive.infolist()
+            if len(members) > _MAX_MEMBERS:
+                raise DataError(f"{len(members)} files in the zip are too many", at=str(source.path))
+            for member in members:
+                if not member.filename.startswith("samples/") or not member.filename.endswith(".json"):
+                    continue
+                value = decoded(_unpack(archive, member, source))
+                if value is BAD:
+                    source.problems["samples that are not JSON"] += 1
+                else:
+                    yield value
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise DataError(f"the zip cannot be read: {error}", at=str(source.path)) from error
+
+
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: Source) -> str:
+    """Return a member's text. The declared size may lie, so the reading itself is bounded."""
+    with archive.open(member) as stream:
+        content = stream.read(MAX_DOCUMENT + 1)
+    if len(content) > MAX_DOCUMENT:
+        raise DataError(f"{member.filename} unfolds to more than {MAX_DOCUMENT} bytes: refused", at=str(source.path))
+    return content.decode("utf-8", errors="replace")
+
+
+def _with_events(steps: list[Step], events: list[Mapping[str, Any]], spans: Mapping[str, Any]) -> list[Step]:
+    """Return the steps with the tool events: they know the times and the agent, and calls of sub-agents."""
+    tools = {text_of(event.get("id"), 200): event for event in events if event.get("event") == "tool"}
+    made = []
+    for step in steps:
+        event = tools.pop(step.id, None) if step.kind is StepKind.TOOL and step.id else None
+        made.append(step if event is None else _tool(event, spans, step))
+    made.extend(_tool(event, spans, None) for event in tools.values())
+    return made
+
+
+def _tool(event: Mapping[str, Any], spans: Mapping[str, Any], known: Step | None) -> Step:
+    error = name_of(record(event.get("error")).get("type")) or ("failed" if event.get("failed") else "")
+    return Step(
+        StepKind.TOOL, _agent(event, spans) or (known.agent if known else "assistant"), name_of(event.get("function")),
+        id=text_of(event.get("id"), 200), start=moment(event.get("timestamp")), end=moment(event.get("completed")),
+        ok=not error, error=error, arguments=parsed(event.get("arguments")), result=text_of(event.get("result")),
+    )  # fmt: skip
+
+
+def _agent(event: Mapping[str, Any], spans: Mapping[str, Any]) -> str:
+    """Return the agent whose span is the nearest around an event."""
+    at, steps = str(event.get("span_id")), 0
+    while at in spans and steps < len(spans) + 1:
+        if spans[at].get("type") == "agent":
+            return name_of(spans[at].get("name"))
+        at, steps = str(spans[at].get("parent_id")), steps + 1
+    return ""
+
+
+def _tokens(sample: Mapping[str, Any], events: list[Mapping[str, Any]]) -> tuple[int | None, int | None]:
+    """Return tokens from the model events; from the sample's own sums where no event has a count."""
+    usages = [record(record(event.get("output")).get("usage")) for event in events if event.get("event") == "model"]
+    if not any(usages):
+        usages = [record(usage) for usage in record(sample.get("model_usage")).values()]
+    if not any(usages):
+        usages = [record(record(sample.get("output")).get("usage"))]
+    return (
+        add_known(whole(usage.get("input_tokens")) for usage in usages),
+        add_known(whole(usage.get("output_tokens")) for usage in usages),
+    )
+
+
+def _success(value: object) -> bool | None:
+    """Inspect marks C for correct, I for incorrect; a number is a success from 1 on."""
+    if value in ("C", "I"):
+        return value == "C"
+    found = number(value)
+    return None if found is None else found >= 1

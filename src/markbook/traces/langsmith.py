@@ -1,0 +1,91 @@
+"""LangSmith runs, as its API and its exports write them: a list, lines, or a tree of `child_runs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markbook.trace import Trace
+from markbook.traces.plain import dump, listed, moment, name_of, number, record, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.roles import AGENT, MODEL, STRUCTURE, TOOL, Role
+from markbook.traces.source import Source
+from markbook.traces.span import Span
+from markbook.traces.spool import Spool
+from markbook.traces.tree import trace_of
+
+_NANO = 1_000_000_000
+_DEEPEST = 200
+
+
+class LangSmith:
+    """Reads runs; an agent is a run whose metadata names one."""
+
+    name = "langsmith"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 90 for objects with a run type and the times of a run."""
+        first = probe.sample[0] if probe.sample else {}
+        return 90 if "run_type" in first and ("start_time" in first or "dotted_order" in first) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each trace id."""
+        document = source.document()
+        spool = Spool()
+        try:
+            for item in document if isinstance(document, list) else [document]:
+                for run in _flat(item, source):
+                    spool.add(*_span(run))
+            spool.flush()
+            if spool.duplicates:
+                source.problems["duplicate run ids: the first is kept"] = spool.duplicates
+            for key, _ in spool.runs():
+                yield trace_of(key, spool.spans(key), self.name)
+        finally:
+            spool.close()
+
+
+def _flat(item: Any, source: Source) -> Iterator[Mapping[str, Any]]:
+    """Yield a run and all runs below it; the tree is walked without recursion."""
+    waiting: list[tuple[Any, str, str, int]] = [(item, "", "", 0)]
+    while waiting:
+        run, trace, parent, depth = waiting.pop()
+        if not isinstance(run, dict) or not run.get("id") or "run_type" not in run or depth > _DEEPEST:
+            source.problems["objects that are no run"] += 1
+            continue
+        trace = str(run.get("trace_id") or trace or run["id"])
+        yield {"parent_run_id": parent, **run, "trace_id": trace}
+        children = listed(run.get("child_runs"))
+        waiting.extend((child, trace, str(run["id"]), depth + 1) for child in children)
+
+
+def _span(run: Mapping[str, Any]) -> tuple[Span, Role]:
+    start, end = moment(run.get("start_time")), moment(run.get("end_time"))
+    error = text_of(run.get("error"), 200)
+    metadata = record(record(run.get("extra")).get("metadata"))
+    agent = name_of(metadata.get("lc_agent_name") or metadata.get("agent_name") or metadata.get("langgraph_node"))
+    kind = {"llm": MODEL, "chat_model": MODEL, "tool": TOOL}.get(str(run.get("run_type")), STRUCTURE)
+    name = name_of(run.get("name"))
+    if kind == STRUCTURE and agent and agent == name:
+        kind = AGENT
+    span = Span(
+        trace=str(run["trace_id"]), id=str(run["id"])[:200], parent=str(run.get("parent_run_id") or "")[:200],
+        name=name, start=_nano(start), end=_nano(end), ok=not error, message=error, attributes={}, events=[], scope="",
+    )  # fmt: skip
+    role = Role(kind, agent, name, error=error)
+    if kind == TOOL:
+        inputs = run.get("inputs")
+        only = record(inputs).get("input") if set(record(inputs)) == {"input"} else inputs
+        role.arguments = only if isinstance(only, str) else dump(only)
+        role.result = text_of(record(run.get("outputs")).get("output") or run.get("outputs"))
+        role.agent = "" if agent == "tools" else agent  # LangGraph's tool node is no agent
+    if kind == MODEL:
+        usage = record(record(run.get("outputs")).get("usage_metadata"))
+        role.input_tokens = whole(run.get("prompt_tokens", usage.get("input_tokens")))
+        role.output_tokens = whole(run.get("completion_tokens", usage.get("output_tokens")))
+        role.cost = number(run.get("total_cost"))
+    return span, role
+
+
+def _nano(seconds: float | None) -> int | None:
+    return None if seconds is None or seconds < 0 else min(int(seconds * _NANO), (1 << 63) - 1)

@@ -1,0 +1,90 @@
+"""OpenAI-style message lists, alone or as tau-bench's trajectories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from markbook.trace import ExpectedCall, Reference, Trace
+from markbook.traces.chat import ROLES, chat_steps
+from markbook.traces.plain import make_trace, name_of, number, record, rows, whole
+from markbook.traces.reading import Probe
+from markbook.traces.source import Source
+
+
+def is_message(row: Mapping[str, Any]) -> bool:
+    """Return whether an object is an OpenAI-style message."""
+    return row.get("role") in ROLES and bool({"content", "tool_calls", "function_call"} & set(row))
+
+
+class OpenAIMessages:
+    """Reads a list of messages, objects with `messages`, or lines of either."""
+
+    name = "openai-messages"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 50 where the first object is a message or holds a list of them."""
+        for row in probe.sample[:3]:
+            held = rows(row.get("messages"))
+            if is_message(row) or (held and is_message(held[0])):
+                return 50
+        return 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for a list of messages, or one for each object that holds a list."""
+        document = source.document()
+        items = document if isinstance(document, list) else [document]
+        loose = [item for item in items if isinstance(item, dict) and "messages" not in item]
+        if loose:
+            yield self._run(loose, {})
+        for item in items:
+            if not isinstance(item, dict):
+                source.problems["not a message"] += 1
+            elif "messages" in item:
+                yield self._run(rows(item["messages"]), item)
+
+    def _run(self, messages: Sequence[Mapping[str, Any]], around: Mapping[str, Any]) -> Trace:
+        made = chat_steps(messages)
+        usage = record(around.get("usage"))
+        known: dict[str, Any] = {}
+        if usage:
+            known["input_tokens"] = whole(usage.get("prompt_tokens", usage.get("input_tokens")))
+            known["output_tokens"] = whole(usage.get("completion_tokens", usage.get("output_tokens")))
+        identity = name_of(around.get("id"))
+        return make_trace(made.steps, reader=self.name, id=identity, unrecognised=dict(made.unrecognised), **known)
+
+
+class TauBench:
+    """Reads tau-bench trajectories: the messages, the reward, and the ground-truth actions as the reference."""
+
+    name = "tau-bench"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for objects with a trajectory and a reward."""
+        return 95 if any("traj" in row and "reward" in row for row in probe.sample[:3]) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each trajectory."""
+        document = source.document()
+        for item in document if isinstance(document, list) else [document]:
+            if not isinstance(item, dict) or not isinstance(item.get("traj"), list):
+                source.problems["not a trajectory"] += 1
+                continue
+            yield self._run(item)
+
+    def _run(self, item: Mapping[str, Any]) -> Trace:
+        # tau-bench's tools answer a failed call with a text that begins with "Error".
+        made = chat_steps(rows(item["traj"]), agent="agent", error_prefix="Error")
+        reward = number(item.get("reward"))
+        actions = record(record(item.get("info")).get("task")).get("actions")
+        reference = None
+        if isinstance(actions, list):
+            calls = tuple(
+                ExpectedCall((name_of(action.get("name")),), record(action.get("kwargs"))) for action in rows(actions)
+            )
+            reference = Reference(calls, source="data: the task's ground-truth actions")
+        task, trial = str(item.get("task_id", "")), whole(item.get("trial"))
+        return make_trace(
+            made.steps, reader=self.name, id=f"task {task} trial {trial}", task=task, trial=trial, score=reward,
+            success=None if reward is None else reward >= 1, reference=reference, unrecognised=dict(made.unrecognised),
+        )  # fmt: skip

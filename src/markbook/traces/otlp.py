@@ -1,0 +1,78 @@
+"""The span reader: OTLP JSON and every list of spans, with `gen_ai.*`, OpenInference, pydantic-ai and ADK attributes.
+
+One object, one a line, or an array of flat spans; a gigabyte is read as a stream and spooled to disk.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from markbook.trace import Trace
+from markbook.traces.reading import Probe
+from markbook.traces.roles import role_of
+from markbook.traces.scan import inside, spans
+from markbook.traces.source import Source
+from markbook.traces.span import span_of
+from markbook.traces.spool import MAX_SPANS, Spool
+from markbook.traces.tree import trace_of
+
+
+class Otlp:
+    """Reads spans; a file with several traces yields a run for each, a conversation's traces together."""
+
+    name = "otlp"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 100 for OTLP objects, 90 for flat spans."""
+        if any(key in probe.head[:4096] for key in ('"resourceSpans"', '"resource_spans"')):
+            return 100
+        if any("resourceSpans" in row or "resource_spans" in row for row in probe.sample):
+            return 100
+        if any(span_of(row, {}) is not None for row in probe.sample[:5]):
+            return 90
+        return 80 if '"span_id"' in probe.head or '"spanId"' in probe.head else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield the runs in the order in which the file first shows them."""
+        source.problems.clear()  # what detection stumbled over is met and counted again
+        spool = Spool()
+        try:
+            self._fill(spool, source)
+            spool.flush()
+            if spool.duplicates:
+                source.problems["duplicate span ids: the first is kept"] = spool.duplicates
+            for key, count in spool.runs():
+                trace = trace_of(key, spool.spans(key), self.name)
+                if count > MAX_SPANS:
+                    spool.index_parents()
+                    trace = replace(trace, clipped=count - MAX_SPANS, **spool.totals(key))  # type: ignore[arg-type]  # counts
+                yield trace
+        finally:
+            spool.close()
+
+    @staticmethod
+    def _fill(spool: Spool, source: Source) -> None:
+        problems: Counter[str] = source.problems
+        if source.is_lines:
+            found: Iterator[tuple[dict[str, Any], dict[str, Any]]] = (
+                pair for _, value in source.lines() for pair in _pairs(value, problems)
+            )
+        else:
+            found = spans(source.chunks(), problems)
+        for raw, around in found:
+            span = span_of(raw, around)
+            if span is None:
+                problems["objects that are no span"] += 1
+            else:
+                spool.add(span, role_of(span))
+
+
+def _pairs(value: object, problems: Counter[str]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            yield from inside(item, {})
+        else:
+            problems["not an object"] += 1

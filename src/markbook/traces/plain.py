@@ -1,0 +1,180 @@
+"""Plain values from hostile ones: the bounds and conversions that every reader shares."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from markbook.trace import Step, StepKind, Trace, add_known
+
+MAX_DEPTH = 24
+"""Nesting below this is cut to its text: no recursion of ours goes deeper, whatever a file holds."""
+MAX_ARGUMENTS = 65_536
+"""Characters of one call's arguments that are parsed and kept."""
+MAX_TEXT = 2_000
+"""Characters of a message or result that are kept for the eye; no metric reads them."""
+MAX_NAME = 200
+"""Characters of an agent's or tool's name."""
+_LARGEST = (1 << 63) - 1
+
+
+def text_of(value: object, limit: int = MAX_TEXT) -> str:
+    """Return a value as text, cut at the limit."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value[:limit]
+    if isinstance(value, list):
+        parts = [text_of(block.get("text") or block.get("content"), limit) for block in value if is_record(block)]
+        if any(parts):
+            return "\n".join(part for part in parts if part)[:limit]
+    return dump(value)[:limit]
+
+
+def dump(value: object) -> str:
+    """Return any value as JSON text; what JSON cannot hold becomes its `str`."""
+    try:
+        return json.dumps(bounded(value), ensure_ascii=False, sort_keys=True)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def name_of(value: object) -> str:
+    """Return a name: a trimmed string, empty for anything that is none."""
+    return value.strip()[:MAX_NAME] if isinstance(value, str) else ""
+
+
+def is_record(value: object) -> bool:
+    """Return whether it is a JSON object."""
+    return isinstance(value, dict)
+
+
+def record(value: object) -> Mapping[str, Any]:
+    """Return a JSON object, or an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[Any]:
+    """Return a JSON array, or an empty one in place of anything else."""
+    return value if isinstance(value, list) else []
+
+
+def rows(value: object) -> list[Mapping[str, Any]]:
+    """Return the objects of a JSON array, an empty list for anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def whole(value: object) -> int | None:
+    """Return a count that a log may write as a number or as a string; None for what is no count."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, str):
+        if not value.strip().isascii() or not value.strip().isdigit() or len(value) > 20:
+            return None
+        value = int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value) or value != int(value):
+            return None
+        value = int(value)
+    return value if isinstance(value, int) and 0 <= value <= _LARGEST else None
+
+
+def number(value: object) -> float | None:
+    """Return a finite number, also from a string; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        made = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return made if math.isfinite(made) else None
+
+
+def moment(value: object) -> float | None:
+    """Return a time in seconds from seconds, an ISO string, or None."""
+    found = number(value)
+    if found is not None:
+        return found
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        return datetime.fromisoformat(value).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def bounded(value: object, depth: int = MAX_DEPTH) -> object:
+    """Return a JSON value no deeper than the limit, non-finite numbers turned to None."""
+    if depth <= 0:
+        return "..."
+    if isinstance(value, Mapping):
+        return {str(key): bounded(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [bounded(item, depth - 1) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
+
+
+def parsed(value: object) -> object:
+    """Return arguments as JSON values: many logs write them as a string of JSON.
+
+    Text that is no JSON stays text; what is longer than the limit is cut and stays text.
+    """
+    if not isinstance(value, str):
+        return bounded(value)
+    if len(value) > MAX_ARGUMENTS:
+        return value[:MAX_ARGUMENTS]
+    if value[:1] not in "{[":
+        return value
+    try:
+        return bounded(json.loads(value, parse_constant=lambda _: None))
+    except (ValueError, RecursionError):
+        return value
+
+
+def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = (), **known: Any) -> Trace:
+    """Return a trace of these steps with its totals counted.
+
+    Args:
+        steps: in order.
+        reader: the format's name.
+        agents: agents that act although no step may carry their name.
+        known: further fields of `Trace`; token sums and times come from the steps where they are not given.
+    """
+    steps = tuple(steps)
+    named = (name for step in steps for name in (step.agent, step.target))
+    seen = dict.fromkeys(name for name in (*named, *agents) if name)
+    calls = sum(step.kind is StepKind.TOOL for step in steps)
+    counted: dict[str, Any] = {
+        "agents": tuple(seen),
+        "tool_calls": calls,
+        "messages": len(steps) - calls,
+        "input_tokens": add_known(step.input_tokens for step in steps),
+        "output_tokens": add_known(step.output_tokens for step in steps),
+        "start": min((step.start for step in steps if step.start is not None), default=None),
+        "end": max((step.end for step in steps if step.end is not None), default=None),
+    }
+    costs = [step.cost for step in steps if step.cost is not None]
+    counted["cost"] = sum(costs) if costs else None
+    return Trace(format=reader, steps=steps, **(counted | known))
+
+
+class Call(NamedTuple):
+    """A tool call that a model asks for."""
+
+    name: str
+    id: str
+    arguments: object
+
+
+def maybe_call(text: str) -> list[Call]:
+    """Return the calls of a JSON list of name, id and arguments."""
+    made = rows(parsed(text))
+    return [
+        Call(name_of(call.get("name")), text_of(call.get("id"), MAX_NAME), parsed(call.get("arguments")))
+        for call in made
+    ]

@@ -1,0 +1,142 @@
+"""Which reader a file needs, and its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from markbook import plugins
+from markbook.errors import DataError, UsageError
+from markbook.trace import Trace, join
+from markbook.traces.source import BAD, HEAD, Source, decoded
+
+_SAMPLE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What detection may look at."""
+
+    head: str
+    """The first characters."""
+    sample: list[dict[str, Any]]
+    """The document where it is one object; else the first objects of its array or lines."""
+    is_array: bool
+    is_lines: bool
+    is_zip: bool
+
+
+class Reader(Protocol):
+    """One trace format."""
+
+    name: str
+
+    def sniff(self, probe: Probe) -> int:
+        """Return how sure it is that the file is its own, 0 to 100."""
+        ...
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield the file's runs. What cannot be understood is counted, never dropped."""
+        ...
+
+
+def probe_of(source: Source) -> Probe:
+    """Return what detection sees of a file."""
+    if source.is_zip:
+        return Probe("", [], is_array=False, is_lines=False, is_zip=True)
+    head = source.head.lstrip()
+    is_lines = source.is_lines
+    if is_lines:
+        found: Any = [decoded(line) for line in head.split("\n")[:_SAMPLE] if line.strip()]
+    elif "resourceSpans" in head[:HEAD] or "resource_spans" in head[:HEAD] or not source.is_small:
+        found = None  # a stream: its head alone must do
+    else:
+        found = _parsed(source)
+    is_array = isinstance(found, list) and not is_lines
+    items = found if isinstance(found, list) else [found]
+    sample = [item for item in items[:_SAMPLE] if item is not BAD and isinstance(item, dict)]
+    if isinstance(found, list) and not sample and found and isinstance(found[0], list):
+        sample = [item for item in found[0][:_SAMPLE] if isinstance(item, dict)]
+    return Probe(head, sample, is_array=is_array, is_lines=is_lines, is_zip=False)
+
+
+def _parsed(source: Source) -> Any:
+    try:
+        return source.document()
+    except DataError:
+        if source.head.count('"span_id"') or source.head.count('"spanId"'):
+            return None  # concatenated or cut spans: the span reader copes
+        raise
+
+
+def detect(path: str | Path) -> str:
+    """Return the name of the reader that a file's content asks for.
+
+    Raises:
+        DataError: no reader knows it, or it is no readable file of a known kind.
+        UsageError: there is no such file.
+    """
+    return _reader_for(Source(Path(path))).name
+
+
+def _reader_for(source: Source) -> Reader:
+    probe = probe_of(source)
+    readers: list[Reader] = [plugins.create("traces", name) for name in plugins.names("traces")]
+    scores = {reader.name: reader.sniff(probe) for reader in readers}
+    best = max(readers, key=lambda reader: scores[reader.name], default=None)
+    if best is None or scores[best.name] <= 0:
+        known = ", ".join(sorted(scores))
+        raise DataError("no trace reader knows this file", at=str(source.path), hint=f"known formats: {known}")
+    return best
+
+
+def read_traces(path: str | Path, format: str | None = None) -> Iterator[Trace]:  # noqa: A002 - the documented name
+    """Yield the runs of a trace file one by one; memory follows the largest run, not the file.
+
+    Args:
+        path: the file, in any format that a reader knows; gzip is undone.
+        format: a reader's name; None detects it from the content.
+
+    Raises:
+        DataError: nothing in it can be read as a run.
+        UsageError: no such file or format.
+    """
+    source = Source(Path(path))
+    reader: Reader = plugins.create("traces", format) if format else _reader_for(source)
+    last: Trace | None = None
+    for trace in reader.read(source):
+        if last is not None:
+            yield last
+        last = trace
+    if last is None:
+        what = "; ".join(f"{count} x {reason}" for reason, count in source.problems.items())
+        raise DataError(f"no run in this {reader.name} file{': ' + what if what else ''}", at=str(source.path))
+    if source.problems:
+        # What could not be read is known when all is read: it goes with the last run.
+        counts = dict(last.unrecognised)
+        for reason, count in source.problems.items():
+            counts[reason] = counts.get(reason, 0) + count
+        last = replace(last, unrecognised=counts)
+    yield last
+
+
+def read_trace(path: str | Path, format: str | None = None) -> Trace:  # noqa: A002 - the documented name
+    """Return a trace file as one trace; several runs are joined, and kept apart in `runs`.
+
+    Args:
+        path: the file, in any format that a reader knows; gzip is undone.
+        format: a reader's name; None detects it from the content.
+
+    Raises:
+        DataError: nothing in it can be read as a run.
+        UsageError: no such file or format.
+    """
+    return join(read_traces(path, format))
+
+
+def check_format(name: str) -> None:
+    """Raise a usage error, with the nearest names, for a format that no reader has."""
+    if name not in plugins.names("traces"):
+        raise UsageError(f"unknown trace format {name!r}", hint=plugins.suggest(name, plugins.names("traces")))

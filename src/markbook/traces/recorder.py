@@ -1,0 +1,253 @@
+"""Record a run without any tracing set up: a context manager that writes OTLP JSON, one span a line.
+
+    with Recorder("run.jsonl") as record:
+        with record.agent("manager"):
+            with record.tool("search", {"q": "bleu"}) as call:
+                call.result = search("bleu")
+
+`instrument` does the same for pydantic-ai through its own OpenTelemetry spans.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from markbook.errors import OutputError
+from markbook.plugins import need
+from markbook.traces.plain import dump
+
+_SCOPE = "markbook.recorder"
+
+
+class Recorded:
+    """A span under way; set `result` before it ends."""
+
+    def __init__(self, name: str, trace: str, parent: str, attributes: dict[str, Any]) -> None:
+        self.name = name
+        self.trace = trace
+        self.parent = parent
+        self.id = secrets.token_hex(8)
+        self.attributes = attributes
+        self.result: object = None
+        """What the call returned; written as text or JSON."""
+        self.start = time.time_ns()
+
+
+class Recorder:
+    """Writes what agents do to a file that `read_trace` reads; safe in threads and tasks.
+
+    Args:
+        path: the file; an existing one is replaced.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._trace = secrets.token_hex(16)
+        self._lock = threading.Lock()
+        self._file: IO[str] | None = None
+        self._current: ContextVar[Recorded | None] = ContextVar("markbook_recorded", default=None)
+        self._agent: ContextVar[str] = ContextVar("markbook_agent", default="")
+
+    def __enter__(self) -> Self:
+        self._file = open_for_spans(self.path)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    @contextmanager
+    def agent(self, name: str) -> Iterator[Recorded]:
+        """Record an agent's run; one inside another's is a hand-off."""
+        held = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+        token = self._agent.set(name)
+        try:
+            with self._span(f"invoke_agent {name}", held) as span:
+                yield span
+        finally:
+            self._agent.reset(token)
+
+    @contextmanager
+    def tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Iterator[Recorded]:
+        """Record a tool call; set `result` on what it gives."""
+        held: dict[str, Any] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+        if arguments is not None:
+            held["gen_ai.tool.call.arguments"] = dump(arguments)
+        with self._span(f"execute_tool {name}", held) as span:
+            yield span
+            if span.result is not None:
+                text = span.result if isinstance(span.result, str) else dump(span.result)
+                span.attributes["gen_ai.tool.call.result"] = text
+
+    @contextmanager
+    def model(
+        self, name: str, *, input_tokens: int | None = None, output_tokens: int | None = None
+    ) -> Iterator[Recorded]:
+        """Record a model call; tokens that are known only afterwards go into `attributes` of what it gives."""
+        held: dict[str, Any] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": name}
+        usage = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+        held |= {f"gen_ai.usage.{key}": count for key, count in usage.items() if count is not None}
+        with self._span(f"chat {name}", held) as span:
+            yield span
+
+    def traced(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function, plain or async, recorded as a tool call with its keyword and positional arguments."""
+        signature = inspect.signature(function)
+
+        def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+            return dict(signature.bind(*args, **kwargs).arguments)
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def recorded_async(*args: Any, **kwargs: Any) -> Any:
+                with self.tool(function.__name__, arguments(args, kwargs)) as call:
+                    call.result = await function(*args, **kwargs)
+                return call.result
+
+            return recorded_async
+
+        @functools.wraps(function)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            with self.tool(function.__name__, arguments(args, kwargs)) as call:
+                call.result = function(*args, **kwargs)
+            return call.result
+
+        return recorded
+
+    @contextmanager
+    def _span(self, name: str, attributes: dict[str, Any]) -> Iterator[Recorded]:
+        above = self._current.get()
+        if self._agent.get():
+            attributes.setdefault("gen_ai.agent.name", self._agent.get())
+        span = Recorded(name, self._trace, above.id if above else "", attributes)
+        token = self._current.set(span)
+        failed = ""
+        try:
+            yield span
+        except BaseException as error:
+            failed = type(error).__name__
+            attributes["error.type"] = failed
+            raise
+        finally:
+            self._current.reset(token)
+            self._write(span, failed=failed)
+
+    def _write(self, span: Recorded, *, failed: str) -> None:
+        ids, times = (span.trace, span.id, span.parent), (span.start, time.time_ns())
+        line = span_line(ids, span.name, times, span.attributes, status=2 if failed else 1, scope=_SCOPE)
+        with self._lock:
+            if self._file is None:
+                raise OutputError("the recorder is closed", at=str(self.path), hint="use it inside `with Recorder(..)`")
+            self._file.write(line)
+            self._file.flush()
+
+
+def open_for_spans(path: Path) -> IO[str]:
+    """Return a new file for spans.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    try:
+        return path.open("w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise OutputError(f"the trace cannot be written: {error.strerror}", at=str(path)) from error
+
+
+def span_line(
+    ids: tuple[str, str, str],
+    name: str,
+    times: tuple[int, int],
+    attributes: Mapping[str, Any],
+    *,
+    status: int,
+    scope: str,
+) -> str:
+    """Return one span as a line of OTLP JSON: 64-bit integers as strings, ids (trace, span, parent) in hex."""
+    trace, identity, parent = ids
+    span = {
+        "traceId": trace, "spanId": identity, "parentSpanId": parent, "name": name, "kind": 1,
+        "startTimeUnixNano": str(times[0]), "endTimeUnixNano": str(times[1]), "status": {"code": status},
+        "attributes": [{"key": key, "value": _any_value(value)} for key, value in attributes.items()],
+    }  # fmt: skip
+    document = {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {"name": scope}, "spans": [span]}]}]}
+    return json.dumps(document) + "\n"
+
+
+def _any_value(value: object) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    if isinstance(value, list | tuple):
+        return {"arrayValue": {"values": [_any_value(item) for item in value]}}
+    return {"stringValue": value if isinstance(value, str) else dump(value)}
+
+
+@contextmanager
+def instrument(path: str | Path) -> Iterator[None]:
+    """Write the spans of every pydantic-ai agent that runs inside to a file as OTLP JSON.
+
+    Args:
+        path: the file; an existing one is replaced.
+
+    Raises:
+        ExtraMissingError: pydantic-ai or the OpenTelemetry SDK is not installed.
+        OutputError: the file cannot be written.
+    """
+    agents = need("pydantic_ai", extra="judge")
+    settings = need("pydantic_ai.models.instrumented", extra="judge")
+    trace = need("opentelemetry.sdk.trace", extra="agents")
+    export = need("opentelemetry.sdk.trace.export", extra="agents")
+    with open_for_spans(Path(path)) as file:
+        provider = trace.TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(export.SimpleSpanProcessor(_exporter(export, file)))
+        agents.Agent.instrument_all(settings.InstrumentationSettings(tracer_provider=provider))
+        try:
+            yield
+        finally:
+            agents.Agent.instrument_all(False)
+            provider.shutdown()
+
+
+def _exporter(export: Any, file: IO[str]) -> Any:
+    """Return an OpenTelemetry exporter that appends OTLP JSON lines to a file."""
+    lock = threading.Lock()
+
+    class LineExporter(export.SpanExporter):  # type: ignore[misc]  # the base class is known only at run time
+        def export(self, spans: Any) -> Any:
+            with lock:
+                for span in spans:
+                    file.write(_line_of(span))
+                file.flush()
+            return export.SpanExportResult.SUCCESS
+
+    return LineExporter()
+
+
+def _line_of(span: Any) -> str:
+    parent = format(span.parent.span_id, "016x") if span.parent else ""
+    ids = (format(span.context.trace_id, "032x"), format(span.context.span_id, "016x"), parent)
+    status = {"OK": 1, "ERROR": 2}.get(span.status.status_code.name, 0)
+    times = (span.start_time, span.end_time)
+    return span_line(ids, span.name, times, span.attributes or {}, status=status, scope=span.instrumentation_scope.name)

@@ -1,0 +1,209 @@
+"""What a span is: an agent's run, a model call, a tool call, or structure; decided by attributes, not by names.
+
+Conventions read: OpenTelemetry `gen_ai.*` (current and older names), OpenInference, pydantic-ai, ADK, Traceloop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from markbook.traces.plain import MAX_ARGUMENTS, dump, name_of, number, record, rows, text_of, whole
+from markbook.traces.span import Span, event_attributes, maybe_json
+
+AGENT, MODEL, TOOL, HANDOFF, STRUCTURE, OUTPUT_TOOL, DEFERRED, UNKNOWN = range(8)
+"""A span's role. Output tools and deferred calls are tool spans in which no tool was run."""
+
+_MODEL_OPERATIONS = {"chat", "generate_content", "text_completion", "completion", "responses"}
+_STRUCTURE_OPERATIONS = {"embeddings", "invoke_workflow", "plan", "retrieval", "create_agent", "handoff"}
+_OPENINFERENCE = {"AGENT": AGENT, "TOOL": TOOL, "LLM": MODEL}
+_TRACELOOP = {"agent": AGENT, "tool": TOOL}
+_FRAMEWORK_KEYS = ("gen_ai.", "openinference.", "traceloop.", "llm.", "gcp.vertex.agent.", "logfire.")
+
+
+@dataclass(slots=True)
+class Role:
+    """What one span says about the run."""
+
+    kind: int
+    agent: str = ""
+    """Its own agent name, empty if it says none."""
+    name: str = ""
+    target: str = ""
+    conversation: str = ""
+    arguments: str = ""
+    result: str = ""
+    text: str = ""
+    error: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost: float | None = None
+    requested: list[Mapping[str, Any]] = field(default_factory=list)
+    """The tool calls that a model reply asks for: name, id, arguments."""
+
+
+def role_of(span: Span) -> Role:
+    """Return a span's role with what belongs to it."""
+    held = span.attributes
+    kind = _kind(span)
+    role = Role(
+        kind=kind,
+        agent=_agent(span, kind),
+        conversation=name_of(held.get("gen_ai.conversation.id") or held.get("session.id")),
+        error=_error(span),
+    )
+    if kind in (TOOL, OUTPUT_TOOL, DEFERRED):
+        _fill_tool(role, span)
+    elif kind == MODEL:
+        _fill_model(role, span)
+    elif kind == HANDOFF:
+        role.target = name_of(held.get("gen_ai.transfer.target.name") or held.get("gen_ai.handoff.to_agent"))
+        role.agent = role.agent or name_of(held.get("gen_ai.caller.name") or held.get("gen_ai.handoff.from_agent"))
+    return role
+
+
+def _kind(span: Span) -> int:
+    held = span.attributes
+    operation = str(held.get("gen_ai.operation.name") or "").lower()
+    if held.get("gen_ai.transfer.target.name") or held.get("gen_ai.handoff.to_agent"):
+        return HANDOFF
+    if operation == "invoke_agent":
+        return AGENT
+    if operation == "execute_tool":
+        if str(held.get("logfire.msg") or "").startswith("running output function"):
+            return OUTPUT_TOOL
+        return DEFERRED if held.get("pydantic_ai.tool.deferral.name") else TOOL
+    if operation in _MODEL_OPERATIONS:
+        return MODEL
+    if operation in _STRUCTURE_OPERATIONS or operation.endswith("_memory"):
+        return STRUCTURE
+    kind = str(held.get("openinference.span.kind") or "").upper()
+    if kind:
+        return _OPENINFERENCE.get(kind, STRUCTURE)
+    kind = str(held.get("traceloop.span.kind") or "").lower()
+    if kind:
+        return _TRACELOOP.get(kind, STRUCTURE)
+    return _kind_by_shape(span)
+
+
+def _kind_by_shape(span: Span) -> int:
+    """Older instrumentations name no operation: go by the attributes that only one role has."""
+    held = span.attributes
+    if held.get("gen_ai.tool.name") or (span.name == "running tool" and held.get("tool_arguments") is not None):
+        return TOOL
+    if held.get("gen_ai.request.model") and ("gen_ai.usage.input_tokens" in held or "gen_ai.system" in held):
+        return MODEL
+    if held.get("agent_name") or held.get("gen_ai.agent.name"):
+        return AGENT
+    if any(key.startswith(_FRAMEWORK_KEYS) for key in held):
+        return STRUCTURE
+    return UNKNOWN
+
+
+def _agent(span: Span, kind: int) -> str:
+    held = span.attributes
+    named = held.get("gen_ai.agent.name") or held.get("agent_name") or held.get("graph.node.id")
+    return name_of(named) or (name_of(held.get("agent.name")) if kind != TOOL else "")
+
+
+def _error(span: Span) -> str:
+    found = name_of(span.attributes.get("error.type"))
+    if not found and span.ok is False:
+        found = span.message or "error"
+    for event in span.events if not found else ():
+        name, held = event_attributes(event)
+        if name == "exception":
+            return name_of(held.get("exception.type")) or "exception"
+    return found
+
+
+def _fill_tool(role: Role, span: Span) -> None:
+    held = span.attributes
+    role.name = name_of(held.get("gen_ai.tool.name") or held.get("tool.name")) or _trim(span.name)
+    arguments = _present(
+        held, "gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args", "input.value"
+    )
+    if arguments is None:
+        arguments = held.get("tool.parameters")
+    text = arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
+    role.arguments = text[: MAX_ARGUMENTS + 1]
+    result = _present(
+        held, "gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response", "output.value"
+    )
+    role.result = text_of(result)
+    if held.get("openinference.span.kind"):
+        role.arguments = _unwrap_arguments(role.arguments)
+
+
+def _unwrap_arguments(text: str) -> str:
+    """OpenInference wraps keyword arguments in the call that it traced: `{"args": [], "kwargs": {..}}`."""
+    made = maybe_json(text)
+    if isinstance(made, dict) and set(made) <= {"args", "kwargs", "sanitize_inputs_outputs"} and made.get("kwargs"):
+        return dump(made["kwargs"])
+    return text
+
+
+def _trim(name: str) -> str:
+    return name.removeprefix("execute_tool ").removeprefix("running tool: ").removesuffix(".tool")
+
+
+def _present(held: Mapping[str, Any], *keys: str) -> Any:
+    return next((held[key] for key in keys if held.get(key) is not None), None)
+
+
+def _fill_model(role: Role, span: Span) -> None:
+    held = span.attributes
+    role.name = name_of(_present(held, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name"))
+    role.input_tokens = whole(
+        _present(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
+    )
+    role.output_tokens = whole(
+        _present(held, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
+    )
+    role.cached_tokens = whole(
+        _present(held, "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read")
+    )
+    role.cost = number(_present(held, "operation.cost", "gen_ai.usage.cost", "llm.cost.total"))
+    messages = maybe_json(held.get("gen_ai.output.messages"))
+    for event in span.events:
+        name, inner = event_attributes(event)
+        if name == "gen_ai.client.inference.operation.details" and not messages:
+            messages = maybe_json(inner.get("gen_ai.output.messages"))
+    if messages:
+        _read_parts(role, rows(messages))
+    else:
+        _read_flattened(role, held)
+
+
+def _read_parts(role: Role, messages: list[Mapping[str, Any]]) -> None:
+    texts = []
+    for message in messages:
+        for part in rows(message.get("parts")):
+            if part.get("type") == "text":
+                texts.append(text_of(part.get("content")))
+            elif part.get("type") == "tool_call":
+                role.requested.append({
+                    "name": name_of(part.get("name")), "id": part.get("id"), "arguments": part.get("arguments"),
+                })  # fmt: skip
+    role.text = text_of("\n".join(texts))
+
+
+def _read_flattened(role: Role, held: Mapping[str, Any]) -> None:
+    """OpenInference flattens lists into dotted keys: `llm.output_messages.N.message.tool_calls.M.tool_call...`."""
+    prefix = "llm.output_messages."
+    calls: dict[str, dict[str, Any]] = {}
+    texts = []
+    for key, value in held.items():
+        if not key.startswith(prefix):
+            continue
+        place, _, leaf = key.rpartition(".tool_call.")
+        if place:
+            field_name = {"function.name": "name", "function.arguments": "arguments", "id": "id"}.get(leaf)
+            if field_name:
+                calls.setdefault(place, {})[field_name] = value
+        elif ".content" in key and isinstance(value, str):
+            texts.append(value)
+    role.requested = [record(call) for call in calls.values() if name_of(call.get("name"))]
+    role.text = text_of("\n".join(texts))

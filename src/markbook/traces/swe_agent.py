@@ -1,0 +1,95 @@
+"""SWE-agent's `.traj`: a history of messages with one action each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markbook.trace import Step, StepKind, Trace
+from markbook.traces.plain import make_trace, name_of, number, parsed, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.source import Source
+
+
+class SweAgent:
+    """Reads one trajectory; a tool is the function called, or the first word of the action."""
+
+    name = "swe-agent"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 85 for a history whose entries name their agent, or a trajectory of actions."""
+        first = probe.sample[0] if probe.sample else {}
+        history, trajectory = rows(first.get("history")), rows(first.get("trajectory"))
+        if trajectory and "action" in trajectory[0]:
+            return 85
+        return 85 if history and "agent" in history[0] and "role" in history[0] else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield the trajectory as one run."""
+        document = source.document()
+        for item in document if isinstance(document, list) else [document]:
+            if isinstance(item, dict):
+                yield self._run(item)
+            else:
+                source.problems["not a trajectory"] += 1
+
+    def _run(self, item: Mapping[str, Any]) -> Trace:
+        history, trajectory = rows(item.get("history")), rows(item.get("trajectory"))
+        unrecognised: Counter[str] = Counter()
+        if history:
+            steps = _from_history(history, unrecognised)
+        else:
+            steps = [step for entry in trajectory for step in _from_turn(entry)]
+        info = record(item.get("info"))
+        stats = record(info.get("model_stats"))
+        known: dict[str, Any] = {}
+        if whole(stats.get("api_calls")):
+            known["input_tokens"] = whole(stats.get("tokens_sent"))
+            known["output_tokens"] = whole(stats.get("tokens_received"))
+            known["cost"] = number(stats.get("instance_cost"))
+        elif stats:
+            known["notes"] = ("the log counts no model call, so its token count of 0 is no count",)
+        meta = {"exit_status": text_of(info.get("exit_status"))}
+        identity = name_of(item.get("environment"))
+        return make_trace(steps, reader=self.name, id=identity, unrecognised=dict(unrecognised), meta=meta, **known)
+
+
+def _from_history(history: list[Mapping[str, Any]], unrecognised: Counter[str]) -> list[Step]:
+    steps: list[Step] = []
+    for at, entry in enumerate(history):
+        role = name_of(entry.get("role"))
+        if not role:
+            unrecognised["history entries without a role"] += 1
+            continue
+        agent = name_of(entry.get("agent")) or "main"
+        is_reply = role == "assistant"
+        text = text_of(entry.get("content"))
+        steps.append(Step(StepKind.MESSAGE, agent if is_reply else "", role, text=text))
+        if is_reply and not entry.get("is_demo"):
+            answer = text_of(history[at + 1].get("content")) if at + 1 < len(history) else ""
+            steps.extend(_calls(entry, agent, answer))
+    return steps
+
+
+def _calls(entry: Mapping[str, Any], agent: str, answer: str) -> list[Step]:
+    asked = rows(entry.get("tool_calls"))
+    if asked:
+        return [
+            Step(
+                StepKind.TOOL, agent, name_of(record(call.get("function")).get("name")), id=text_of(call.get("id"), 200),
+                arguments=parsed(record(call.get("function")).get("arguments")), result=answer,
+            )
+            for call in asked
+        ]  # fmt: skip
+    action = text_of(entry.get("action"), 65_536).strip()
+    if not action:
+        return []
+    tool, _, rest = action.partition(" ")
+    return [Step(StepKind.TOOL, agent, name_of(tool.split("\n")[0]), arguments=rest, result=answer)]
+
+
+def _from_turn(entry: Mapping[str, Any]) -> list[Step]:
+    text = text_of(entry.get("response") or entry.get("thought"))
+    return [Step(StepKind.MESSAGE, "main", "assistant", text=text),
+            *_calls(entry, "main", text_of(entry.get("observation")))]  # fmt: skip

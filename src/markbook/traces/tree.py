@@ -1,0 +1,215 @@
+"""Spans to steps: who did what for whom, read from the tree of one run's spans."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from markbook.trace import Step, StepKind, Trace
+from markbook.traces.plain import make_trace, maybe_call, parsed, record
+from markbook.traces.roles import AGENT, DEFERRED, HANDOFF, MODEL, OUTPUT_TOOL, STRUCTURE, TOOL, UNKNOWN
+
+_NANO = 1e9
+_NOBODY = -1
+
+
+class RunTree:
+    """The spans of one run as a tree that holds whatever the file says: cycles and missing parents are cut."""
+
+    def __init__(self, rows: Sequence[sqlite3.Row]) -> None:
+        self.rows = rows
+        self.kinds = [int(row["kind"]) for row in rows]
+        self.notes: Counter[str] = Counter()
+        place = {(row["trace"], row["id"]): index for index, row in enumerate(rows)}
+        self.parents = [place.get((row["trace"], row["parent"]), _NOBODY) for row in rows]
+        orphans = sum(bool(row["parent"]) for row, up in zip(rows, self.parents, strict=True) if up == _NOBODY)
+        if orphans:
+            self.notes["spans whose parent is not in the file"] = orphans
+        self._cut_cycles()
+        self._drop_wrappers()
+        self.owners = [self._owner(index) for index in range(len(rows))]
+
+    def _cut_cycles(self) -> None:
+        done = bytearray(len(self.rows))
+        for first in range(len(self.rows)):
+            path: list[int] = []
+            at = first
+            while at != _NOBODY and not done[at]:
+                done[at] = 2  # on the path under way
+                path.append(at)
+                up = self.parents[at]
+                if up != _NOBODY and done[up] == 2:
+                    self.parents[at] = _NOBODY
+                    self.notes["parent cycles, cut"] += 1
+                    break
+                at = up
+            for index in path:
+                done[index] = 1
+
+    def _near(self) -> list[int]:
+        """Return for each span the nearest agent span above it."""
+        near: list[int | None] = [None] * len(self.rows)
+        for first in range(len(self.rows)):
+            path = []
+            at = first
+            while near[at] is None:
+                path.append(at)
+                up = self.parents[at]
+                if up == _NOBODY:
+                    near[at] = _NOBODY
+                    path.pop()
+                elif self.kinds[up] == AGENT:
+                    near[at] = up
+                    path.pop()
+                else:
+                    at = up
+            for index in path:
+                near[index] = near[at]
+        return [_NOBODY if found is None else found for found in near]
+
+    def _drop_wrappers(self) -> None:
+        """Take what only wraps for structure: model spans around model spans, nameless agents around agents."""
+        for index, kind in enumerate(self.kinds):
+            if kind != MODEL or self.rows[index]["tokens_in"] is None:
+                continue
+            up = self.parents[index]
+            while up != _NOBODY and self.kinds[up] not in (TOOL, AGENT):
+                if self.kinds[up] == MODEL:
+                    self.kinds[up] = STRUCTURE
+                up = self.parents[up]
+        near = self._near()
+        works = {near[index] for index, kind in enumerate(self.kinds) if kind in (TOOL, MODEL)}
+        leads = {near[index] for index, kind in enumerate(self.kinds) if kind == AGENT}
+        for index in (leads - works) - {_NOBODY}:
+            if not self.rows[index]["agent"]:
+                self.kinds[index] = STRUCTURE
+        self.near = self._near()
+
+    def agent_name(self, index: int) -> str:
+        """Return an agent span's name: what it was started as, its own attribute, or the span's name."""
+        row = self.rows[index]
+        up = self.parents[index]
+        if up != _NOBODY and self.kinds[up] == TOOL:
+            started_as = record(parsed(self.rows[up]["arguments"])).get("subagent_type")
+            if isinstance(started_as, str) and started_as:
+                return started_as[:200]
+        label = str(row["label"]).removeprefix("invoke_agent ").removesuffix(".agent")
+        return str(row["agent"]) or label or "agent"
+
+    def _owner(self, index: int) -> str:
+        if self.kinds[index] == AGENT:
+            return self.agent_name(index)
+        own = str(self.rows[index]["agent"])
+        if own:
+            return own
+        return self.agent_name(self.near[index]) if self.near[index] != _NOBODY else ""
+
+    def caller(self, index: int) -> str:
+        """Return who started an agent span; by the call that contains it in time where the tree does not say."""
+        if self.near[index] != _NOBODY:
+            return self.owners[self.near[index]]
+        start, stop = self.rows[index]["start"], self.rows[index]["stop"]
+        if start is None or stop is None:
+            return ""
+        around = [
+            (row["stop"] - row["start"], self.owners[at])
+            for at, row in enumerate(self.rows)
+            if self.kinds[at] == TOOL and row["start"] is not None and row["stop"] is not None
+            and row["start"] <= start and stop <= row["stop"]
+        ]  # fmt: skip
+        if not around:
+            return ""
+        found = min(around)[1]
+        if found and found != self.owners[index]:
+            self.notes["hand-offs known only from the times"] += 1
+        return found
+
+
+def trace_of(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
+    """Return the trace of one run's spans."""
+    tree = RunTree(rows)
+    steps: list[Step] = []
+    unrecognised: Counter[str] = Counter()
+    for index, row in enumerate(rows):
+        step = _step(tree, index)
+        if step is not None:
+            steps.append(step)
+        elif tree.kinds[index] == UNKNOWN:
+            unrecognised["spans without agent, model or tool attributes"] += 1
+        if row["start"] is None:
+            tree.notes["spans without a start time"] += 1
+        elif row["stop"] is not None and row["stop"] < row["start"]:
+            tree.notes["spans that end before they start"] += 1
+    if not any(step.kind is StepKind.TOOL for step in steps):
+        steps = _requested(tree, steps)
+    for kind, reason in ((OUTPUT_TOOL, "output tools, no step"), (DEFERRED, "deferred calls, no step")):
+        if kind in tree.kinds:
+            tree.notes[reason] = tree.kinds.count(kind)
+    _note_agent_tokens(tree, steps)
+    notes = tuple(f"{count} {reason}" for reason, count in sorted(tree.notes.items()))
+    agents = [tree.owners[at] for at, kind in enumerate(tree.kinds) if kind == AGENT]
+    cached = [row["tokens_cached"] for at, row in enumerate(rows) if tree.kinds[at] == MODEL]
+    known = [value for value in cached if value is not None]
+    return make_trace(
+        steps, reader=reader, agents=agents, id=key, unrecognised=dict(unrecognised), notes=notes,
+        cached_tokens=sum(known) if known else None,
+        start=_seconds(min((row["start"] for row in rows if row["start"] is not None), default=None)),
+        end=_seconds(max((row["stop"] for row in rows if row["stop"] is not None), default=None)),
+    )  # fmt: skip
+
+
+def _step(tree: RunTree, index: int) -> Step | None:
+    row, kind, owner = tree.rows[index], tree.kinds[index], tree.owners[index]
+    shared: dict[str, Any] = {
+        "id": row["id"],
+        "parent": row["parent"],
+        "start": _seconds(row["start"]),
+        "end": _seconds(row["stop"]),
+        "ok": not row["error"] and row["ok"] != 0,  # an unset status means that no error was recorded
+        "error": row["error"],
+    }
+    if kind == TOOL:
+        arguments = parsed(row["arguments"]) if row["arguments"] else None
+        return Step(StepKind.TOOL, owner, row["name"], arguments=arguments, result=row["result"], **shared)
+    if kind == MODEL:
+        return Step(
+            StepKind.MESSAGE, owner, "assistant", text=row["text"], input_tokens=row["tokens_in"],
+            output_tokens=row["tokens_out"], cost=row["cost"], **shared,
+        )  # fmt: skip
+    if kind == HANDOFF and row["target"]:
+        return Step(StepKind.HANDOFF, owner, "handoff", row["target"], **shared)
+    if kind == AGENT:
+        caller = tree.caller(index)
+        if caller and caller != owner:
+            return Step(StepKind.HANDOFF, caller, "delegation", owner, **shared)
+    return None
+
+
+def _requested(tree: RunTree, steps: list[Step]) -> list[Step]:
+    """Return the steps with the calls that the models asked for, where no span shows an executed one."""
+    found: dict[str, list[Step]] = {}
+    for index, row in enumerate(tree.rows):
+        if tree.kinds[index] == MODEL and row["requested"]:
+            found[row["id"]] = [
+                Step(StepKind.TOOL, tree.owners[index], call.name, id=call.id, parent=row["id"],
+                     start=_seconds(row["stop"]), arguments=call.arguments)
+                for call in maybe_call(row["requested"])
+            ]  # fmt: skip
+    if not found:
+        return steps
+    tree.notes["tool calls as the models asked for them: no span shows their execution"] = sum(map(len, found.values()))
+    return [made for step in steps for made in (step, *found.get(step.id, ()))]
+
+
+def _note_agent_tokens(tree: RunTree, steps: list[Step]) -> None:
+    if any(step.input_tokens is not None for step in steps):
+        return
+    reported = sum(row["tokens_in"] or 0 for at, row in enumerate(tree.rows) if tree.kinds[at] == AGENT)
+    if reported:
+        tree.notes["input tokens on agent spans, left out: no model span carries a count"] = reported
+
+
+def _seconds(nanoseconds: int | None) -> float | None:
+    return None if nanoseconds is None else nanoseconds / _NANO
