@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markbook.aggregate.comparison import Comparison as Comparison
+    from markbook.aggregate.measured import summarise as summarise
     from markbook.comparison.runs import compare as compare
     from markbook.errors import MarkbookError as MarkbookError
+    from markbook.metrics.measure import measure as measure
     from markbook.pipeline.exam import exam as exam
     from markbook.store import Run as Run, open_run as open_run
-    from markbook.aggregate.measured import summarise as summarise
-    from markbook.errors import MarkbookError as MarkbookError
-    from markbook.metrics.measure import measure as measure
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,

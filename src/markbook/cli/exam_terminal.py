@@ -165,7 +165,9 @@ def show_run(run: Run, *, as_json: bool) -> None:
 def _score_table(scores: dict[str, Any]) -> Table:
     ks = sorted({int(key[5:]) for record in scores.values() for key in record if key.startswith("pass@")})
     ks = ks if len(ks) > 1 else []  # with one sample a problem, pass@1 says little beside the score
-    table = Table(title="Scores in percent; an absent answer counts 0", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title="Scores in percent; an absent answer counts 0", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+    )
     table.add_column("model", overflow="fold", min_width=12)
     for name in ("score", "95 % interval", "attempted", "answered", *(f"pass@{k}" for k in ks), "separated"):
         table.add_column(name, justify="right", no_wrap=True)
