@@ -7,17 +7,36 @@ not synced, tears the last write, and undoes renames whose folder was not synced
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
+
+from markbook.store.lock import FolderLock
 
 READ_SIZE = 1 << 20
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _TEXT = 0o644
 
 
+class Lock(Protocol):
+    """The right to write in a folder."""
+
+    def release(self) -> None:
+        """Give it back; doing so twice does no harm."""
+        ...
+
+
 class Disk(Protocol):
     """What the store does to files. Each call is one step that can fail or be the last one before a crash."""
+
+    def lock(self, folder: Path) -> Lock:
+        """Take the right to write in a folder, or raise RunInUseError."""
+        ...
+
+    def make_parents(self, path: Path) -> None:
+        """Make a folder with its parents, if it is not there."""
+        ...
 
     def make_folder(self, path: Path) -> None:
         """Make a folder that does not exist; its parent does."""
@@ -75,9 +94,19 @@ class Disk(Protocol):
         """Whether there is a file or folder of this name, not counting what a link points to."""
         ...
 
+    def is_folder(self, path: Path) -> bool:
+        """Whether there is a folder of this name, and no link in its place."""
+        ...
+
 
 class RealDisk:
     """The machine's own files. Links are never followed at the last step of a path."""
+
+    def lock(self, folder: Path) -> Lock:
+        return FolderLock(folder)
+
+    def make_parents(self, path: Path) -> None:
+        os.makedirs(path, exist_ok=True)
 
     def make_folder(self, path: Path) -> None:
         os.mkdir(path)
@@ -138,6 +167,9 @@ class RealDisk:
 
     def exists(self, path: Path) -> bool:
         return os.path.lexists(path)
+
+    def is_folder(self, path: Path) -> bool:
+        return os.path.lexists(path) and stat.S_ISDIR(os.lstat(path).st_mode)
 
 
 def replace_file(disk: Disk, path: Path, content: Iterable[bytes]) -> None:

@@ -164,6 +164,7 @@ class Journal:
         self._number = 0
         self._first_waiting = 0.0
         self._wake = threading.Event()
+        self._stop = threading.Event()
         self._syncer: threading.Thread | None = None
 
     @classmethod
@@ -239,6 +240,8 @@ class Journal:
 
     def close(self) -> None:
         """Commit what waits and close; the journal stays readable."""
+        self._stop.set()
+        self._wake.set()
         with self._lock:
             if self._closed:
                 return
@@ -249,9 +252,6 @@ class Journal:
                 self._closed = True
                 if self._file is not None:
                     self._disk.close(self._file)
-        self._wake.set()
-        if self._syncer is not None:
-            self._syncer.join()
 
     def _next_segment(self) -> None:
         if self._file is not None:
@@ -279,7 +279,8 @@ class Journal:
         while not self._closed:
             self._wake.wait()
             self._wake.clear()
-            time.sleep(GROUP_SECONDS)
+            if self._stop.wait(GROUP_SECONDS):
+                return
             with self._lock:
                 if self._closed or self._failure is not None:
                     return

@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import platform
-import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,9 +16,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from markbook.errors import DataError, OutputError, StorageError, UsageError
-from markbook.store.disk import Disk, RealDisk, replace_file
+from markbook.store.disk import Disk, Lock, RealDisk, replace_file
 from markbook.store.journal import Journal, Key, KeySet, Row, encode, locate, read, row_at
-from markbook.store.lock import FolderLock
 
 SCHEMA = 1
 """The version of run.json and the journal's rows."""
@@ -55,7 +53,7 @@ class RunWriter:
     Leaving it with an exception marks the run `interrupted`: everything acknowledged is kept and `resume` goes on.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, lock: FolderLock, disk: Disk) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, lock: Lock, disk: Disk) -> None:
         """Use `create` or `resume`."""
         self.folder = folder
         self.manifest = manifest
@@ -80,9 +78,9 @@ class RunWriter:
         """
         disk = disk or RealDisk()
         try:
-            output.mkdir(parents=True, exist_ok=True)
+            disk.make_parents(output)
             folder = _new_folder(disk, output)
-            writer = cls(folder, manifest, FolderLock(folder), disk)
+            writer = cls(folder, manifest, disk.lock(folder), disk)
             writer._journal = Journal.start(disk, folder / "journal")
             writer._write_manifest("running", {})
         except OSError as error:
@@ -103,9 +101,9 @@ class RunWriter:
             OutputError: it cannot be written.
         """
         disk = disk or RealDisk()
-        if not folder.is_dir():
+        if not disk.is_folder(folder):
             raise UsageError("there is no such run folder to resume", at=str(folder))
-        lock = FolderLock(folder)
+        lock = disk.lock(folder)
         try:
             writer = cls(folder, manifest, lock, disk)
             old = _read_manifest(disk, folder)
@@ -222,8 +220,8 @@ class RunWriter:
         if not self._disk.exists(folder):
             self._disk.make_folder(folder)
             self._disk.sync_folder(folder.parent)
-        elif stat.S_ISLNK(os.lstat(folder).st_mode):
-            raise OSError(f"{folder} is a link, and links are not followed inside a run folder")
+        elif not self._disk.is_folder(folder):
+            raise OSError(f"{folder} is no folder, and links are not followed inside a run")
 
     def _write_manifest(self, status: str, extra: dict[str, Any]) -> None:
         from importlib.metadata import version
