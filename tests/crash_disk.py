@@ -52,7 +52,7 @@ class CrashDisk:
             raise PowerCutError
         self.count += 1
 
-    def lock(self, folder):
+    def lock(self, _folder):
         return _NoLock()
 
     def make_parents(self, path):

@@ -1,0 +1,104 @@
+"""Executing code against tests from a program or a notebook, without setting anything up."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import threading
+from collections.abc import Sequence
+
+from markbook.sandbox.controller import Sandbox
+from markbook.sandbox.job import Job
+from markbook.types import Limits, Outcome, Sample, Test
+
+_LOCK = threading.Lock()
+_IDLE: dict[tuple[str, bool], list[Sandbox]] = {}
+
+
+def run_tests(
+    code: str,
+    tests: Sequence[Test] | str,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    *,
+    entry_point: str = "",
+    canonical: str = "",
+    isolation: str = "auto",
+    separate: bool = True,
+) -> Outcome:
+    """Return what became of each test of one solution.
+
+    Safe to call from several threads; each call in progress has a worker of its own, kept for the next.
+
+    Args:
+        code: the complete source of the solution.
+        tests: the tests, or the text of one test program (assert statements, or a `check` that is called).
+        limits: what the solution may use.
+        entry_point: the name that the solution must define; `func` means it in assertions.
+        canonical: a right solution, by which is decided how each test can be kept apart from the candidate.
+        isolation: `auto`, `strict` or `weak`, as for `Sandbox`.
+        separate: keep tests and candidate in different processes.
+
+    Raises:
+        EnvironmentUnfitError: this machine cannot isolate the code well enough.
+    """
+    sample = _sample(tests, entry_point, canonical)
+    box = _take(isolation, separate=separate)
+    try:
+        ((_, outcome),) = box.run([Job("", code, sample, limits)])
+    except BaseException:
+        box.close()
+        raise
+    with _LOCK:
+        _IDLE[isolation, separate].append(box)
+    return outcome
+
+
+async def arun_tests(
+    code: str,
+    tests: Sequence[Test] | str,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    *,
+    entry_point: str = "",
+    canonical: str = "",
+    isolation: str = "auto",
+    separate: bool = True,
+) -> Outcome:
+    """Do what `run_tests` does, in a thread, so that the event loop goes on."""
+    return await asyncio.to_thread(
+        run_tests,
+        code,
+        tests,
+        limits,
+        entry_point=entry_point,
+        canonical=canonical,
+        isolation=isolation,
+        separate=separate,
+    )
+
+
+def _sample(tests: Sequence[Test] | str, entry_point: str, canonical: str) -> Sample:
+    if isinstance(tests, str):
+        found: tuple[Test, ...] = (Test(program=tests),)
+    else:
+        found = tuple(tests)
+    kind = "program" if all(test.program for test in found) else "function"
+    return Sample(
+        id="", tests=found, entry_point=entry_point, references=(canonical,) if canonical else (), meta={"object": kind}
+    )
+
+
+def _take(isolation: str, *, separate: bool) -> Sandbox:
+    with _LOCK:
+        idle = _IDLE.setdefault((isolation, separate), [])
+        if idle:
+            return idle.pop()
+    return Sandbox(workers=1, isolation=isolation, separate=separate, dedupe=False)  # type: ignore[arg-type]  # checked there
+
+
+@atexit.register
+def _close_all() -> None:
+    with _LOCK:
+        for boxes in _IDLE.values():
+            for box in boxes:
+                box.close()
+            boxes.clear()

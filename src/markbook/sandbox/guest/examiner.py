@@ -1,0 +1,267 @@
+"""The process that holds the tests: it asks the zygote for a child per attempt and decides every verdict."""
+
+from __future__ import annotations
+
+import ast
+import marshal
+import os
+import secrets
+import signal
+import socket
+import struct
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from . import inspection, wire, zygote
+from .child import OUTPUT_EXIT
+from .marking import Compiled, Result, Sticky
+from .programs import compile_tests
+
+_TASKS = 64
+"""How many tasks' compiled tests are kept."""
+
+
+class Deadline(Sticky):
+    """The examiner's own processor time for an attempt is used up."""
+
+
+@dataclass
+class Task:
+    """One sample's tests, compiled once."""
+
+    kind: str
+    name: str
+    tests: list[dict[str, Any]]
+    compiled: list[Compiled]
+    faults: list[str]
+    patterns: list[Any]
+    before: list[Any] = field(default_factory=list)
+    asks: list[str] = field(default_factory=list)
+    """The identifiers that the tests use and do not define."""
+    speaks_of_random: bool = False
+
+
+def make_task(text: str) -> Task:
+    """Compile the tests of a sample."""
+    spec = wire.decode(text)
+    tests = spec["tests"]
+    compiled, faults = compile_tests(tests)
+    patterns = []
+    for index, test in enumerate(tests):
+        pattern, fault = inspection.compile_pattern(test["pattern"]) if test.get("pattern") else (None, "")
+        patterns.append(pattern)
+        faults[index] = faults[index] or fault
+    before = []
+    if spec.get("prompt"):
+        helpers = prompt_helpers(spec["prompt"], spec["name"])
+        before = [helpers] if helpers is not None else []
+    return Task(
+        kind=spec["object"],
+        name=spec["name"],
+        tests=tests,
+        compiled=compiled,
+        faults=faults,
+        patterns=patterns,
+        before=before,
+        speaks_of_random="random" in text,
+    )
+
+
+def prompt_helpers(prompt: str, entry: str) -> Any:
+    """Return the prompt's definitions other than the entry point's, compiled; None if there are none."""
+    tree = inspection.parse(prompt) or inspection.parse(prompt.rstrip() + "\n    pass\n")
+    if tree is None:
+        return None
+    defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    helpers = [node for node in tree.body if isinstance(node, defines) and node.name != entry]
+    if not helpers:
+        return None
+    keep = [node for node in tree.body if not (isinstance(node, defines) and node.name == entry)]
+    return compile(ast.Module(keep, []), "<prompt>", "exec", dont_inherit=True)
+
+
+class Attempt:
+    """One running child as the examiner sees it."""
+
+    def __init__(self, channel: socket.socket, limits: list[float]) -> None:
+        self._channel = channel
+        ours, theirs = socket.socketpair()
+        socket.send_fds(channel, [zygote.JOB.pack(*limits[:3], *map(int, limits[3:6]))], [theirs.fileno()])
+        theirs.close()
+        self.sock = ours
+        self.frames = wire.Stream(ours)
+
+    def end(self) -> dict[str, Any]:
+        """Have the child killed if it still runs; return how it ended."""
+        self.sock.close()
+        try:
+            self._channel.send(zygote.STOP)
+            status, seconds, wall, hit = zygote.END.unpack(self._channel.recv(zygote.END.size))
+        except (OSError, struct.error):
+            os._exit(3)  # the zygote is gone, and this worker with it
+        return {"status": status, "cpu": seconds, "wall": wall, "hit": hit.rstrip(b"\0").decode("ascii")}
+
+
+class Examiner:
+    """Serves the controller: a job in, an outcome out."""
+
+    def __init__(self, control: socket.socket, channel: socket.socket) -> None:
+        self._control = wire.Stream(control)
+        self._channel = channel
+        self._tasks: OrderedDict[str, Task] = OrderedDict()
+
+    def serve(self) -> NoReturn:
+        """Answer jobs until the controller goes away."""
+        signal.signal(signal.SIGPROF, _deadline)
+        while True:
+            job = self._control.next()
+            if job is None:
+                os._exit(0)
+            wire.write(self._control.sock, {"id": job["id"], **self._examine(job)})
+
+    def _task(self, text: str) -> Task:
+        task = self._tasks.get(text)
+        if task is None:
+            task = self._tasks[text] = make_task(text)
+            if len(self._tasks) > _TASKS:
+                self._tasks.popitem(last=False)
+        else:
+            self._tasks.move_to_end(text)
+        return task
+
+    def _examine(self, job: dict[str, Any]) -> dict[str, Any]:
+        task = self._task(job["task"])
+        fault = next((fault for fault in task.faults if fault), "")
+        seconds = float(job["limits"][0])
+        signal.setitimer(signal.ITIMER_PROF, seconds, 0.05)
+        try:
+            record = self._in_process(task, job)
+            _inspect(task, job["code"], record["tests"])
+        except Deadline:
+            record = {"tests": [timed_out()] * len(task.tests), "error": timed_out(), "hit": "cpu"}
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        return {**record, "fault": fault}
+
+    def _in_process(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
+        if task.kind == "text":
+            return {"tests": _text_tests(task, job["code"]), "error": None}
+        attempt = Attempt(self._channel, job["limits"])
+        results: list[Result] = []
+        record: dict[str, Any] = {"error": None}
+        nonce = secrets.token_hex(8)
+        try:
+            record["error"] = self._load(attempt, task, job, nonce, record)
+            if record["error"] is None:
+                run = [(i, test) for i, test in enumerate(task.compiled) if not task.faults[i]]
+                for index, _ in run:
+                    frame = _frame(attempt.frames, nonce, "test")
+                    if frame["i"] != index or not isinstance(frame["r"], dict):
+                        raise wire.Gone("out of order")
+                    results.append(frame["r"])
+                _frame(attempt.frames, nonce, "end")
+        except wire.Gone:
+            record["gone"] = True
+        record.update(attempt.end())
+        return _settle(task, record, results)
+
+    def _load(self, attempt: Attempt, task: Task, job: dict[str, Any], nonce: str, record: dict[str, Any]) -> Any:
+        code, name = job["code"], task.name
+        seed = task.speaks_of_random or "random" in code
+        ask = [name] if name else []
+        first = {"code": code, "mode": "in", "nonce": nonce, "ask": ask, "seed": seed, "output": job["limits"][6]}
+        wire.send(attempt.sock, marshal.dumps(first))
+        loaded = _frame(attempt.frames, nonce, "loaded")
+        if loaded["error"] is not None:
+            return loaded["error"]
+        names = loaded["names"]
+        entry, aliases = name, {"function": ["func"], "class": ["cls"]}.get(task.kind, [])
+        if aliases and name and not names.get(name):
+            found = inspection.defined_names(code, kind=task.kind)
+            if len(found) == 1:
+                entry, aliases = found[0], [*aliases, name]
+                record["flags"] = ["name_mismatch"]
+        tests = {
+            "text": code,
+            "entry": entry,
+            "aliases": aliases,
+            "before": task.before,
+            "run": [(i, test) for i, test in enumerate(task.compiled) if not task.faults[i]],
+        }
+        wire.send(attempt.sock, marshal.dumps(tests))
+        return None
+
+
+def _deadline(_number: int, _frame: object) -> None:
+    raise Deadline
+
+
+def timed_out() -> Result:
+    """Return the result of a test that the limit ended."""
+    return {"p": False, "k": "t", "t": "TimeoutError", "m": "the time limit was reached"}
+
+
+def _frame(frames: wire.Stream, nonce: str, kind: str) -> dict[str, Any]:
+    frame = frames.next()
+    if frame is None or frame.get("nonce") != nonce or frame.get("k") != kind:
+        raise wire.Gone("not a frame of ours")
+    return frame
+
+
+def crashed(end: dict[str, Any]) -> Result:
+    """Return the result of a test during which the process ended."""
+    if end.get("hit") in ("cpu", "wall"):
+        return timed_out()
+    status = end.get("status", 0)
+    if os.WIFSIGNALED(status):
+        message = f"the process was ended by signal {os.WTERMSIG(status)}"
+    elif os.WEXITSTATUS(status) == OUTPUT_EXIT:
+        return {"p": False, "k": "o", "t": "OutputLimitError", "m": "the solution printed more than it may"}
+    else:
+        message = f"the process ended with status {os.WEXITSTATUS(status)} before its tests did"
+    return {"p": False, "k": "o", "t": "ProcessExited", "m": message}
+
+
+def _settle(task: Task, record: dict[str, Any], results: list[Result]) -> dict[str, Any]:
+    """Give every test a result: those not reached failed by what ended the attempt."""
+    error = record["error"]
+    if error is None and record.pop("gone", False):
+        results.append(error := crashed(record))
+        if not os.WIFSIGNALED(record["status"]) and os.WEXITSTATUS(record["status"]) == OUTPUT_EXIT:
+            record["hit"] = "output"
+        record["error"] = error if len(results) == 1 else None
+    whole: list[Result] = []
+    for fault, test in zip(task.faults, task.compiled, strict=True):
+        if fault:
+            whole.append({"p": False, "k": "f", "t": "", "m": fault})
+        elif results:
+            whole.append(results.pop(0))
+        else:
+            whole.append(dict(error) if error else {"p": False, "k": "a", "t": "", "m": "not run"})
+        if test[3] and not whole[-1].get("parts"):
+            whole[-1] = {**whole[-1], "parts": [whole[-1]] * test[3]}
+    return {**record, "tests": whole}
+
+
+def _inspect(task: Task, code: str, results: list[Result]) -> None:
+    tree: Any = None
+    for index, test in enumerate(task.tests):
+        names, pattern = test.get("inspection") or [], task.patterns[index]
+        if not names and pattern is None:
+            continue
+        if names and tree is None:
+            tree = inspection.parse(code)
+        reason = inspection.inspect(code, tree, names, pattern)
+        if reason and results[index]["p"]:
+            results[index] = {"p": False, "k": "a", "t": "InspectionError", "m": reason}
+
+
+def _text_tests(task: Task, text: str) -> list[Result]:
+    from .marking import mark
+
+    namespace: dict[str, Any] = {"text": text, "candidate_solution": text, "__name__": "test"}
+    return [
+        {"p": False, "k": "f", "t": "", "m": task.faults[i]} if task.faults[i] else mark(test, namespace)
+        for i, test in enumerate(task.compiled)
+    ]

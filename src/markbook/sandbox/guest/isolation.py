@@ -1,0 +1,167 @@
+"""Putting a process into isolation, layer by layer, and saying how far it got."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from . import landlock, linux, seccomp
+
+SCRATCH = "/tmp"  # noqa: S108 - inside the sandbox's own root
+_SCRATCH_OPTIONS = "size=67108864,nr_inodes=4096,mode=1777"
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random")
+_FIRST_UID = 2_000_000_000
+"""Where the process is root: it becomes this user, plus the worker's number, whom nothing belongs to."""
+_NAMESPACES = linux.CLONE_NEWNS | linux.CLONE_NEWNET | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWCGROUP
+
+Report = list[dict[str, Any]]
+
+
+class Unfit(Exception):
+    """A layer that the wanted level needs could not be put in place."""
+
+
+def step(report: Report, name: str, action: Callable[[], object], *, needed: bool = False) -> bool:
+    """Do one step and note in the report whether it worked.
+
+    Raises:
+        Unfit: it did not, and it is needed.
+    """
+    try:
+        detail = action()
+        report.append({"name": name, "ok": True, "detail": detail if isinstance(detail, str) else ""})
+    except OSError as error:
+        code = errno_name(error)
+        report.append({"name": name, "ok": False, "detail": f"{code}: {error.strerror or error}"})
+        if needed:
+            raise Unfit(name) from None
+        return False
+    return True
+
+
+def errno_name(error: OSError) -> str:
+    """Return `EPERM` and the like."""
+    import errno
+
+    return errno.errorcode.get(error.errno or 0, str(error.errno))
+
+
+def readable(config: dict[str, Any]) -> list[str]:
+    """Return what a candidate may read: the interpreter's libraries and the installed packages."""
+    prefix = config["prefix"]
+    found = [*config["path"], *config["stdlib"]]
+    found += [os.path.join(prefix, name) for name in ("lib", "lib64", "share/zoneinfo")]
+    found += ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
+    kept: list[str] = []
+    for path in sorted({os.path.realpath(path) for path in found}):
+        if os.path.exists(path) and not any(path == top or path.startswith(top + "/") for top in kept):
+            kept.append(path)
+    return kept
+
+
+def enter_namespaces(report: Report, config: dict[str, Any], *, processes: bool) -> None:
+    """Move into namespaces of our own with a root folder that holds only what is needed.
+
+    With `processes` the next child is the first process of a process namespace; the caller forks it.
+
+    Raises:
+        Unfit: the kernel or its configuration does not allow it.
+    """
+    flags = _NAMESPACES | (linux.CLONE_NEWPID if processes else 0)
+    root = os.getuid() == 0
+    uid, gid = (os.getuid(), os.getgid())
+    if root and not step(report, "namespaces", lambda: linux.unshare(flags)):
+        report.pop()
+        root = False
+    if not root:
+        step(report, "namespaces", lambda: linux.unshare(flags | linux.CLONE_NEWUSER), needed=True)
+        step(report, "user mapping", lambda: _map_user(uid, gid), needed=True)
+    step(report, "private root", lambda: _new_root(config), needed=True)
+    if root:
+        own = _FIRST_UID + config["number"]
+        step(report, "own user", lambda: _become(own), needed=True)
+
+
+def _map_user(uid: int, gid: int) -> None:
+    inside_uid, inside_gid = (uid or 65534), (gid or 65534)
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{inside_uid} {uid} 1"),
+        ("gid_map", f"{inside_gid} {gid} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+
+
+def _become(uid: int) -> None:
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def _new_root(config: dict[str, Any]) -> None:
+    top = config["scratch"]
+    linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
+    linux.mount("tmpfs", top, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1048576,mode=755")
+    for name in ("lib", "lib64"):
+        if os.path.islink("/" + name):
+            os.symlink(os.readlink("/" + name), f"{top}/{name}")
+    for path in readable(config):
+        _bind(path, top + path)
+    for path in _DEVICES:
+        if os.path.exists(path):
+            _bind(path, top + path, device=True)
+    os.makedirs(top + SCRATCH, exist_ok=True)
+    linux.mount("tmpfs", top + SCRATCH, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, _SCRATCH_OPTIONS)
+    os.chdir(top)
+    linux.pivot_root_here()
+    linux.mount("", "/", flags=linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)
+    os.chdir(SCRATCH)
+
+
+def _bind(path: str, target: str, *, device: bool = False) -> None:
+    if os.path.isdir(path):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+    linux.mount(path, target, flags=linux.MS_BIND | linux.MS_REC)
+    if device:
+        return
+    locked = os.statvfs(target).f_flag  # what the original mount forbids must stay forbidden, or the kernel refuses
+    keep = locked & (linux.MS_NOEXEC | linux.MS_NOATIME | linux.MS_NODIRATIME)
+    keep |= linux.MS_RELATIME if locked & 4096 else 0
+    flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
+    linux.mount("", target, flags=flags | keep)
+
+
+def confine(report: Report, config: dict[str, Any], *, may_fork: bool) -> None:
+    """Give up every privilege for good: capabilities, files outside, system calls. Each failure is only noted."""
+    inside = config["level"] == "A"
+    scratch = SCRATCH if inside else config["scratch"]
+    linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+    step(report, "capabilities", linux.drop_capabilities)
+    step(report, "no new privileges", lambda: linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1))
+    step(report, "not dumpable", lambda: linux.prctl(linux.PR_SET_DUMPABLE, 0))
+    if config["level"] in "AB":
+        allowed = [*readable(config)]
+        step(report, "landlock", lambda: landlock.restrict(allowed, [scratch, *_DEVICES]))
+    if config["level"] in "ABC":
+        wanted = seccomp.Filter(seccomp.worker_filter(may_fork=may_fork))
+        step(report, "seccomp", wanted.install)
+    step(report, "limits", _limit)
+
+
+def _limit() -> None:
+    for kind, value in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, 256),
+        (resource.RLIMIT_MEMLOCK, 1 << 16),
+    ):
+        soft, hard = resource.getrlimit(kind)
+        allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        if soft != allowed or hard != allowed:
+            resource.setrlimit(kind, (allowed, allowed))

@@ -1,0 +1,103 @@
+"""The kernel calls that Python has no function for, through ctypes. Linux on x86-64 and aarch64."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import struct
+
+MACHINE = platform.machine()
+SUPPORTED = os.name == "posix" and platform.system() == "Linux" and MACHINE in ("x86_64", "aarch64")
+
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
+MS_NOATIME, MS_NODIRATIME, MS_BIND, MS_REC, MS_PRIVATE, MS_RELATIME = 1024, 2048, 4096, 16384, 1 << 18, 1 << 21
+MNT_DETACH = 2
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+SECCOMP_MODE_FILTER = 2
+
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION_3 = 0x20080522
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def syscall(number: int, *arguments: object, what: str = "syscall") -> int:
+    """Make a system call by number.
+
+    Raises:
+        OSError: it failed.
+    """
+    return _checked(_libc.syscall(ctypes.c_long(number), *arguments), what)
+
+
+def prctl(option: int, first: int = 0, second: object = 0, third: int = 0, what: str = "prctl") -> None:
+    """Change a property of the calling process.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    one = ctypes.c_ulong(first)
+    two = second if not isinstance(second, int) else ctypes.c_ulong(second)
+    _checked(_libc.prctl(option, one, two, ctypes.c_ulong(third), ctypes.c_ulong(0)), what)
+
+
+def unshare(flags: int) -> None:
+    """Leave the namespaces that the flags name.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    _checked(_libc.unshare(flags), f"unshare({flags:#x})")
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+    """Mount.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    arguments = [text.encode() if text else None for text in (source, target, kind, data)]
+    result = _libc.mount(arguments[0], arguments[1], arguments[2], ctypes.c_ulong(flags), arguments[3])
+    _checked(result, f"mount {kind or source} on {target}")
+
+
+def pivot_root_here() -> None:
+    """Make the working directory, which is a mount point, the root, and let go of the old one.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    syscall(_PIVOT_ROOT[MACHINE], b".", b".", what="pivot_root")
+    _checked(_libc.umount2(b".", MNT_DETACH), "umount the old root")
+    os.chdir("/")
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, for this process and all that it starts.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    for capability in range(64):
+        try:
+            prctl(PR_CAPBSET_DROP, capability)
+        except OSError:  # past the last one that this kernel knows, or it is not ours to drop: capset below decides
+            break
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+    header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
+    syscall(_CAPSET[MACHINE], header, bytes(24), what="capset")

@@ -1,0 +1,124 @@
+"""Running compiled tests in a namespace and saying what became of each. The same code on either side of the wall.
+
+A compiled test is a tuple `(kind, setup, body, n_parts)`; kind is `a` (an expression that must be true) or `p` (a
+program that must not raise, whose assert statements report to `__markbook_part__`).
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any
+
+MESSAGE_LENGTH = 500
+PART = "__markbook_part__"
+"""The name under which an instrumented program reports its assert statements."""
+
+Compiled = tuple[str, CodeType | None, CodeType | None, int]
+Result = dict[str, Any]
+
+
+class Sticky(BaseException):
+    """Ends an attempt whatever the test code catches; see `Parts.__call__` and `mark`."""
+
+
+def text_of(error: BaseException) -> str:
+    """Return the error's text, short. It may run the candidate's `__str__`, so only call it where that is harmless."""
+    try:
+        found = str(error)
+        return found[:MESSAGE_LENGTH] if type(found) is str else ""
+    except Exception:
+        return ""
+
+
+def name_of(error: BaseException) -> str:
+    """Return the name of the error's class."""
+    name = type.__dict__["__name__"].__get__(type(error))
+    return name[:MESSAGE_LENGTH] if type(name) is str else "Error"
+
+
+def failure(error: BaseException) -> Result:
+    """Return the result of a test that this error ended."""
+    kind = "o"
+    if isinstance(error, AssertionError) and type(error) is AssertionError:
+        kind = "a"
+    elif type(error) is NameError:
+        kind = "n"
+    elif isinstance(error, MemoryError):
+        kind = "m"
+    return {"p": False, "k": kind, "t": name_of(error), "m": text_of(error)}
+
+
+class Parts:
+    """What the assert statements of one program reported."""
+
+    def __init__(self, count: int) -> None:
+        self.failed: dict[int, Result] = {}
+        self.done: set[int] = set()
+        self.count = count
+        self.current = -1
+
+    def __call__(self, index: int, error: BaseException | None = None, *, begin: bool = False) -> None:
+        """Note that a part begins, went well, or ended in an error."""
+        if begin:
+            self.current = index
+        elif error is None:
+            self.done.add(index)
+            self.current = -1
+        elif isinstance(error, Exception | SystemExit | KeyboardInterrupt | GeneratorExit):
+            if index < 0:  # a compound statement: the error belongs to the assert that was under way, if any was
+                index = self.current
+            if index < 0:
+                raise error
+            self.failed.setdefault(index, failure(error))
+            self.current = -1
+        else:
+            raise error
+
+    def results(self, *, passed: bool, stopped: Result | None) -> list[Result]:
+        """Return one result a part, in source order."""
+        found = []
+        for index in range(self.count):
+            if index in self.failed:
+                found.append(self.failed[index])
+            elif passed or (index in self.done and index != self.current):
+                found.append({"p": True})
+            else:
+                found.append(dict(stopped) if stopped else {"p": False, "k": "a", "t": "", "m": "not reached"})
+        return found
+
+
+def mark(test: Compiled, namespace: dict[str, Any]) -> Result:
+    """Run one compiled test and return what became of it.
+
+    Raises:
+        BaseException: whatever is neither an `Exception` nor one of Python's own three, such as `Sticky`.
+    """
+    kind, setup, body, count = test
+    parts = Parts(count)
+    try:
+        if kind == "p":
+            namespace[PART] = parts
+        if setup is not None:
+            exec(setup, namespace)  # noqa: S102 - running code is what this is for
+        if kind == "p":
+            if body is not None:
+                exec(body, namespace)  # noqa: S102
+            result = _program_result(parts)
+        elif body is None or eval(body, namespace):  # noqa: S307
+            result = {"p": True}
+        else:
+            result = {"p": False, "k": "a", "t": "AssertionError", "m": ""}
+    except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        result = failure(error)
+        if kind == "p":
+            result["parts"] = parts.results(passed=False, stopped=result)
+            if parts.failed:  # an earlier assert is what the test failed by
+                first = next(iter(parts.failed.values()))
+                result = {**first, "parts": result["parts"]}
+    return result
+
+
+def _program_result(parts: Parts) -> Result:
+    if not parts.failed:
+        return {"p": True, "parts": parts.results(passed=True, stopped=None)}
+    return {**next(iter(parts.failed.values())), "parts": parts.results(passed=False, stopped=None)}

@@ -1,0 +1,136 @@
+"""Tests as text into tests as code: compiled once a task, assert statements of programs made to report."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .marking import PART, Compiled
+
+_FILE = "<test>"
+
+
+class BrokenTest(Exception):
+    """The benchmark's own text does not compile."""
+
+
+def compile_tests(tests: list[dict[str, Any]]) -> tuple[list[Compiled], list[str]]:
+    """Return every test compiled, and beside each the reason why it is broken, or an empty string."""
+    compiled, faults = [], []
+    for test in tests:
+        try:
+            compiled.append(compile_test(test))
+            faults.append("")
+        except BrokenTest as error:
+            compiled.append(("a", None, None, 0))
+            faults.append(str(error))
+    return compiled, faults
+
+
+def compile_test(test: dict[str, Any]) -> Compiled:
+    """Return one test compiled.
+
+    Raises:
+        BrokenTest: a part of it is not Python.
+    """
+    setup = _compile(test.get("setup", ""), "exec", "setup")
+    if test.get("program"):
+        tree = _parse(test["program"], "program")
+        count = instrument(tree)
+        return ("p", setup, _code(tree, "program"), count)
+    return ("a", setup, _compile(test.get("assertion", "").strip(), "eval", "assertion"), 0)
+
+
+def _compile(text: str, mode: str, what: str) -> Any:
+    if not text.strip():
+        return None
+    try:
+        return compile(text, _FILE, mode, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
+
+
+def _parse(text: str, what: str) -> ast.Module:
+    try:
+        return ast.parse(text, _FILE)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
+
+
+def _code(tree: ast.Module, what: str) -> Any:
+    try:
+        return compile(ast.fix_missing_locations(tree), _FILE, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
+
+
+def instrument(tree: ast.Module) -> int:
+    """Make the program's assert statements report to `PART`, numbered in source order; return how many there are.
+
+    An assert that stands directly in the module or in a function `check` is guarded: the ones after it still run. So
+    is a compound statement there that holds asserts. What else raises ends the program as it always did.
+    """
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    found.sort(key=lambda node: (node.lineno, node.col_offset))
+    numbers = {id(node): index for index, node in enumerate(found)}
+    tree.body = _guarded(tree.body, numbers)
+    return len(found)
+
+
+def _guarded(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
+    made: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.Assert):
+            made.append(_guard([node], numbers[id(node)], done=True))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = _guarded(node.body, numbers) if node.name == "check" else _marked(node.body, numbers)
+            made.append(node)
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWith | ast.Try):
+            inner = any(isinstance(child, ast.Assert) for child in ast.walk(node))
+            leaves = any(isinstance(child, ast.Return | ast.Break | ast.Continue) for child in ast.walk(node))
+            _mark_within(node, numbers)
+            # a statement that may leave the function keeps its meaning inside try, so only the guard matters
+            made.append(_guard([node], -1, done=False) if inner and not leaves else node)
+        else:
+            _mark_within(node, numbers)
+            made.append(node)
+    return made
+
+
+def _marked(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
+    made: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.Assert):
+            index = numbers[id(node)]
+            made += [_report(index, begin=True), node, _report(index)]
+        else:
+            _mark_within(node, numbers)
+            made.append(node)
+    return made
+
+
+def _mark_within(node: ast.AST, numbers: dict[int, int]) -> None:
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(node, field, None)
+        if not isinstance(inner, list):
+            continue
+        if field in ("handlers", "cases"):
+            for child in inner:
+                _mark_within(child, numbers)
+        elif inner and isinstance(inner[0], ast.stmt):
+            setattr(node, field, _marked(inner, numbers))
+
+
+def _call(*arguments: ast.expr, begin: bool = False) -> ast.stmt:
+    keywords = [ast.keyword(arg="begin", value=ast.Constant(True))] if begin else []
+    return ast.Expr(ast.Call(ast.Name(PART, ast.Load()), list(arguments), keywords))
+
+
+def _report(index: int, *, begin: bool = False) -> ast.stmt:
+    return _call(ast.Constant(index), begin=begin)
+
+
+def _guard(body: list[ast.stmt], index: int, *, done: bool) -> ast.stmt:
+    caught = _call(ast.Constant(index), ast.Name("__markbook_error__", ast.Load()))
+    handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), "__markbook_error__", [caught])
+    return ast.Try(body, [handler], [_report(index)] if done else [], [])

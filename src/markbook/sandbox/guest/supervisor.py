@@ -1,0 +1,99 @@
+"""The first process of a worker: makes the examiner and the zygote, and ends them when its own owner is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from . import isolation, linux, seccomp, wire
+from .examiner import Examiner
+from .zygote import Zygote
+
+
+def main() -> NoReturn:
+    """Set up one worker as the JSON in the first argument says; never returns."""
+    config = json.loads(sys.argv[1])
+    sys.argv = [""]
+    sys.path[:] = config["path"]
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, config["control"])
+    mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN if number != signal.SIGTERM else signal.SIG_DFL)
+    processor = config.get("processor")
+    if processor is not None:
+        os.sched_setaffinity(0, [processor])
+    os.chdir(config["scratch"])
+    examiner = os.fork()
+    if examiner == 0:
+        theirs.close()
+        os.close(config["lifeline"])
+        _examiner(config, control, mine)
+    control.close()
+    mine.close()
+    report: isolation.Report = []
+    try:
+        if config["level"] == "A":
+            isolation.enter_namespaces(report, config, processes=True)
+    except isolation.Unfit as error:
+        theirs.send(wire.encode({"unfit": str(error), "layers": report}).encode())
+        theirs.close()
+        _watch(config, [examiner])
+    zygote = os.fork()
+    if zygote == 0:
+        os.close(config["lifeline"])
+        _zygote(config, theirs, report)
+    theirs.close()
+    linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    _watch(config, [examiner, zygote])
+
+
+def _examiner(config: dict[str, Any], control: socket.socket, channel: socket.socket) -> NoReturn:
+    report: isolation.Report = []
+    try:
+        if config["level"] == "A":
+            isolation.enter_namespaces(report, config, processes=False)
+        if linux.SUPPORTED:
+            isolation.confine(report, config, may_fork=False)
+    except isolation.Unfit:
+        pass  # the zygote met the same, and its report says so
+    found = wire.read(channel.recv(1 << 16))
+    own = [{**layer, "name": f"examiner: {layer['name']}"} for layer in report if not layer["ok"]]
+    wire.write(control, {"hello": True, **found, "layers": found["layers"] + own})
+    if "unfit" in found:
+        os._exit(0)
+    Examiner(control, channel).serve()
+
+
+def _zygote(config: dict[str, Any], channel: socket.socket, report: isolation.Report) -> NoReturn:
+    inside = config["level"] == "A"
+    scratch = isolation.SCRATCH if inside else config["scratch"]
+    guard: Callable[[], None] = _nothing
+    if linux.SUPPORTED:
+        isolation.confine(report, config, may_fork=True)
+        if any(layer["name"] == "seccomp" and layer["ok"] for layer in report):
+            own = seccomp.Filter(*seccomp.child_filter())
+            guard = lambda: own.install(os.getpid())  # noqa: E731 - one line is all it is
+    server = Zygote(channel, scratch, guard, alone=inside)
+    channel.send(wire.encode({"layers": report}).encode())
+    server.serve()
+
+
+def _nothing() -> None:
+    """Harden nothing: there is no layer for a child here."""
+
+
+def _watch(config: dict[str, Any], children: list[int]) -> NoReturn:
+    poll = select.poll()
+    poll.register(config["lifeline"], select.POLLIN)
+    for pid in children:
+        poll.register(os.pidfd_open(pid), select.POLLIN)
+    poll.poll()
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+    os._exit(0)

@@ -1,0 +1,153 @@
+"""Frames between the processes: a length, then bytes; records as JSON, never pickle."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from typing import Any
+
+MAX_FRAME = 16 << 20
+"""Bytes of one frame; a longer one is the sender's failure."""
+
+_LENGTH = struct.Struct("<I")
+_CHUNK = 1 << 16
+
+encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
+decode = json.JSONDecoder().decode
+
+
+class Gone(BaseException):
+    """The other side closed, died, or sent what cannot be a frame.
+
+    Not an `Exception`: a test that says `except Exception` must not swallow it.
+    """
+
+
+def pack(payload: bytes) -> bytes:
+    """Return the payload with its length in front."""
+    return _LENGTH.pack(len(payload)) + payload
+
+
+def send(sock: socket.socket, payload: bytes) -> None:
+    """Send one frame.
+
+    Raises:
+        Gone: the other side is not there.
+    """
+    try:
+        sock.sendall(_LENGTH.pack(len(payload)) + payload)
+    except OSError as error:
+        raise Gone(str(error)) from None
+
+
+def receive(sock: socket.socket) -> bytes:
+    """Return the payload of the next frame. For peers that send one frame and wait: nothing is read ahead.
+
+    Raises:
+        Gone: the stream ended or failed, or the frame is longer than `MAX_FRAME`.
+    """
+    try:
+        data = sock.recv(_CHUNK)
+        if len(data) < 4:
+            data += _exactly(sock, 4 - len(data)) if data else b""
+            if not data:
+                raise Gone("closed")
+        (size,) = _LENGTH.unpack_from(data)
+        if size > MAX_FRAME:
+            raise Gone("frame too long")
+        rest = size + 4 - len(data)
+        if rest == 0:
+            return data[4:]
+        if rest < 0:
+            raise Gone("more than one frame")
+        return data[4:] + _exactly(sock, rest)
+    except OSError as error:
+        raise Gone(str(error)) from None
+
+
+def _exactly(sock: socket.socket, size: int) -> bytes:
+    parts = []
+    while size:
+        part = sock.recv(min(size, 1 << 20))
+        if not part:
+            raise Gone("closed")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+class Stream:
+    """Whole JSON records out of a byte stream that may carry several at once."""
+
+    def __init__(self, sock: socket.socket, limit: int = 4 * MAX_FRAME) -> None:
+        self.sock = sock
+        self._data = bytearray()
+        self._limit = limit
+
+    def feed(self) -> bool:
+        """Read what is there; False when the other side has closed."""
+        try:
+            part = self.sock.recv(1 << 18)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        self._data += part
+        return bool(part)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the whole records that have arrived.
+
+        Raises:
+            Gone: what arrived is no record.
+        """
+        found = []
+        while (record := self._one()) is not None:
+            found.append(record)
+        return found
+
+    def next(self) -> dict[str, Any] | None:
+        """Block for the next record; None when the other side has closed."""
+        while True:
+            found = self._one()
+            if found is not None:
+                return found
+            if not self.feed():
+                return None
+
+    def _one(self) -> dict[str, Any] | None:
+        if len(self._data) < 4:
+            return None
+        (size,) = _LENGTH.unpack_from(self._data)
+        if size > self._limit:
+            raise Gone("frame too long")
+        if len(self._data) < size + 4:
+            return None
+        record = read(bytes(self._data[4 : size + 4]))
+        del self._data[: size + 4]
+        return record
+
+
+def read(payload: bytes) -> dict[str, Any]:
+    """Return the record in a payload.
+
+    Raises:
+        Gone: it is not JSON, too deep, or not a mapping.
+    """
+    try:
+        record = decode(payload.decode("utf-8"))
+    except (ValueError, RecursionError, MemoryError):
+        raise Gone("not a record") from None
+    if not isinstance(record, dict):
+        raise Gone("not a record")
+    return record
+
+
+def write(sock: socket.socket, record: dict[str, Any]) -> None:
+    """Send one record.
+
+    Raises:
+        Gone: the other side is not there.
+    """
+    send(sock, encode(record).encode("ascii"))

@@ -1,0 +1,84 @@
+"""What the examiner sent, as the record that the pipeline reads."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from markbook.types import ErrorKind, Isolation, Outcome, Sample, TestResult, Verdict
+
+MESSAGE_LENGTH = 300
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
+_KINDS = {
+    "n": ErrorKind.NAME,
+    "s": ErrorKind.SYNTAX,
+    "t": ErrorKind.TIMEOUT,
+    "o": ErrorKind.OTHER,
+    "m": ErrorKind.OTHER,
+}
+_FILE_ERRORS = ("[Errno 27]", "[Errno 28]")
+_PROCESS_ERRORS = ("can't start new thread", "[Errno 11]")
+
+
+def clean(text: object) -> str:
+    """Return a message without memory addresses, on one cut line, the same in every run."""
+    scrubbed = _ADDRESS.sub("0x...", str(text))
+    return scrubbed[:MESSAGE_LENGTH].encode("utf-8", "replace").decode("utf-8")
+
+
+def test_result(raw: dict[str, Any]) -> TestResult:
+    """Return one test's record."""
+    passed = raw.get("p") is True
+    return TestResult(
+        passed=passed and raw.get("v") != "flagged",
+        verdict=Verdict(raw.get("v", Verdict.IN_PROCESS)),
+        error_type="" if passed else clean(raw.get("t", "")),
+        error_message="" if passed else clean(raw.get("m", "")),
+        own_operator=bool(raw.get("own")),
+        parts=tuple(test_result({"v": raw.get("v", Verdict.IN_PROCESS), **part}) for part in raw.get("parts", ())),
+    )
+
+
+def outcome(record: dict[str, Any], isolation: Isolation) -> Outcome:
+    """Return the outcome of one attempt from the examiner's record of it."""
+    tests = record["tests"]
+    first = record.get("error") or next((raw for raw in tests if not raw.get("p") and raw.get("k") in _KINDS), None)
+    hit = record.get("hit") or _limit(first)
+    return Outcome(
+        tests=tuple(test_result(raw) for raw in tests),
+        error=_KINDS.get(first.get("k", "o"), ErrorKind.OTHER) if first else None,
+        error_type=clean(first.get("t", "")) if first else "",
+        error_message=clean(first.get("m", "")) if first else "",
+        limit=hit,
+        benchmark_fault=clean(record.get("fault", "")),
+        isolation=isolation,
+        flags=tuple(record.get("flags", ())),
+        seconds=record.get("cpu"),
+        wall_seconds=record.get("wall"),
+    )
+
+
+def _limit(first: dict[str, Any] | None) -> str:
+    if first is None:
+        return ""
+    message = str(first.get("m", ""))
+    if first.get("k") == "m":
+        return "memory"
+    if message.startswith(_FILE_ERRORS):
+        return "file"
+    if message.startswith(_PROCESS_ERRORS):
+        return "processes"
+    return ""
+
+
+def all_failed(sample: Sample, error: ErrorKind, *, message: str, isolation: Isolation, **more: Any) -> Outcome:
+    """Return the outcome of an attempt none of whose tests could run."""
+    failed = TestResult(passed=False, error_type=str(error), error_message=message)
+    return Outcome(
+        tests=(failed,) * len(sample.tests),
+        error=error,
+        error_type=more.pop("error_type", str(error)),
+        error_message=message,
+        isolation=isolation,
+        **more,
+    )

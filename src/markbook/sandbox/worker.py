@@ -1,0 +1,192 @@
+"""One worker as the controller holds it: started, fed, read, and replaced when anything about it surprises."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from markbook.sandbox.guest import wire
+from markbook.types import Isolation
+
+HERE = Path(__file__).parent
+START_SECONDS = 20.0
+"""How long a worker may take to say hello; it takes a tenth of a second."""
+_BOOT = "import sys; sys.path.insert(0, sys.argv.pop(2)); from guest.supervisor import main; main()"
+
+
+class WorkerLost(Exception):  # noqa: N818 - an event of ours that never leaves the package
+    """The worker is gone, or said something that it never says."""
+
+
+class Interpreter:
+    """The Python that runs the candidates, and the folders that it needs."""
+
+    def __init__(self, python: Path | None = None) -> None:
+        self.python = str(python or sys.executable)
+        if python is None:
+            self.facts = json.loads(_facts_here())
+        else:
+            asked = subprocess.run([self.python, "-c", _ASK], capture_output=True, text=True, timeout=60, check=True)
+            self.facts = json.loads(asked.stdout)
+
+    @property
+    def path(self) -> list[str]:
+        """The module search path of a candidate: the standard library and installed packages, nothing of the user's."""
+        found: list[str] = self.facts["path"]
+        return found
+
+
+_ASK = (
+    "import json, os, sys, sysconfig\n"
+    "keep = ('site-packages', 'dist-packages')\n"
+    "own = [p for p in sys.path if os.path.basename(p) in keep and os.path.isdir(p)]\n"
+    "std = [sysconfig.get_path('stdlib'), os.path.join(sysconfig.get_path('stdlib'), 'lib-dynload')]\n"
+    "std = [p for p in dict.fromkeys(std + [sysconfig.get_path('platstdlib')]) if os.path.isdir(p)]\n"
+    "print(json.dumps({'path': std + [p for p in own if p not in std], 'prefix': sys.base_prefix,"
+    " 'version': sys.version, 'stdlib': std}))\n"
+)
+
+
+def _facts_here() -> str:
+    import io
+
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(_ASK, {})  # noqa: S102 - our own few lines, the same that another interpreter is asked
+    return out.getvalue()
+
+
+class Worker:
+    """One supervised pair of examiner and zygote."""
+
+    def __init__(self, interpreter: Interpreter, level: Isolation, *, number: int, processor: int | None) -> None:
+        self.number = number
+        self.jobs: list[Any] = []
+        """What it has been given and not answered, oldest first."""
+        self.since = time.monotonic()
+        """When the oldest of them was begun."""
+        self.hello: dict[str, Any] = {}
+        self._scratch = tempfile.mkdtemp(prefix="markbook-")
+        ours, theirs = socket.socketpair()
+        lifeline, self._lifeline = os.pipe()
+        config = {
+            "control": theirs.fileno(),
+            "lifeline": lifeline,
+            "level": str(level),
+            "scratch": self._scratch,
+            "path": interpreter.path,
+            "prefix": interpreter.facts["prefix"],
+            "stdlib": interpreter.facts["stdlib"],
+            "processor": processor,
+            "number": number,
+        }
+        quiet = None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL
+        try:
+            self._process = subprocess.Popen(
+                [interpreter.python, "-s", "-S", "-P", "-B", "-c", _BOOT, json.dumps(config), str(HERE)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=quiet,
+                pass_fds=(theirs.fileno(), lifeline),
+                env=_environment(),
+                start_new_session=True,
+            )
+        finally:
+            theirs.close()
+            os.close(lifeline)
+        self.sock = ours
+        self.sock.setblocking(False)
+        self._stream = wire.Stream(ours)
+
+    @property
+    def pid(self) -> int:
+        """The process id of the supervisor."""
+        return self._process.pid
+
+    def greet(self) -> dict[str, Any]:
+        """Wait for the hello, which says what isolation was reached.
+
+        Raises:
+            WorkerLost: it did not come.
+        """
+        self.sock.settimeout(START_SECONDS)
+        try:
+            hello = self._stream.next()
+        except (OSError, wire.Gone) as error:
+            raise WorkerLost(str(error)) from None
+        finally:
+            self.sock.setblocking(False)
+        if hello is None or not hello.get("hello"):
+            raise WorkerLost("it ended before it was ready")
+        self.hello = hello
+        return hello
+
+    def give(self, job: Any, record: dict[str, Any]) -> None:
+        """Send a job.
+
+        Raises:
+            WorkerLost: it is gone.
+        """
+        if not self.jobs:
+            self.since = time.monotonic()
+        self.jobs.append(job)
+        self.sock.settimeout(START_SECONDS)
+        try:
+            wire.write(self.sock, record)
+        except wire.Gone as error:
+            raise WorkerLost(str(error)) from None
+        finally:
+            self.sock.setblocking(False)
+
+    def read(self) -> list[dict[str, Any]]:
+        """Return the answers that have arrived.
+
+        Raises:
+            WorkerLost: it is gone, or what it sent is no answer.
+        """
+        alive = self._stream.feed()
+        try:
+            found = self._stream.records()
+        except wire.Gone as error:
+            raise WorkerLost(str(error)) from None
+        if not alive and not found:
+            raise WorkerLost("closed")
+        return found
+
+    def close(self) -> None:
+        """End the worker and everything in it, and remove its scratch folder."""
+        self.sock.close()
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+        try:
+            self._process.wait(2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _environment() -> dict[str, str]:
+    return {
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUTF8": "1",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "HOME": "/tmp",  # noqa: S108 - inside the sandbox it is the scratch folder
+        "TMPDIR": "/tmp",  # noqa: S108 - as above
+        "PATH": "/usr/bin:/bin",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+    }
