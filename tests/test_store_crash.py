@@ -92,7 +92,7 @@ def check(*, double=False):
                 faults.append(f"{name}: damaged run.json")
             again = Ledger()
             again.acknowledged = set(ledger.acknowledged)
-            base = {path: file for path, file in disk.now.items()}
+            base = dict(disk.now)
             if depth:
                 for cut in range(0, 30, 3):
                     second = copy_of(base, cut)

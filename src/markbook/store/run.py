@@ -81,8 +81,12 @@ class RunWriter:
             disk.make_parents(output)
             folder = _new_folder(disk, output)
             writer = cls(folder, manifest, disk.lock(folder), disk)
-            writer._journal = Journal.start(disk, folder / "journal")
-            writer._write_manifest("running", {})
+            try:
+                writer._journal = Journal.start(disk, folder / "journal")
+                writer._write_manifest("running", {})
+            except BaseException:
+                writer._lock.release()
+                raise
         except OSError as error:
             raise OutputError(
                 f"the output cannot be written: {error.strerror or error}",
@@ -113,9 +117,9 @@ class RunWriter:
                 _check_same(old, manifest, folder)
                 writer._started = old.get("started", writer._started)
                 writer.was_done = old.get("status") == "done"
-            writer._journal, writer._old, writer.cut_bytes = Journal.reopen(disk, folder / "journal")
             if not writer.was_done:
                 writer._write_manifest("running", {})
+            writer._journal, writer._old, writer.cut_bytes = Journal.reopen(disk, folder / "journal")
         except OSError as error:
             lock.release()
             raise OutputError(f"the run cannot be written: {error.strerror or error}", at=str(folder)) from error
