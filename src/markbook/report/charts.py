@@ -8,16 +8,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markbook.text import terminal
+
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 PALETTE = ("#2a78b8", "#c46a00", "#00855f", "#b4568e", "#7a6ad8", "#c0392b", "#777777", "#8a6d1d")
 GREY = "#858585"
 WIDTH = 560
 _ROW = 22
+LABEL = 44
+"""Characters of a name in a chart. The renderer's own limit is off: it would cut an emoji in two and fail."""
 
 Rows = Sequence[Mapping[str, Any]]
 
 
+def _labels(rows: Rows) -> dict[str, str]:
+    """Return what to draw for each foreign word: short, one line, and without the NUL that would abort the renderer."""
+    labels: dict[str, str] = {}
+    taken: set[str] = set()
+    for word in dict.fromkeys(value for row in rows for value in row.values() if isinstance(value, str)):
+        label, number = terminal(word, limit=LABEL), 2
+        while label in taken:
+            label, number = f"{terminal(word, limit=LABEL - 5)} #{number}", number + 1
+        taken.add(label)
+        labels[word] = label
+    return labels
+
+
+def _relabelled(part: Any, labels: Mapping[str, str]) -> Any:
+    """Return a part of a specification with the foreign words in its data and orders replaced by their labels."""
+    if isinstance(part, Mapping):
+        return {
+            key: [labels.get(one, one) if isinstance(one, str) else one for one in value]
+            if key in ("sort", "domain") and isinstance(value, list)
+            else _relabelled(value, labels)
+            for key, value in part.items()
+        }
+    return [_relabelled(one, labels) for one in part] if isinstance(part, list) else part
+
+
 def _spec(rows: Rows, **body: Any) -> dict[str, Any]:
+    labels = _labels(rows)
+    rows = [{key: labels.get(one, one) if isinstance(one, str) else one for key, one in row.items()} for row in rows]
+    body = _relabelled(body, labels)
     words = [str(row[name]) for row in rows for name in ("name", "line") if name in row]
     longest = round(1.4 * min(34, max(map(len, words), default=8)))
     text = {f"{part}Color": "currentColor" for part in ("label", "title", "domain", "tick", "grid")}
@@ -31,10 +63,10 @@ def _spec(rows: Rows, **body: Any) -> dict[str, Any]:
         "config": {
             "aria": False,
             "font": "Arial, Helvetica, sans-serif",
-            "axis": {**text, "gridOpacity": 0.15, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 220},
+            "axis": {**text, "gridOpacity": 0.15, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 0},
             "legend": {
                 "labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12, "titleFontSize": 12,
-                "labelLimit": 220, "orient": "top", "columns": 3, "columnPadding": 36,
+                "labelLimit": 0, "orient": "top", "columns": 3, "columnPadding": 36,
             },
             "header": {"labelColor": "currentColor", "titleColor": "currentColor"},
             "view": {"stroke": None},
@@ -162,7 +194,7 @@ def forest(rows: Rows, order: Sequence[str], title: str) -> dict[str, Any]:
         "title": None,
         "scale": {"domain": ["distinguishable", "not distinguishable"], "range": [PALETTE[1], GREY]},
     }
-    y = _name("name", order, axis={"labelLimit": 320})
+    y = _name("name", order, axis={"labelLimit": 0})
     return _spec(
         rows,
         width=WIDTH - 100,
@@ -239,6 +271,8 @@ def scatter(rows: Rows, order: Sequence[str], *, x_title: str, y_title: str) -> 
 
 def graph(nodes: Rows, edges: Rows, *, width: int = WIDTH, height: int = 320) -> dict[str, Any]:
     """Return a drawn graph; nodes have name, x, y, size; edges x, y, x2, y2, weight (positions 0..1)."""
+    labels = _labels(nodes)
+    nodes = [{**node, "name": labels[str(node["name"])]} for node in nodes]
     plain = {"axis": None, "scale": {"domain": [-0.08, 1.08], "nice": False}}
     x = {"field": "x", "type": "quantitative", **plain}
     y = {"field": "y", "type": "quantitative", **plain}

@@ -9,7 +9,7 @@ from markbook.aggregate.comparison_tables import Scale, shown_pairs, tables
 from markbook.aggregate.exam import GROUPINGS, Grouping, Tally
 from markbook.report import charts
 from markbook.report.page import Chart, Section
-from markbook.text import Table
+from markbook.text import Table, terminal
 from markbook.text.table import NOTHING
 from markbook.types import ErrorKind, Interval
 
@@ -90,7 +90,9 @@ def _differences(comparison: Comparison) -> Section:
     pairs = shown_pairs(comparison, all_pairs=False)
     rows, order = [], []
     for pair in pairs:
-        name = f"{pair.first} − {pair.second}"  # noqa: RUF001 - a minus sign
+        name = f"{terminal(pair.first, limit=20)} − {terminal(pair.second, limit=20)}"  # noqa: RUF001 - a minus sign
+        if name in order:
+            name = f"{name} ({len(order) + 1})"
         gap = pair.difference
         order.append(name)
         rows.append(

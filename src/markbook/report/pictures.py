@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,15 +12,22 @@ from markbook.plugins import need
 
 VEGA_LITE = "5.20"
 INSTALL = "pip install 'markbook[report]'"
-_IDS = re.compile(r'(\bid="|url\(#)')
+_IDS = re.compile(r'(\bid="|url\(#)([\w-]+)')
 _HIDDEN = re.compile(r'<text [^>]*opacity="0">[^<]*</text>')
 _ROLES = re.compile(r' (?:role|aria-roledescription|aria-label|xmlns:xlink)="[^"]*"')
 _TAG = re.compile(r"<[^>]*>")  # the renderer writes &lt; and &gt; wherever they are not part of a tag
 _NUMBERS = re.compile(r"\d+\.\d{3,}")
 
 
+FAILED = '<p class="missing">This chart could not be drawn; the table has its numbers.</p>'
+
+_log = logging.getLogger(__name__)
+
+
 def svg(spec: Mapping[str, Any], *, name: str) -> str | None:
     """Return the chart as an SVG element, or None where the renderer is not installed.
+
+    A chart that cannot be drawn is a sentence that says so, and a warning in the log: it must not cost the report.
 
     It reads no address: the data are in the specification. Labels that the axis hides are left out, and numbers are
     cut to two decimals, which nobody can see.
@@ -32,17 +40,25 @@ def svg(spec: Mapping[str, Any], *, name: str) -> str | None:
         convert = need("vl_convert", extra="report")
     except ExtraMissingError:
         return None
-    drawn: str = convert.vegalite_to_svg(dict(spec), vl_version=VEGA_LITE, allowed_base_urls=[])
+    try:
+        drawn: str = convert.vegalite_to_svg(dict(spec), vl_version=VEGA_LITE, allowed_base_urls=[])
+    except ValueError as error:
+        _log.warning("the chart %s could not be drawn: %s", name, error)
+        return FAILED
     drawn = _HIDDEN.sub("", drawn)
-    drawn = _TAG.sub(lambda tag: _plain_tag(tag.group(), name), drawn)
+    ids: dict[str, str] = {}
+    drawn = _TAG.sub(lambda tag: _plain_tag(tag.group(), name, ids), drawn)
     return drawn.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
 
 
-def _plain_tag(tag: str, name: str) -> str:
-    """Return a tag without what the page does not need; the words between tags are not touched."""
+def _plain_tag(tag: str, name: str, ids: dict[str, str]) -> str:
+    """Return a tag without what the page does not need; the words between tags are not touched.
+
+    Ids are numbered afresh, because the renderer counts on from chart to chart.
+    """
     tag = _ROLES.sub("", tag)
     tag = _NUMBERS.sub(lambda number: f"{float(number.group()):.2f}", tag)
-    return _IDS.sub(lambda found: f"{found.group(1)}{name}-", tag)
+    return _IDS.sub(lambda found: found.group(1) + ids.setdefault(found.group(2), f"{name}-{len(ids)}"), tag)
 
 
 def png(spec: Mapping[str, Any], *, scale: float = 2.0) -> bytes:
