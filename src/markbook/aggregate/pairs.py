@@ -22,7 +22,7 @@ from markbook.stats.records import Estimate
 if TYPE_CHECKING:
     from markbook.stats.arrays import Floats
 
-FLIP_UP_TO = 20_000
+FLIP_UP_TO = 2_000
 """With more common samples than this the t test's p is used: there it is as good, and no signs need drawing."""
 _DRAWS = 100_000
 
