@@ -12,9 +12,9 @@ from payloads import HTML
 
 from markbook.aggregate.exam_view import MODEL, OUTCOME, SAMPLE, ExamView, attempt_record, sample_record
 from markbook.report import pictures
-from markbook.report.exam_page import exam_html
 from markbook.report.exam_problems import MOST_PROBLEMS
 from markbook.report.highlight import highlight
+from markbook.report.pages import html
 from markbook.store import Manifest, RunWriter, open_run
 from markbook.types import Attempt, ErrorKind, Isolation, Outcome, Sample, Test, TestResult, Verdict
 
@@ -22,7 +22,7 @@ FIVE = {"gpt-4": 0.9, "claude-3": 0.8, "llama": 0.6, "coder": 0.5, "tiny": 0.2}
 
 
 def page_of(run):
-    return exam_html(ExamView(run, run.manifest["config"]))["report.html"]
+    return html()(ExamView(run, run.manifest["config"]))["report.html"]
 
 
 class Parsed(HTMLParser):

@@ -19,14 +19,15 @@ PAIRS_SHOWN = 21
 _IDS_SHOWN = 12
 
 
-def tables(comparison: Comparison, *, all_pairs: bool = False) -> list[Table]:
+def tables(comparison: Comparison, *, all_pairs: bool = False, narrow: bool = False) -> list[Table]:
     """Return ranking, pairs, samples that one model alone solved, and topics.
 
     Args:
         comparison: what to show.
         all_pairs: show every pair however many there are.
+        narrow: keep to what fits 80 columns.
     """
-    found = [_ranking(comparison), _pairs(comparison, all_pairs=all_pairs)]
+    found = [_ranking(comparison), _pairs(comparison, all_pairs=all_pairs, narrow=narrow)]
     if len(comparison.standings) > 2:
         found.append(_wins(comparison))
     if any(comparison.only_solved_by.values()):
@@ -101,7 +102,7 @@ def shown_pairs(comparison: Comparison, *, all_pairs: bool) -> Sequence[Pair]:
     return [pair for pair in comparison.pairs if (pair.first, pair.second) in near]
 
 
-def _pairs(comparison: Comparison, *, all_pairs: bool) -> Table:
+def _pairs(comparison: Comparison, *, all_pairs: bool, narrow: bool) -> Table:
     scale = Scale(comparison.range)
     pairs = shown_pairs(comparison, all_pairs=all_pairs)
     rows = []
@@ -120,9 +121,19 @@ def _pairs(comparison: Comparison, *, all_pairs: bool) -> Table:
     )
     if left:
         note += f" {left} more pairs: --all-pairs or --json."
+    level = f"{100 * (1 - comparison.alpha):g} % interval"
+    if narrow:
+        short = (
+            (f"{row[0]} − {row[1]}", f"{row[2]} {row[3]}", row[5], row[7], row[9].replace(" is better", " better"))  # noqa: RUF001 - a minus sign
+            for row in rows
+        )
+        headers = ("Pair", f"Difference, {level}", "p adj.", "McNemar", "Verdict")
+        return Table(
+            "Paired differences", headers, tuple(short), frozenset({1, 2, 3}), "First minus second. Adjusted by Holm."
+        )
     return Table(
         title="Paired differences",
-        headers=("First", "Second", "Difference", f"{100 * (1 - comparison.alpha):g} % interval", "p", "p adjusted",
+        headers=("First", "Second", "Difference", level, "p", "p adjusted",
                  "Only first / second", "McNemar p", "Detectable", "Verdict"),
         rows=tuple(rows),
         numeric=frozenset(range(2, 9)),

@@ -19,6 +19,7 @@ _COMMANDS = {
     "demo": "Mark three recorded models on the bundled exam.",
     "score": "Mark the rows of a file with one or more metrics.",
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
+    "report": "Write a new report from an old run; nothing is executed again.",
     "trace": "Show one agent trace: timeline, agent graph, numbers.",
 }
 """Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""

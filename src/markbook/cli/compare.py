@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,11 @@ Examples:
   markbook compare new/evaluation_2 --fail-if-worse old/evaluation_1
   markbook compare new/evaluation_2 --fail-under my-model=80%
 """
+
+
+WIDE = 140
+"""Columns that the whole table of pairs needs."""
+PIPED = 240
 
 
 @click.command("compare", epilog=_EXAMPLES)
@@ -88,7 +94,6 @@ def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
         click.echo(json.dumps(comparison.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
     elif format_name == "csv":
         import csv
-        import sys
 
         from markbook.text import csv_cell
 
@@ -101,6 +106,7 @@ def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
     else:
         from rich.console import Console
 
-        console = Console()
-        for table in tables(comparison, all_pairs=all_pairs):
+        # Into a pipe or a file nothing needs to be cut, and a search for words must find them whole.
+        console = Console() if sys.stdout.isatty() else Console(width=PIPED)
+        for table in tables(comparison, all_pairs=all_pairs, narrow=console.width < WIDE):
             console.print(table.rich())

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 
 from markbook.aggregate.comparison import Comparison, compare_sheet
 from markbook.aggregate.exam_view import ExamView
+from markbook.aggregate.files_view import FilesView
 from markbook.aggregate.sheet import Sheet
 from markbook.aggregate.sheets import exam_sheet, merged
+from markbook.comparison.files import review_sheet, task_sheet
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
 from markbook.store import Run, open_run
@@ -109,4 +111,12 @@ def _exam(run: Run, metric: str | None) -> Sheet:
     return exam_sheet(list(ExamView(run, run.manifest["config"]).tallies.values()))
 
 
-_READERS: dict[str, Callable[[Run, str | None], Sheet]] = {"exam": _exam}
+def _task(run: Run, metric: str | None) -> Sheet:
+    return task_sheet(FilesView(run), metric, name=run.folder.name)
+
+
+def _review(run: Run, metric: str | None) -> Sheet:
+    return review_sheet(FilesView(run), metric)
+
+
+_READERS: dict[str, Callable[[Run, str | None], Sheet]] = {"exam": _exam, "run": _task, "review": _review}

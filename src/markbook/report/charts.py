@@ -50,7 +50,7 @@ def _spec(rows: Rows, **body: Any) -> dict[str, Any]:
     labels = _labels(rows)
     rows = [{key: labels.get(one, one) if isinstance(one, str) else one for key, one in row.items()} for row in rows]
     body = _relabelled(body, labels)
-    words = [str(row[name]) for row in rows for name in ("name", "line") if name in row]
+    words = [str(row[name]) for row in rows for name in ("name", "line", "group") if name in row]
     longest = round(1.4 * min(34, max(map(len, words), default=8)))
     text = {f"{part}Color": "currentColor" for part in ("label", "title", "domain", "tick", "grid")}
     return {
@@ -232,18 +232,19 @@ def stacked(rows: Rows, order: Sequence[str], kinds: Sequence[str], title: str) 
 def bars(
     rows: Rows, groups: Sequence[str], series: Sequence[str], title: str, domain: Sequence[float]
 ) -> dict[str, Any]:
-    """Return bars by group, one colour a series; rows have group, series, value."""
-    colour = {"field": "series", "type": "nominal", "sort": list(series), "title": None}
+    """Return horizontal bars by group, one colour a series; rows have group, series, value."""
+    order = {"field": "series", "type": "nominal", "sort": list(series), "title": None}
+    step = 20 if len(series) == 1 else 13 * len(series) + 8
     return _spec(
         rows,
-        width={"step": max(10, min(40, WIDTH // max(1, len(groups) * len(series))))},
-        height=240,
+        width=WIDTH,
+        height={"step": step},
         mark={"type": "bar"},
         encoding={
-            "x": _name("group", groups, axis={"labelAngle": 0 if len(groups) < 8 else -35}),
-            "xOffset": {"field": "series", "type": "nominal", "sort": list(series)},
-            "y": _number("value", title, domain),
-            "color": colour,
+            "y": _name("group", groups),
+            "yOffset": order,
+            "x": _number("value", title, domain),
+            "color": order,
         },
     )
 

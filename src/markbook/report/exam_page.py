@@ -1,8 +1,8 @@
-"""The page of an exam, and the report plugin that writes it."""
+"""The page of an exam."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from markbook.aggregate.comparison import compare_sheet
 from markbook.aggregate.exam import Tally
@@ -11,20 +11,6 @@ from markbook.aggregate.sheets import exam_sheet
 from markbook.report.exam_problems import problems_of
 from markbook.report.exam_sections import exam_sections
 from markbook.report.page import Page
-
-REPORT = "report.html"
-
-
-def html() -> Callable[[ExamView], Mapping[str, str]]:
-    """Return the renderer of `report.html`: the factory of the report plugin `html`."""
-    return exam_html
-
-
-def exam_html(view: ExamView) -> Mapping[str, str]:
-    """Return the page as a file of the run folder."""
-    from markbook.report.html import render
-
-    return {REPORT: render(exam_page(view))}
 
 
 def exam_page(view: ExamView) -> Page:

@@ -22,7 +22,7 @@ ANSWERS_SHOWN = 2
 """Attempts shown for each model and problem: the first that failed and the first that passed."""
 MODELS_SHOWN = 8
 _DIFF_LINES = 400
-_ORDER: dict[Status, int] = {"passed": 0, "partial": 1, "failed": 2, "empty": 3, "error": 4, "absent": 5}
+_ORDER: dict[Status, int] = {"passed": 0, "scored": 0, "partial": 1, "failed": 2, "empty": 3, "error": 4, "absent": 5}
 
 
 def chosen_places(tallies: Sequence[Tally]) -> list[int]:

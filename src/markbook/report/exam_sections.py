@@ -88,7 +88,8 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
 def _differences(comparison: Comparison) -> Section:
     found = tables(comparison)
     pairs = shown_pairs(comparison, all_pairs=False)
-    rows, order = [], []
+    rows: list[dict[str, object]] = []
+    order: list[str] = []
     for pair in pairs:
         name = f"{terminal(pair.first, limit=20)} − {terminal(pair.second, limit=20)}"  # noqa: RUF001 - a minus sign
         if name in order:

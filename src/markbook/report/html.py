@@ -21,7 +21,7 @@ from markbook.text import Table, visible
 if TYPE_CHECKING:
     from jinja2 import Template
 
-STATUSES = ("passed", "partial", "failed", "error", "empty", "absent")
+STATUSES = ("passed", "scored", "partial", "failed", "error", "empty", "absent")
 
 
 def render(page: Page) -> str:
@@ -40,12 +40,17 @@ def render(page: Page) -> str:
         script=Markup(script),  # noqa: S704 - our own file
         pictures=pictures,
         install=INSTALL,
-        statuses=STATUSES,
+        statuses=[status for status in STATUSES if status in _seen(page)],
         topic_number={topic: str(number) for number, topic in enumerate(page.topics)} | {"": ""},
         version=version("markbook"),
         show_table=show_table,
         code=lambda text: Markup(highlight(text)),  # noqa: S704 - highlight escapes
     )
+
+
+def _seen(page: Page) -> set[str]:
+    """Return the statuses that occur."""
+    return {status for problem in page.problems for _, status, _ in problem.outcomes}
 
 
 def show_table(table: Table) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from markbook.text import Table
 
-Status = Literal["passed", "partial", "failed", "error", "empty", "absent"]
+Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "absent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,5 +90,7 @@ class Page:
     problems: tuple[Problem, ...] = ()
     problems_total: int = 0
     """How many there are, shown here or not."""
+    items: str = "problems"
+    """What a problem is called here: papers, rows."""
     models: tuple[str, ...] = ()
     topics: tuple[str, ...] = field(default=())

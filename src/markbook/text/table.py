@@ -65,7 +65,7 @@ class Table:
 
         made = RichTable(title=Text(terminal(self.title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
         for at, header in enumerate(self.headers):
-            made.add_column(Text(terminal(header)), justify="right" if at in self.numeric else "left")
+            made.add_column(Text(terminal(header)), justify="right" if at in self.numeric else "left", overflow="fold")
         for row in self.rows:
             made.add_row(*(Text(terminal(cell)) for cell in row))
         if self.note:

@@ -24,7 +24,8 @@
       problem.hidden = !fits(problem);
       if (!problem.hidden) shown += 1;
     }
-    get("f-count").textContent = shown === problems.length ? shown + " problems" : shown + " of " + problems.length + " problems";
+    const count = get("f-count"), all = problems.length;
+    count.textContent = (shown === all ? String(all) : shown + " of " + all) + " " + count.dataset.items;
     get("f-none").hidden = shown > 0;
   };
   let waiting = 0;

@@ -1,0 +1,73 @@
+"""`markbook report`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from markbook.store import Run
+
+_EXAMPLES = """
+\b
+Examples:
+  markbook report generated/evaluation_1790000000
+  markbook report generated/evaluation_1790000000 --format junit --output build/
+  markbook report generated/evaluation_1790000000 --format csv --output -
+"""
+
+
+@click.command("report", epilog=_EXAMPLES)
+@click.argument("run", type=click.Path())
+@click.option(
+    "--format",
+    "format_name",
+    default="html",
+    show_default=True,
+    help="html, md, junit, csv, json, lm-eval, parquet, documented, or a report plugin.",
+)
+@click.option("--output", type=click.Path(), help="Folder for it, or - for stdout [default: the run's own folder].")
+@click.option("--json", "as_json", is_flag=True, help="Print the files' paths as JSON.")
+def command(run: str, format_name: str, output: str | None, as_json: bool) -> int:  # noqa: FBT001 - a flag
+    """Write a new report from an old run. Nothing is executed again."""
+    from pathlib import Path
+
+    from markbook.report.renew import write_report
+    from markbook.store import open_run
+
+    found = open_run(run)
+    if output == "-":
+        return _print(found, format_name)
+    paths = write_report(found, format_name, Path(output) if output else found.folder)
+    if as_json:
+        click.echo(json.dumps({"format": format_name, "files": [str(path) for path in paths]}, indent=2))
+    else:
+        for path in paths:
+            click.echo(str(path))
+    return 0
+
+
+def _print(run: Run, format_name: str) -> int:
+    """Print a report of one file on stdout.
+
+    Raises:
+        UsageError: the report has several files.
+    """
+    import shutil
+    import tempfile
+    from pathlib import Path
+
+    from markbook.errors import UsageError
+    from markbook.report.renew import write_report
+
+    with tempfile.TemporaryDirectory() as folder:
+        paths = write_report(run, format_name, Path(folder))
+        text = [path for path in paths if path.suffix != ".png"]
+        if len(text) != 1:
+            raise UsageError(f"the report {format_name!r} has {len(text)} files", hint="name a folder with --output")
+        with text[0].open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+    return 0

@@ -1,0 +1,164 @@
+"""Report plugins for other programs: CSV, JSON, JUnit XML and Parquet. Each writes one file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from markbook.aggregate.exam_view import ExamView
+from markbook.plugins import need
+from markbook.report.records import Case, Files, cases_of, rows_of
+from markbook.text import csv_cell, xml
+
+View = ExamView | Files
+Render = Callable[[View], Mapping[str, Any]]
+_ROWS = 50_000
+"""Rows put into one row group of a Parquet file: memory stays flat."""
+
+
+def as_csv() -> Render:
+    """Return the renderer of `report.csv`: the factory of the report plugin `csv`."""
+    return lambda view: {"report.csv": _csv(view)}
+
+
+def as_json() -> Render:
+    """Return the renderer of `report.json`: the factory of the report plugin `json`."""
+    return lambda view: {"report.json": _json(view)}
+
+
+def as_junit() -> Render:
+    """Return the renderer of `report.junit.xml`: the factory of the report plugin `junit`."""
+    return lambda view: {"report.junit.xml": _junit(view)}
+
+
+def as_parquet() -> Render:
+    """Return the renderer of `report.parquet`: the factory of the report plugin `parquet`.
+
+    Raises:
+        ExtraMissingError: pyarrow is not installed.
+    """
+    need("pyarrow", extra="parquet")
+    return lambda view: {"report.parquet": _parquet(view)}
+
+
+def _columns(view: View) -> list[str]:
+    """Return every column of the rows, in order of first appearance."""
+    return list(dict.fromkeys(name for row in rows_of(view) for name in row))
+
+
+def _csv(view: View) -> Iterator[str]:
+    columns = _columns(view)
+    yield _csv_line(columns)
+    for row in rows_of(view):
+        yield _csv_line([csv_cell(row.get(name)) for name in columns])
+
+
+def _csv_line(cells: list[Any]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()
+
+
+def _json(view: View) -> Iterator[str]:
+    """Yield one JSON object, a row a line, so that a large run needs no memory."""
+    from markbook.report.overview import overview
+
+    head = json.dumps(overview(view), ensure_ascii=False, allow_nan=False, indent=1)
+    yield head.removesuffix("\n}") + ',\n "rows": ['
+    first = True
+    for row in rows_of(view):
+        yield ("\n" if first else ",\n") + json.dumps(row, ensure_ascii=False, allow_nan=False)
+        first = False
+    yield "\n]}\n"
+
+
+def _junit(view: View) -> Iterator[str]:
+    """Yield a JUnit file: one suite a model, failure for a failed test, error for an error."""
+    counts: dict[str, dict[str, int]] = {}
+    for case in cases_of(view):
+        suite = counts.setdefault(case.suite, {"tests": 0, "failure": 0, "error": 0, "skipped": 0, "passed": 0})
+        suite["tests"] += 1
+        suite[case.state] += 1
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="markbook">\n'
+    current = None
+    for case in cases_of(view):
+        if case.suite != current:
+            if current is not None:
+                yield "</testsuite>\n"
+            current = case.suite
+            yield _suite(case.suite, counts[case.suite])
+        yield _case(case)
+    yield "</testsuite>\n</testsuites>\n" if current is not None else "</testsuites>\n"
+
+
+def _suite(name: str, count: Mapping[str, int]) -> str:
+    numbers = (
+        f'tests="{count["tests"]}" failures="{count["failure"]}" errors="{count["error"]}" skipped="{count["skipped"]}"'
+    )
+    return f"<testsuite name={_attribute(name)} {numbers}>\n"
+
+
+def _case(case: Case) -> str:
+    seconds = "" if case.seconds is None else f' time="{case.seconds:.3f}"'
+    head = f"<testcase classname={_attribute(case.suite)} name={_attribute(case.name)}{seconds}"
+    if case.state == "passed":
+        return head + "/>\n"
+    body = escape(xml(case.detail))
+    return f"{head}><{case.state} message={_attribute(case.message)}>{body}</{case.state}></testcase>\n"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(xml(text), {"\n": "&#10;", "\t": "&#9;"})
+
+
+def _parquet(view: View) -> Iterator[bytes]:
+    """Yield the bytes of a Parquet file with one row an attempt; types are settled by the first look at all rows."""
+    pa, parquet = need("pyarrow", extra="parquet"), need("pyarrow.parquet", extra="parquet")
+    kinds: dict[str, type] = {}
+    for row in rows_of(view):
+        for name, value in row.items():
+            kinds[name] = _wider(kinds.get(name), value)
+    types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string(), type(None): pa.null()}
+    schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            for block in _blocks(view):
+                rows = [{name: _as(kinds[name], row.get(name)) for name in kinds} for row in block]
+                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+        with path.open("rb") as file:
+            while data := file.read(1 << 20):
+                yield data
+
+
+def _blocks(view: View) -> Iterator[list[dict[str, Any]]]:
+    block: list[dict[str, Any]] = []
+    for row in rows_of(view):
+        block.append(row)
+        if len(block) >= _ROWS:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _wider(kind: type | None, value: object) -> type:
+    """Return a type that holds both what was seen and this value; text holds everything."""
+    new = type(value)
+    if kind is None or kind is type(None) or kind is new:
+        return new
+    if new is type(None):
+        return kind
+    return float if {kind, new} == {int, float} else str
+
+
+def _as(kind: type, value: object) -> object:
+    if value is None or kind is type(None):
+        return None
+    return value if isinstance(value, kind) and type(value) is kind else kind(value)

@@ -1,0 +1,71 @@
+"""A new report from an old run: nothing is executed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from markbook import plugins
+from markbook.aggregate.exam_view import ExamView
+from markbook.aggregate.files_view import FilesView
+from markbook.errors import DataError, OutputError
+from markbook.report.records import Files
+from markbook.store import Run
+
+NAMES = {"md": "markdown"}
+"""Short names of formats."""
+
+Content = str | bytes | Iterable[str] | Iterable[bytes]
+
+
+def view_of(run: Run) -> ExamView | Files:
+    """Return what a run's reports are made from.
+
+    Raises:
+        DataError: the run is not finished.
+    """
+    if run.status not in ("done", "incomplete"):
+        raise DataError(
+            f"this run is {run.status}: a report of it would count what is not marked yet as absent",
+            at=str(run.folder),
+            hint="finish it with --resume",
+        )
+    return ExamView(run, run.manifest["config"]) if run.command == "exam" else FilesView(run)
+
+
+def write_report(run: Run, name: str, output: Path) -> list[Path]:
+    """Write a report of a finished run and return its files.
+
+    Args:
+        run: any finished run.
+        name: a report plugin, such as `html`, `md`, `junit`.
+        output: the folder for it; made if it does not exist.
+
+    Raises:
+        DataError: the run is not finished.
+        UsageError: there is no such report.
+        ExtraMissingError: it needs a package that is not installed.
+        OutputError: a file cannot be written.
+    """
+    render: Callable[[Any], Mapping[str, Content]] = plugins.create("reports", NAMES.get(name, name))
+    written = []
+    for path, content in render(view_of(run)).items():
+        target = output / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _write(target, content)
+        except OSError as error:
+            raise OutputError(f"the report cannot be written: {error.strerror or error}", at=str(target)) from error
+        written.append(target)
+    return written
+
+
+def _write(path: Path, content: Content) -> None:
+    """Write beside and put in place, so that a reader never sees half a report."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    pieces = [content] if isinstance(content, str | bytes) else content
+    with temporary.open("wb") as file:
+        for piece in pieces:
+            file.write(piece.encode() if isinstance(piece, str) else piece)
+    temporary.replace(path)
