@@ -7,9 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from rapidfuzz.distance import LCSseq
 
 _SHORT = 150
-"""Below this many tokens a dict counts faster than numpy sorts."""
+"""Below this many tokens plain lists are faster than numpy."""
+_LARGEST = 1 << 61
+"""n-grams are integers below this: they fit into 64 bits with one to spare, and no two have the same hash."""
 
 
 class Segment:
@@ -48,10 +51,28 @@ def compare(
     totals = [max(length - n, 0) for n in range(order)]
     sizes = [len(reference.tokens) for reference in references]
     if max(length, *sizes) < _SHORT or not length:
-        matches = _by_dict(candidate, references, order)
+        matches = _by_bags(candidate, references, order)
     else:
         matches = _by_sorting(candidate, references, order)
     return matches, totals, length, sizes
+
+
+def _by_bags(candidate: Segment, references: Sequence[Segment], order: int) -> list[int]:
+    """Spell each n-gram as one integer; what two sorted sequences share in order, two bags have in common."""
+    if len(references) > 1 or not candidate.tokens or not references[0].tokens:
+        return _by_dict(candidate, references, order)
+    ours, theirs = candidate.tokens, references[0].tokens
+    width = max(*ours, *theirs) + 1
+    if width**order >= _LARGEST:
+        return _by_dict(candidate, references, order)
+    left, right = ours, theirs
+    matches = []
+    for n in range(order):
+        if n:
+            left = [key * width + token for key, token in zip(left, ours[n:], strict=False)]
+            right = [key * width + token for key, token in zip(right, theirs[n:], strict=False)]
+        matches.append(LCSseq.similarity(sorted(left), sorted(right)))
+    return matches
 
 
 def _by_dict(candidate: Segment, references: Sequence[Segment], order: int) -> list[int]:
@@ -77,10 +98,10 @@ def _by_sorting(candidate: Segment, references: Sequence[Segment], order: int) -
         return [0] * order
     texts = [segment.array for segment in (candidate, *references) if segment.tokens]
     width = max(int(text.max()) for text in texts) + 1
-    if width**order >= 1 << 62:
+    if width**order >= _LARGEST:
         texts = _renumbered(texts)
         width = max(int(text.max()) for text in texts) + 1
-        if width**order >= 1 << 62:
+        if width**order >= _LARGEST:
             return _by_dict(candidate, references, order)
     keys = texts
     matches: list[int] = []

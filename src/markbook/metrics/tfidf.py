@@ -159,6 +159,7 @@ def _cosine(
         other = _ONE_OF_TWO * int(theirs.counts @ theirs.counts) + (1 - _ONE_OF_TWO) * int(b @ b)
         return clamp(int(a @ b) / math.sqrt(own * other)), {"shared_terms": len(a)}
     weights = [np.array([idf[term] for term in one.terms.tolist()]) * one.counts for one in (ours, theirs)]
-    dot = float(weights[0][places[shared]] @ weights[1][shared])
-    lengths = math.sqrt(float(weights[0] @ weights[0]) * float(weights[1] @ weights[1]))
+    # Terms are numbered in the batch's order, so only an exact sum is the same for every order of the rows.
+    dot = math.fsum((weights[0][places[shared]] * weights[1][shared]).tolist())
+    lengths = math.sqrt(math.prod(math.fsum((one * one).tolist()) for one in weights))
     return clamp(dot / lengths), {"shared_terms": len(a)}
