@@ -228,7 +228,7 @@ def race_bertscore(pairs: list[Pair]) -> None:
 
 
 def main() -> None:
-    long, short = reviews(300), functions(400)
+    long, short = reviews(300), functions(2000)
     wanted = sys.argv[1:]
     print(f"{'work / peer':<34}{'ours /s':>10}{'peer /s':>10}{'ratio':>10}   (pairs a CPU second, median of {TURNS})")
     races: dict[str, Callable[[], None]] = {
