@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from markbook import plugins
 from markbook.metrics._lcs import positions
-from markbook.metrics._ngrams import Segment, _by_dict, _by_sorting
+from markbook.metrics._ngrams import Segment, _by_bags, _by_dict, _by_sorting
 from markbook.metrics.rouge import _overlap, _Text
 from markbook.types import Attempt, Item, Sample
 
@@ -115,10 +115,14 @@ NUMBERS = st.lists(st.integers(0, 5), max_size=40)
 
 
 @given(NUMBERS, st.lists(NUMBERS, min_size=1, max_size=3))
-def test_both_ways_to_count_ngrams_agree(candidate, references):
+def test_all_ways_to_count_ngrams_agree(candidate, references):
     one, several = Segment(candidate), [Segment(reference) for reference in references]
 
-    assert _by_dict(one, several, 4) == _by_sorting(one, several, 4)
+    expected = _by_dict(one, several, 4)
+    assert _by_sorting(one, several, 4) == expected
+    assert _by_bags(one, several, 4) == expected
+    if several[0].tokens:
+        assert _by_bags(one, several[:1], 4) == _by_sorting(one, several[:1], 4)
 
 
 @given(NUMBERS, NUMBERS, st.sampled_from([1, 2]))

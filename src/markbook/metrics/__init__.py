@@ -6,5 +6,8 @@ an entry point in `markbook.metrics` names. Beyond the protocol a metric may hav
 - `needs_reference` (bool, default True): False lets `markbook.measure` run it without references;
 - `measure_rows(candidates, references) -> list[Measurement]`: given the raw rows instead of items, for metrics
   whose candidate is not one text (pass@k takes a list of programs);
+- `averages` (bool, default True): False if its summary is not the mean; then `resample(measurements, draws)` may
+  give the summaries of many resamplings at once;
+- `whole_batch` (bool, default False): True if dividing a batch would change its values;
 - `together(metrics, items) -> list[list[Measurement]]`: several metrics of one family in one pass.
 """

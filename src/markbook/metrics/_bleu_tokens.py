@@ -18,6 +18,8 @@ _AFTER_NON_DIGIT = re.compile(r"([^0-9])([\.,])")
 _BEFORE_NON_DIGIT = re.compile(r"([\.,])([^0-9])")
 _DASH = re.compile(r"([0-9])(-)")
 _PLAIN = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
+_PLAIN_AND_MARK = re.compile(r"([0-9A-Za-z\x80-\U0010ffff]+)([,.;:!?)/=(\]\[+*\"])")
+"""A word with one mark behind it: most pieces are this or a plain word, and need no rule."""
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 _CJK_RANGES = (
@@ -65,7 +67,12 @@ class _Pieces(dict[str, tuple[int, ...]]):
         self._number = number
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
-        tokens = [piece] if _PLAIN.fullmatch(piece) else _mteval(f" {piece} ")
+        if _PLAIN.fullmatch(piece):
+            tokens = [piece]
+        elif simple := _PLAIN_AND_MARK.fullmatch(piece):
+            tokens = list(simple.groups())
+        else:
+            tokens = _mteval(f" {piece} ")
         found = self[piece] = tuple(map(self._number, tokens))
         return found
 

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from rapidfuzz.distance import LCSseq
 
-_SHORT = 120
-"""Below this many tokens a dict counts faster than numpy sorts."""
+_SHORT = 150
+"""Below this many tokens plain lists are faster than numpy."""
+_LARGEST = 1 << 61
+"""n-grams are integers below this: they fit into 64 bits with one to spare, and no two have the same hash."""
 
 
 class Segment:
@@ -47,11 +50,29 @@ def compare(
     length = len(candidate.tokens)
     totals = [max(length - n, 0) for n in range(order)]
     sizes = [len(reference.tokens) for reference in references]
-    if max(length, *sizes) < _SHORT:
-        matches = _by_dict(candidate, references, order)
+    if max(length, *sizes) < _SHORT or not length:
+        matches = _by_bags(candidate, references, order)
     else:
         matches = _by_sorting(candidate, references, order)
     return matches, totals, length, sizes
+
+
+def _by_bags(candidate: Segment, references: Sequence[Segment], order: int) -> list[int]:
+    """Spell each n-gram as one integer; what two sorted sequences share in order, two bags have in common."""
+    if len(references) > 1 or not candidate.tokens or not references[0].tokens:
+        return _by_dict(candidate, references, order)
+    ours, theirs = candidate.tokens, references[0].tokens
+    width = max(*ours, *theirs) + 1
+    if width**order >= _LARGEST:
+        return _by_dict(candidate, references, order)
+    left, right = ours, theirs
+    matches = []
+    for n in range(order):
+        if n:
+            left = [key * width + token for key, token in zip(left, ours[n:], strict=False)]
+            right = [key * width + token for key, token in zip(right, theirs[n:], strict=False)]
+        matches.append(LCSseq.similarity(sorted(left), sorted(right)))
+    return matches
 
 
 def _by_dict(candidate: Segment, references: Sequence[Segment], order: int) -> list[int]:
@@ -68,28 +89,58 @@ def _by_dict(candidate: Segment, references: Sequence[Segment], order: int) -> l
 
 
 def _by_sorting(candidate: Segment, references: Sequence[Segment], order: int) -> list[int]:
-    """Number the n-grams of all texts together, order by order.
+    """Spell each n-gram as one integer and sort the candidate's together with a reference's.
 
-    An n-gram can only match if its first n - 1 tokens did, so the others are dropped before the next sort.
+    The last bit says whose it is, so that equal n-grams of the two stand side by side. Tokens are renumbered
+    first where four of them would not fit into 62 bits.
     """
-    segments = [candidate, *references]
-    bounds = np.cumsum([0, *(len(segment.tokens) for segment in segments)])
-    tokens = np.concatenate([segment.array for segment in segments])
-    owner = np.repeat(np.arange(len(segments)), np.diff(bounds))
-    ends = bounds[1:][owner]
-    places = np.arange(len(tokens))
-    keys = tokens
-    width = int(tokens.max()) + 1 if len(tokens) else 1
-    matches = []
-    for n in range(1, order + 1):
-        if n > 1:
-            inside = places + (n - 1) < ends[places]
-            places, keys = places[inside], keys[inside]
-            keys = keys * width + tokens[places + (n - 1)]
-        distinct, numbers = np.unique(keys, return_inverse=True)
-        per_text = [np.bincount(numbers[owner[places] == i], minlength=len(distinct)) for i in range(len(segments))]
-        clipped = np.minimum(per_text[0], np.maximum.reduce(per_text[1:]))
-        matches.append(int(clipped.sum()))
-        kept = (clipped > 0)[numbers]
-        places, keys = places[kept], numbers[kept]
+    if not candidate.tokens:
+        return [0] * order
+    texts = [segment.array for segment in (candidate, *references) if segment.tokens]
+    width = max(int(text.max()) for text in texts) + 1
+    if width**order >= _LARGEST:
+        texts = _renumbered(texts)
+        width = max(int(text.max()) for text in texts) + 1
+        if width**order >= _LARGEST:
+            return _by_dict(candidate, references, order)
+    keys = texts
+    matches: list[int] = []
+    for n in range(order):
+        if n:
+            # A text of n tokens has no n-gram of one more.
+            keys = [key[:-1] * width + text[n:] for key, text in zip(keys, texts, strict=True) if len(text) > n]
+            texts = [text for text in texts if len(text) > n]
+        if len(candidate.tokens) <= n or len(texts) < 2:
+            return matches + [0] * (order - n)
+        matches.append(_clipped(keys[0], keys[1:]))
     return matches
+
+
+def _renumbered(texts: Sequence[npt.NDArray[np.int64]]) -> list[npt.NDArray[np.int64]]:
+    _, numbers = np.unique(np.concatenate(texts), return_inverse=True)
+    ends = np.cumsum([len(text) for text in texts])[:-1]
+    return np.split(numbers.astype(np.int64), ends)
+
+
+def _clipped(ours: npt.NDArray[np.int64], theirs: Sequence[npt.NDArray[np.int64]]) -> int:
+    """Count how many of our keys have a partner in the other array that has most of that key."""
+    if len(theirs) == 1:
+        return _shared(ours, theirs[0])
+    distinct, counts = np.unique(ours, return_counts=True)
+    most = np.zeros_like(counts)
+    for other in theirs:
+        keys, their_counts = np.unique(other, return_counts=True)
+        places = np.minimum(np.searchsorted(keys, distinct), len(keys) - 1)
+        most = np.maximum(most, np.where(keys[places] == distinct, their_counts[places], 0))
+    return int(np.minimum(counts, most).sum())
+
+
+def _shared(ours: npt.NDArray[np.int64], theirs: npt.NDArray[np.int64]) -> int:
+    both = np.concatenate((ours * 2, theirs * 2 + 1))
+    both.sort()
+    starts = np.flatnonzero(np.concatenate(([True], both[1:] != both[:-1])))
+    keys = both[starts]
+    counts = np.diff(starts, append=len(both))
+    partner = (keys[:-1] | 1) == keys[1:]
+    partner &= (keys[:-1] & 1) == 0
+    return int(np.minimum(counts[:-1][partner], counts[1:][partner]).sum())

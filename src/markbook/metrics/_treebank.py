@@ -39,19 +39,19 @@ _CLOSING = (
     (re.compile(r"\s+"), " "),
     (re.compile(r"([^' ])('[sS]|'[mM]|'[dD]|') "), r"\1 \2 "),
     (re.compile(r"([^' ])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) "), r"\1 \2 "),
-    (re.compile(r"(?i)\b(can)(not)\b"), r" \1 \2 "),
-    (re.compile(r"(?i)\b(d)('ye)\b"), r" \1 \2 "),
-    (re.compile(r"(?i)\b(gim)(me)\b"), r" \1 \2 "),
-    (re.compile(r"(?i)\b(gon)(na)\b"), r" \1 \2 "),
-    (re.compile(r"(?i)\b(got)(ta)\b"), r" \1 \2 "),
-    (re.compile(r"(?i)\b(lem)(me)\b"), r" \1 \2 "),
-    (re.compile(r"(?i)\b(more)('n)\b"), r" \1 \2 "),
-    (re.compile(r"(?i)\b(wan)(na)(?=\s)"), r" \1 \2 "),
-    (re.compile(r"(?i) ('t)(is)\b"), r" \1 \2 "),
-    (re.compile(r"(?i) ('t)(was)\b"), r" \1 \2 "),
 )
-_WORD = re.compile(r"[A-Za-z0-9]+")
-_CONTRACTED = frozenset(("cannot", "gimme", "gonna", "gotta", "lemme", "wanna"))
+_CONTRACTIONS = tuple(
+    (re.compile(rf"(?i){pattern}"), r" \1 \2 ")
+    for pattern in (
+        *(r"\b(can)(not)\b", r"\b(d)('ye)\b", r"\b(gim)(me)\b", r"\b(gon)(na)\b", r"\b(got)(ta)\b"),
+        *(r"\b(lem)(me)\b", r"\b(more)('n)\b", r"\b(wan)(na)(?=\s)", r" ('t)(is)\b", r" ('t)(was)\b"),
+    )
+)
+_QUOTES = frozenset("'\"`«»“”‘’„")  # noqa: RUF001 - the quotes are the rule
+_SIMPLE = re.compile(r"(\(?)([A-Za-z0-9]+(?:[.,][0-9]+)*\.?)([,;:?!)]?)")
+"""Most pieces: a word or number, perhaps with a mark at an end; no rule but the obvious one applies."""
+_SIMPLE_END = re.compile(r"([A-Za-z0-9]+)([.,;:?!)]?)\s*")
+_CONTRACTED = re.compile(r"cannot|gimme|gonna|gotta|lemme|wanna")
 _ENDS = frozenset("])}>\"'»”’«“‘„`")  # noqa: RUF001 - the quotes are the rule
 """What may stand between the last period and the end of a text."""
 
@@ -70,34 +70,44 @@ class Treebank:
             last -= 1
         if last < 2 or "' '" in text:
             return [token.lower() for token in _split(text, start=True, end=True)]
-        tokens = [token.lower() for token in _split(pieces[0] + " ", start=True, end=False)]
+        tokens = list(_simple(pieces[0]) or _lowered(_split(pieces[0] + " ", start=True, end=False)))
         for found in map(self._pieces.__getitem__, pieces[1:last]):
             tokens += found
-        tail = " " + " ".join(pieces[last:])
-        tokens += [token.lower() for token in _split(tail, start=False, end=True)]
+        tail = " ".join(pieces[last:])
+        simple = _SIMPLE_END.fullmatch(tail)
+        if simple and not _CONTRACTED.search(tail.lower()):
+            tokens += [token.lower() for token in simple.groups() if token]
+        else:
+            tokens += _lowered(_split(f" {tail}", start=False, end=True))
         return tokens
+
+
+def _lowered(tokens: list[str]) -> tuple[str, ...]:
+    return tuple(token.lower() for token in tokens)
+
+
+def _simple(piece: str) -> tuple[str, ...]:
+    """Return the tokens of a piece that needs no rule, nothing if it may need one."""
+    lowered = piece.lower()
+    simple = _SIMPLE.fullmatch(lowered)
+    if simple is None or _CONTRACTED.search(lowered):
+        return ()
+    return tuple(token for token in simple.groups() if token)
 
 
 class _Pieces(dict[str, tuple[str, ...]]):
     """The tokens of a piece that stands between two spaces."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        lowered = piece.lower()
-        if _WORD.fullmatch(piece) and lowered not in _CONTRACTED:
-            found: tuple[str, ...] = (lowered,)
-        else:
-            found = tuple(token.lower() for token in _split(f" {piece} ", start=False, end=False))
+        found = _simple(piece) or _lowered(_split(f" {piece} ", start=False, end=False))
         self[piece] = found
         return found
 
 
-def _split(text: str, *, start: bool, end: bool) -> list[str]:
-    pattern, replacement = _OPENING[0]
-    text = pattern.sub(replacement, text)
-    if start and text.startswith('"'):
-        text = "``" + text[1:]
-    for pattern, replacement in _OPENING[1:]:
-        text = pattern.sub(replacement, text)
+def _split(text: str, *, start: bool, end: bool) -> list[str]:  # noqa: C901 - the rules in their order
+    present = set(text)
+    if not present.isdisjoint(_QUOTES):
+        text = _open_quotes(text, start=start)
     if end:
         text = _LAST_PERIOD.sub(r"\1 \2 \3 ", text)
     text = _COLON.sub(r" \1 \2", text)
@@ -110,6 +120,21 @@ def _split(text: str, *, start: bool, end: bool) -> list[str]:
     for pattern, replacement in _LATE:
         text = pattern.sub(replacement, text)
     text = f" {text} "
-    for pattern, replacement in _CLOSING:
-        text = pattern.sub(replacement, text)
+    quoted = not present.isdisjoint(_QUOTES)
+    if quoted:
+        for pattern, replacement in _CLOSING:
+            text = pattern.sub(replacement, text)
+    if quoted or _CONTRACTED.search(text.lower()):
+        for pattern, replacement in _CONTRACTIONS:
+            text = pattern.sub(replacement, text)
     return text.split()
+
+
+def _open_quotes(text: str, *, start: bool) -> str:
+    pattern, replacement = _OPENING[0]
+    text = pattern.sub(replacement, text)
+    if start and text.startswith('"'):
+        text = "``" + text[1:]
+    for pattern, replacement in _OPENING[1:]:
+        text = pattern.sub(replacement, text)
+    return text

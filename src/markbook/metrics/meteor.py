@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from markbook.errors import ConfigError
 from markbook.metrics._pairwise import Score, clamp, given, mean, measure_each
@@ -102,54 +103,46 @@ def _align(candidate: list[str], reference: list[str], *, synonyms: bool) -> lis
 
     The synonym stage looks up the stems, not the words: that is what NLTK does, so it is what the name means.
     """
-    left = list(enumerate(candidate))
-    right = list(enumerate(reference))
     matches: list[tuple[int, int]] = []
-    left, right = _match(left, right, matches)
-    left = [(i, stem(word)) for i, word in left]
-    right = [(j, stem(word)) for j, word in right]
-    left, right = _match(left, right, matches)
+    left, right = _match(candidate, range(len(candidate)), reference, range(len(reference)), matches)
+    our_stems = {i: stem(candidate[i]) for i in left}
+    their_stems = {j: stem(reference[j]) for j in right}
+    left, right = _match(our_stems, left, their_stems, right, matches)
     if synonyms and left and right:
-        _match_synonyms(left, right, matches, synonyms_of)
+        _match_synonyms([(i, our_stems[i]) for i in left], [(j, their_stems[j]) for j in right], matches)
     matches.sort()
     return matches
 
 
-_Words = list[tuple[int, str]]
+_Words = Sequence[str] | Mapping[int, str]
+"""Words by their place in the text."""
 
 
-def _match(left: _Words, right: _Words, matches: list[tuple[int, int]]) -> tuple[_Words, _Words]:
-    """Match equal words, each to the latest free one on the right; return what is left over on both sides."""
-    free: dict[str, list[int]] = {}
-    for j, word in right:
-        if word in free:
-            free[word].append(j)
-        else:
-            free[word] = [j]
+def _match(
+    ours: _Words, left: Sequence[int], theirs: _Words, right: Sequence[int], matches: list[tuple[int, int]]
+) -> tuple[list[int], list[int]]:
+    """Match equal words at these places, each to the latest free one on the right; return the places left over."""
+    free: defaultdict[str, list[int]] = defaultdict(list)
+    for j in right:
+        free[theirs[j]].append(j)
     unmatched = []
-    for pair in reversed(left):
-        places = free.get(pair[1])
+    for i in reversed(left):
+        places = free.get(ours[i])
         if places:
-            matches.append((pair[0], places.pop()))
+            matches.append((i, places.pop()))
         else:
-            unmatched.append(pair)
+            unmatched.append(i)
     unmatched.reverse()
-    taken = {j for _, j in matches}
-    return unmatched, [pair for pair in right if pair[0] not in taken]
+    return unmatched, sorted(chain.from_iterable(free.values()))
 
 
-def _match_synonyms(
-    left: _Words,
-    right: _Words,
-    matches: list[tuple[int, int]],
-    lookup: Callable[[str], frozenset[str]],
-) -> None:
+def _match_synonyms(left: list[tuple[int, str]], right: list[tuple[int, str]], matches: list[tuple[int, int]]) -> None:
     """Match each word to the latest free word on the right that is one of its synonyms."""
     free: dict[str, list[int]] = {}
     for j, word in right:
         free.setdefault(word, []).append(j)
     for i, word in reversed(left):
-        nearest = max(lookup(word) & free.keys(), key=lambda synonym: free[synonym][-1], default=None)
+        nearest = max(synonyms_of(word) & free.keys(), key=lambda synonym: free[synonym][-1], default=None)
         if nearest is not None:
             matches.append((i, free[nearest].pop()))
             if not free[nearest]:

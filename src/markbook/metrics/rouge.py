@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, pairwise
 from typing import Literal
 
 import numpy as np
@@ -30,7 +31,7 @@ TOKENIZERS = {
 
 _MAX_LINE_PAIRS = 4 * 10**6
 _SHORT = 200
-"""Below this many words a dict counts faster than numpy sorts."""
+"""Below this many words plain lists are faster than numpy."""
 
 
 def rouge1(*, stemmer: bool = True, tokenizer: str = "ascii") -> Rouge:
@@ -103,42 +104,45 @@ class Rouge:
         return found
 
 
-class _Numbers(dict[str, int]):
-    """A number for each distinct stem, given when a word is first seen."""
+class _Pieces(dict[str, tuple[int, ...]]):
+    """The words of a piece between white space as numbers, one for each distinct stem; no word crosses a piece."""
 
-    def __init__(self, *, stemmer: bool) -> None:
+    def __init__(self, *, stemmer: bool, tokenizer: str) -> None:
         super().__init__()
         self._stemmer = stemmer
+        self._find = TOKENIZERS[tokenizer].findall
         self._stems: dict[str, int] = {}
 
-    def __missing__(self, word: str) -> int:
+    def __missing__(self, piece: str) -> tuple[int, ...]:
         # rouge-score stems words of more than three letters only.
-        key = stem(word) if self._stemmer and len(word) > 3 else word
-        number = self[word] = self._stems.setdefault(key, len(self._stems))
-        return number
+        stems = (stem(word) if self._stemmer and len(word) > 3 else word for word in self._find(piece))
+        found = self[piece] = tuple(self._stems.setdefault(one, len(self._stems)) for one in stems)
+        return found
 
 
 class _Text:
     """A text as numbers, and what was counted of it so far."""
 
-    __slots__ = ("_counts", "_grams", "numbers")
+    __slots__ = ("_grams", "_sorted", "numbers")
 
     def __init__(self, numbers: list[int]) -> None:
         self.numbers = numbers
-        self._counts: dict[int, Counter[object]] = {}
+        self._sorted: dict[int, list[int]] = {}
         self._grams: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
 
-    def count(self, n: int) -> Counter[object]:
-        if n not in self._counts:
-            pairs = self.numbers if n == 1 else zip(self.numbers, self.numbers[1:], strict=False)
-            self._counts[n] = Counter(pairs)
-        return self._counts[n]
+    def sorted(self, n: int) -> list[int]:
+        """Return the n-grams as sorted integers."""
+        if n not in self._sorted:
+            words = self.numbers
+            keys = words if n == 1 else [(a << 30) + b for a, b in pairwise(words)]
+            self._sorted[n] = sorted(keys)
+        return self._sorted[n]
 
     def grams(self, n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the distinct n-grams as sorted integers, and how often each occurs."""
         if n not in self._grams:
             words = np.array(self.numbers, dtype=np.int64)
-            keys = words if n == 1 else (words[:-1] << 32) + words[1:]
+            keys = words if n == 1 else (words[:-1] << 30) + words[1:]
             self._grams[n] = np.unique(keys, return_counts=True)
         return self._grams[n]
 
@@ -147,8 +151,7 @@ class _Words:
     """The words of a batch's texts; the latest texts are remembered, for references are scored against often."""
 
     def __init__(self, *, stemmer: bool, tokenizer: str) -> None:
-        self._find = TOKENIZERS[tokenizer].findall
-        self._numbers = _Numbers(stemmer=stemmer)
+        self._pieces = _Pieces(stemmer=stemmer, tokenizer=tokenizer)
         self._recent: dict[str, _Text] = {}
 
     def of(self, text: str) -> _Text:
@@ -163,7 +166,7 @@ class _Words:
         return [self._split(line) for line in text.split("\n") if line]
 
     def _split(self, text: str) -> list[int]:
-        return list(map(self._numbers.__getitem__, self._find(text.lower())))
+        return list(chain.from_iterable(map(self._pieces.__getitem__, text.lower().split())))
 
 
 _Scores = tuple[float, float, float]
@@ -212,8 +215,8 @@ def _overlap(ours: _Text, theirs: _Text, n: int) -> int:
     if min(len(ours.numbers), len(theirs.numbers)) < n:
         return 0
     if len(ours.numbers) < _SHORT:
-        other = theirs.count(n)
-        return sum([min(count, other[gram]) for gram, count in ours.count(n).items() if gram in other])
+        # What two sorted sequences have in common, in order, is what two bags have in common.
+        return LCSseq.similarity(ours.sorted(n), theirs.sorted(n))
     grams, counts = ours.grams(n)
     their_grams, their_counts = theirs.grams(n)
     places = np.searchsorted(grams, their_grams)

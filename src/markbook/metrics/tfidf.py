@@ -9,7 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from itertools import pairwise
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
 
 from markbook.metrics._pairwise import Score, clamp, given, mean, measure_each, problem
 from markbook.types import Direction, Item, Measurement
@@ -19,7 +22,7 @@ _WORD = re.compile(r"\b\w\w+\b")
 _ONE_OF_TWO = (1.0 + math.log(1.5)) ** 2
 """The squared weight of a term that one of two texts has: idf = 1 + ln((1 + 2) / (1 + 1)). Of both: 1."""
 
-Term = str | tuple[str, str]
+Numbers = npt.NDArray[np.int64]
 
 
 def tfidf_cosine() -> TfidfCosine:
@@ -79,27 +82,45 @@ class TfidfCosine:
         return mean(measurements)
 
 
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """A text's terms as sorted integers (a word's number, or two of them), and how often each occurs."""
+
+    terms: Numbers
+    counts: Numbers
+
+
 class _Terms:
-    """The terms of texts; the latest are remembered, for references are scored against often."""
+    """The terms of a batch's texts; the latest are remembered, for references are scored against often."""
 
     def __init__(self) -> None:
-        self._recent: dict[str, Counter[Term]] = {}
+        self._pieces = _Pieces()
+        self._recent: dict[str, _Counts] = {}
 
-    def of(self, text: str) -> Counter[Term]:
+    def of(self, text: str) -> _Counts:
         found = self._recent.get(text)
         if found is None:
             if len(self._recent) >= 64:
                 del self._recent[next(iter(self._recent))]
-            found = self._recent[text] = _count(text)
+            words = list(chain.from_iterable(map(self._pieces.__getitem__, text.lower().split())))
+            numbers = np.array(words, dtype=np.int64)
+            pairs = ((numbers[:-1] + 1) << 32) + numbers[1:]
+            found = self._recent[text] = _Counts(*np.unique(np.concatenate((numbers, pairs)), return_counts=True))
         return found
 
 
-def _count(text: str) -> Counter[Term]:
-    stop = _stop_words()
-    words = [word for word in _WORD.findall(text.lower()) if word not in stop]
-    counts: Counter[Term] = Counter(words)
-    counts.update(pairwise(words))
-    return counts
+class _Pieces(dict[str, tuple[int, ...]]):
+    """The numbers of the words in a piece between white space; stop words have none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers: dict[str, int] = {}
+
+    def __missing__(self, piece: str) -> tuple[int, ...]:
+        stop = _stop_words()
+        words = [word for word in _WORD.findall(piece) if word not in stop]
+        found = self[piece] = tuple(self._numbers.setdefault(word, len(self._numbers)) for word in words)
+        return found
 
 
 @lru_cache(maxsize=1)
@@ -108,36 +129,37 @@ def _stop_words() -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _fit(terms: _Terms, items: Iterable[Item]) -> dict[Term, float]:
-    found: Counter[Term] = Counter()
+def _fit(terms: _Terms, items: Iterable[Item]) -> dict[int, float]:
+    """Return each term's idf over all texts of the rows that can be scored."""
+    found: Counter[int] = Counter()
     n = 0
     for item in items:
         if problem(item.attempt.text, item.sample.references) is None:
             for text in (item.attempt.text, *given(item.sample.references)):
-                found.update(terms.of(text).keys())
+                found.update(terms.of(text).terms.tolist())
                 n += 1
     return {term: 1.0 + math.log((1 + n) / (1 + df)) for term, df in found.items()}
 
 
 def _cosine(
-    terms: _Terms, candidate: str, reference: str, idf: dict[Term, float] | None
+    terms: _Terms, candidate: str, reference: str, idf: dict[int, float] | None
 ) -> tuple[float, dict[str, object]]:
     ours, theirs = terms.of(candidate), terms.of(reference)
-    if not ours and not theirs:
+    if not len(ours.terms) and not len(theirs.terms):
         same = candidate.lower().split() == reference.lower().split()
         return float(same), {"empty_vocabulary": True}
-    if not ours or not theirs:
+    if not len(ours.terms) or not len(theirs.terms):
         return 0.0, {"shared_terms": 0}
-    shared = ours.keys() & theirs.keys()
+    places = np.searchsorted(ours.terms, theirs.terms)
+    places[places == len(ours.terms)] = 0
+    shared = ours.terms[places] == theirs.terms
+    a, b = ours.counts[places[shared]], theirs.counts[shared]
     if idf is None:
-        products = [(ours[term], theirs[term]) for term in shared]
-        dot = sum([a * b for a, b in products])
-        own = _ONE_OF_TWO * sum([n * n for n in ours.values()]) + (1 - _ONE_OF_TWO) * sum([a * a for a, _ in products])
-        other = _ONE_OF_TWO * sum([n * n for n in theirs.values()]) + (1 - _ONE_OF_TWO) * sum(
-            [b * b for _, b in products]
-        )
-        return clamp(dot / math.sqrt(own * other)), {"shared_terms": len(shared)}
-    dot_fitted = math.fsum(ours[term] * theirs[term] * idf[term] ** 2 for term in shared)
-    own_fitted = math.fsum((count * idf[term]) ** 2 for term, count in ours.items())
-    other_fitted = math.fsum((count * idf[term]) ** 2 for term, count in theirs.items())
-    return clamp(dot_fitted / math.sqrt(own_fitted * other_fitted)), {"shared_terms": len(shared)}
+        own = _ONE_OF_TWO * int(ours.counts @ ours.counts) + (1 - _ONE_OF_TWO) * int(a @ a)
+        other = _ONE_OF_TWO * int(theirs.counts @ theirs.counts) + (1 - _ONE_OF_TWO) * int(b @ b)
+        return clamp(int(a @ b) / math.sqrt(own * other)), {"shared_terms": len(a)}
+    weights = [np.array([idf[term] for term in one.terms.tolist()]) * one.counts for one in (ours, theirs)]
+    # Terms are numbered in the batch's order, so only an exact sum is the same for every order of the rows.
+    dot = math.fsum((weights[0][places[shared]] * weights[1][shared]).tolist())
+    lengths = math.sqrt(math.prod(math.fsum((one * one).tolist()) for one in weights))
+    return clamp(dot / lengths), {"shared_terms": len(a)}
