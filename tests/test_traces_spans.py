@@ -1,5 +1,6 @@
 """The span reader on spans written here: conventions, trees that lie, files that are cut."""
 
+import copy
 import gzip
 import json
 import tempfile
@@ -414,7 +415,7 @@ def test_anything_in_any_place_is_read_or_refused(data):
         around = held
         for key in path[:-1]:
             around = around[key]
-        around[path[-1]] = data.draw(JUNK)
+        around[path[-1]] = copy.deepcopy(data.draw(JUNK))
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "trace.json"
         target.write_text(json.dumps(held[0]), encoding="utf-8")
