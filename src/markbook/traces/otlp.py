@@ -5,11 +5,13 @@ One object, one a line, or an array of flat spans; a gigabyte is read as a strea
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from markbook.errors import StorageError
 from markbook.trace import Trace
 from markbook.traces.reading import Probe
 from markbook.traces.roles import role_of
@@ -50,6 +52,12 @@ class Otlp:
                     spool.index_parents()
                     trace = replace(trace, clipped=count - MAX_SPANS, **spool.totals(key))  # type: ignore[arg-type]  # counts
                 yield trace
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"the spans cannot be kept on disk while they are read: {error}",
+                at=str(source.path),
+                hint="is the folder for temporary files full? TMPDIR names another",
+            ) from error
         finally:
             spool.close()
 
