@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from markbook import plugins
+from markbook.errors import UsageError
 from markbook.metrics.graph import PRIMARY, trace_metrics
 from markbook.metrics.graph.across import AcrossRuns, best_run_references, pass_hat_k
 from markbook.metrics.graph.balance import indices
@@ -171,7 +172,17 @@ def test_no_calls_against_references():
 def test_too_large_a_comparison_is_a_budget(monkeypatch):
     monkeypatch.setattr("markbook.metrics.graph.tools.MAX_CELLS", 5)
 
-    assert why(walk("a", "b", "c"), "tool_f1", wanted("a", "b")) is MissingKind.BUDGET
+    assert why(walk("a", "b", "c"), "tool_argument_f1", wanted("a", "b")) is MissingKind.BUDGET
+    assert value(walk("a", "b", "c"), "tool_f1", wanted("a", "b")) == pytest.approx(4 / 5)
+    assert why(walk("a", "b", "c"), "tool_f1", wanted(("a", "x"), "b")) is MissingKind.BUDGET
+
+
+def test_too_large_a_graph_is_a_budget(monkeypatch):
+    monkeypatch.setattr("markbook.metrics.graph.centrality.MAX_WORK", 20)
+
+    for profile in ("corrected", "documented"):
+        assert why(star(), "coordination_centrality", profile=profile) is MissingKind.BUDGET
+    assert why(star(), "hub_share") is MissingKind.BUDGET
 
 
 def test_communication_overhead_counts_delegation_and_shows_the_unknown():
@@ -191,6 +202,14 @@ def test_communication_overhead_counts_delegation_and_shows_the_unknown():
     assert value(trace, "communication_overhead", profile="documented") == 0
     assert why(make_trace([said("a", "b", "gossip")], reader="t"), "communication_overhead") is MissingKind.UNDEFINED
     assert why(walk("a"), "communication_overhead") is MissingKind.NOT_APPLICABLE
+
+
+def test_message_types_are_the_users_to_say():
+    trace = make_trace([said("a", "b", "gossip"), said("b", "a", "task_request")], reader="t")
+
+    assert value(trace, "communication_overhead", message_types={"coordination": ["gossip"]}) == 0.5
+    with pytest.raises(UsageError, match="coordination or productive"):
+        trace_metrics(trace, message_types={"chatter": []})
 
 
 def star(leaves=3, *, both=True):

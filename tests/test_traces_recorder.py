@@ -156,10 +156,10 @@ def check_team(trace, usage):
 def test_a_pydantic_ai_team_is_written_read_back_and_scored(tmp_path):
     path = tmp_path / "run.jsonl"
     with instrument(path):
-        usage = team_of_agents().run_sync("go").usage
+        usage = asyncio.run(team_of_agents().run("go")).usage
     read = read_trace(path)
     before = path.stat().st_size
-    team_of_agents().run_sync("go")
+    asyncio.run(team_of_agents().run("go"))
 
     check_team(read, usage)
     assert path.stat().st_size == before  # nothing is written once it is over
@@ -177,7 +177,7 @@ def test_the_sdks_own_exporter_reads_the_same(tmp_path):
         provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=file)))
         Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
         try:
-            usage = team_of_agents().run_sync("go").usage
+            usage = asyncio.run(team_of_agents().run("go")).usage
         finally:
             Agent.instrument_all(False)
             provider.shutdown()
@@ -187,7 +187,7 @@ def test_the_sdks_own_exporter_reads_the_same(tmp_path):
 
 def test_the_message_history_reads_too(tmp_path):
     path = tmp_path / "messages.json"
-    result = team_of_agents().run_sync("go")
+    result = asyncio.run(team_of_agents().run("go"))
     path.write_bytes(result.all_messages_json())
     trace = read_trace(path)
 
