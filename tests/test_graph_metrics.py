@@ -433,8 +433,10 @@ STEPS = st.lists(
 @settings(max_examples=150, deadline=None)
 @given(STEPS, st.lists(st.sampled_from("xyz"), max_size=5))
 def test_every_value_lies_in_its_range_and_every_metric_answers(steps, tools):
-    found = trace_metrics(make_trace(steps, reader="t"), wanted(*tools))
+    trace = make_trace(steps, reader="t")
+    found = trace_metrics(trace, wanted(*tools))
 
+    assert set(trace_metrics(trace, wanted(*tools), "documented")) == set(found)
     assert set(found) == {metric.name for metric in METRICS}
     for metric in METRICS:
         low, high = metric.range
