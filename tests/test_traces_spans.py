@@ -1,5 +1,6 @@
 """The span reader on spans written here: conventions, trees that lie, files that are cut."""
 
+import copy
 import gzip
 import json
 import tempfile
@@ -259,6 +260,31 @@ def test_handoff_spans_name_both_sides(written):
     assert (step.agent, step.name, step.target) == ("a", "handoff", "b")
 
 
+def test_created_agents_are_on_the_roster_and_idle_ones_count(written):
+    made = [
+        span(at, 1, gen_ai__operation__name="create_agent", gen_ai__agent__name=name)
+        for at, name in ((2, "a"), (3, "b"))
+    ]
+    trace = read_trace(written(document(agent(1, "a"), *made, tool(4, 1, "t"))))
+
+    assert (trace.agents, trace.declared) == (("a",), ("a", "b"))
+    assert trace_metrics(trace)["balance_population"].value == 0
+
+
+def test_traces_of_other_programs_are_no_runs_and_are_counted(written):
+    web = span(7, "", http__method="GET", trace="cc" * 16)
+    trace = read_trace(written(document(*RUN, web)))
+
+    assert not trace.runs
+    assert trace.unrecognised == {
+        "traces without a step of any agent": 1,
+        "spans without agent, model or tool attributes": 1,
+    }
+    alone = read_trace(written(document(web)))
+    assert (alone.steps, alone.unrecognised) == ((), trace.unrecognised)
+    assert trace_metrics(alone)["path_convergence"].missing
+
+
 def test_older_attribute_names_are_read(written):
     old = span(2, 1, "chat m", gen_ai__system="x", gen_ai__request__model="m",
                gen_ai__usage__prompt_tokens=5, gen_ai__usage__completion_tokens=2)  # fmt: skip
@@ -414,7 +440,7 @@ def test_anything_in_any_place_is_read_or_refused(data):
         around = held
         for key in path[:-1]:
             around = around[key]
-        around[path[-1]] = data.draw(JUNK)
+        around[path[-1]] = copy.deepcopy(data.draw(JUNK))
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "trace.json"
         target.write_text(json.dumps(held[0]), encoding="utf-8")

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from markbook.aggregate.measured import summarise as summarise
     from markbook.comparison.runs import compare as compare
     from markbook.errors import MarkbookError as MarkbookError
+    from markbook.metrics.graph import trace_metrics as trace_metrics
     from markbook.metrics.measure import measure as measure
     from markbook.pipeline.exam import exam as exam
     from markbook.store import Run as Run, open_run as open_run
+    from markbook.traces import read_trace as read_trace
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,
@@ -39,7 +41,9 @@ _HOMES = {
     "exam": "markbook.pipeline.exam",
     "measure": "markbook.metrics.measure",
     "open_run": "markbook.store",
+    "read_trace": "markbook.traces",
     "summarise": "markbook.aggregate.measured",
+    "trace_metrics": "markbook.metrics.graph",
 }
 """Where each public name lives; it is imported from there at first use."""
 
@@ -58,7 +62,9 @@ __all__ = [
     "exam",
     "measure",
     "open_run",
+    "read_trace",
     "summarise",
+    "trace_metrics",
 ]
 
 

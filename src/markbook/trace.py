@@ -193,3 +193,82 @@ def join(runs: Iterable[Trace]) -> Trace:
         messages=sum(part.messages for part in parts),
         runs=parts,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningSummary:
+    """A run told in short, for a judge of its planning."""
+
+    text: str
+    coverage: float
+    """Share of the steps that a line stands for, 0..1; 1 where nothing was left out."""
+    steps: int
+
+
+def planning_summary(trace: Trace, characters: int = 12_000) -> PlanningSummary:
+    """Return the run as one line a step, by rules that do not hide a step where it can be helped.
+
+    1. Every tool call, hand-off and message between agents is a line: number, agent, what, arguments, outcome.
+       Replies to nobody in particular are left out where there are others: they are how, not what.
+    2. Where that is too long, lines lose their arguments and results.
+    3. Where it still is, equal lines that follow one another become one with their number.
+    4. Where it still is, the end is cut, the text says how many steps are missing, and `coverage` falls.
+
+    Args:
+        trace: one run.
+        characters: how long the text may be.
+    """
+    acts = [step for step in trace.steps if step.kind is not StepKind.MESSAGE or step.is_interaction]
+    acts = acts or list(trace.steps)
+    lines = [(_told(step, details=True), 1) for step in acts]
+    if _length(lines) > characters:
+        lines = [(_told(step, details=False), 1) for step in acts]
+    if _length(lines) > characters:
+        lines = _folded(lines)
+    kept, used = 0, 0
+    while kept < len(lines) and used + len(lines[kept][0]) + _EXTRA <= max(characters, _EXTRA):
+        used += len(lines[kept][0]) + _EXTRA
+        kept += 1
+    told, at = [], 1
+    for line, count in lines[:kept]:
+        told.append(f"{at}. {line}" if count == 1 else f"{at}-{at + count - 1}. {line} ({count} times)")
+        at += count
+    if at - 1 < len(acts):
+        told.append(f"[{len(acts) - at + 1} more steps are not shown]")
+    return PlanningSummary("\n".join(told), (at - 1) / len(acts) if acts else 1.0, len(acts))
+
+
+_EXTRA = 24
+"""Characters that a line's number, count and end may take."""
+
+
+def _length(lines: list[tuple[str, int]]) -> int:
+    return sum(len(line) + _EXTRA for line, _ in lines)
+
+
+def _told(step: Step, *, details: bool) -> str:
+    outcome = {True: "ok", False: f"failed {step.error}".strip(), None: ""}[step.ok]
+    who = step.agent or "someone"
+    if step.kind is StepKind.TOOL:
+        line = f"{who} calls {step.name}"
+        extra = "" if step.arguments is None else f" with {_short(str(step.arguments), 160)}"
+        extra += f": {_short(step.result, 120)}" if step.result else ""
+    else:
+        line = f"{who} sends {step.name} to {step.target}" if step.target else f"{who} says"
+        extra = f": {_short(step.text, 200)}" if step.text else ""
+    return f"{line}{extra if details else ''}{f' [{outcome}]' if outcome else ''}"
+
+
+def _short(text: str, limit: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def _folded(lines: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    made: list[tuple[str, int]] = []
+    for line, count in lines:
+        if made and made[-1][0] == line:
+            made[-1] = (line, made[-1][1] + count)
+        else:
+            made.append((line, count))
+    return made

@@ -25,7 +25,7 @@ MAS = {
 }
 FILES = {
     # format, agents, tool calls, messages (entries of a chat; replies and hand-offs in spans), tokens in and out
-    # Six tool_use blocks of sub-agents and the Agent call; three replies (3 + 3 + 164 tokens), six user events, one
+    # one Agent call and nine calls of the sub-agent; three replies (3 + 3 + 164 tokens), six user events, one
     # delegation.
     "claude-code-stream/20260303T180744_stream.jsonl": ("claude-code", 2, 10, 10, 170, 35),
     "inspect-logs/2025-05-12T20-28-13-04-00_popularity.json": ("inspect", 1, 0, 9, 192, 6),  # three samples

@@ -107,22 +107,14 @@ def with_listeners(steps: Sequence[Step]) -> list[Step]:
     A group chat names no receiver; who speaks next is who took it up. Messages that name one keep it.
     """
     made = list(steps)
-    following = ""
+    following: Step | None = None
     for at in range(len(made) - 1, -1, -1):
         step = made[at]
         if step.kind is not StepKind.MESSAGE or not step.agent:
             continue
-        speaker = step.agent
-        if not step.target:
-            later = following if following != speaker else _next_other(made, at, speaker)
+        if not step.target and following is not None:
+            # The speaker's own next message knows already who comes after it.
+            later = following.agent if following.agent != step.agent else following.target
             made[at] = replace(step, target=later)
-        following = speaker
+        following = made[at]
     return made
-
-
-def _next_other(steps: Sequence[Step], at: int, speaker: str) -> str:
-    """Return the next speaker that is another: the target of the speaker's own next message knows it already."""
-    for later in steps[at + 1 :]:
-        if later.kind is StepKind.MESSAGE and later.agent:
-            return later.agent if later.agent != speaker else later.target
-    return ""

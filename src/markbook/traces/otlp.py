@@ -5,11 +5,13 @@ One object, one a line, or an array of flat spans; a gigabyte is read as a strea
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from markbook.errors import StorageError
 from markbook.trace import Trace
 from markbook.traces.reading import Probe
 from markbook.traces.roles import role_of
@@ -44,14 +46,35 @@ class Otlp:
             spool.flush()
             if spool.duplicates:
                 source.problems["duplicate span ids: the first is kept"] = spool.duplicates
-            for key, count in spool.runs():
-                trace = trace_of(key, spool.spans(key), self.name)
-                if count > MAX_SPANS:
-                    spool.index_parents()
-                    trace = replace(trace, clipped=count - MAX_SPANS, **spool.totals(key))  # type: ignore[arg-type]  # counts
-                yield trace
+            yield from self._runs(spool, source)
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"the spans cannot be kept on disk while they are read: {error}",
+                at=str(source.path),
+                hint="is the folder for temporary files full? TMPDIR names another",
+            ) from error
         finally:
             spool.close()
+
+    def _runs(self, spool: Spool, source: Source) -> Iterator[Trace]:
+        """Yield the runs; a trace of other spans only (a web server's, say) is none where there are others."""
+        empty: Trace | None = None
+        found = False
+        for key, count in spool.runs():
+            trace = trace_of(key, spool.spans(key), self.name)
+            if count > MAX_SPANS:
+                spool.index_parents()
+                trace = replace(trace, clipped=count - MAX_SPANS, **spool.totals(key))  # type: ignore[arg-type]  # counts
+            if not trace.steps and not trace.agents and not trace.clipped:
+                empty = empty or trace
+                source.problems["traces without a step of any agent"] += 1
+                source.problems.update(trace.unrecognised)
+                continue
+            found = True
+            yield trace
+        if empty is not None and not found:
+            # It is the only kind there is: one run in which nothing happened, and the counts say why.
+            yield replace(empty, unrecognised={})
 
     @staticmethod
     def _fill(spool: Spool, source: Source) -> None:

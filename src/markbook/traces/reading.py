@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +12,8 @@ from typing import Any, Protocol
 from markbook import plugins
 from markbook.errors import DataError, UsageError
 from markbook.trace import Trace, join
-from markbook.traces.source import BAD, HEAD, Source, decoded
+from markbook.traces.scan import elements, values
+from markbook.traces.source import BAD, Source, decoded
 
 _SAMPLE = 50
 
@@ -50,11 +53,15 @@ def probe_of(source: Source) -> Probe:
     is_lines = source.is_lines
     if is_lines:
         found: Any = [decoded(line) for line in head.split("\n")[:_SAMPLE] if line.strip()]
-    elif "resourceSpans" in head[:HEAD] or "resource_spans" in head[:HEAD] or not source.is_small:
-        found = None  # a stream: its head alone must do
+    elif head[:1] == "{" and ('"resourceSpans"' in head or '"resource_spans"' in head):
+        found = None  # spans, perhaps a gigabyte of them: the head alone must do
+    elif head[:1] == "[":
+        found = list(itertools.islice(elements(source.chunks(), Counter()), _SAMPLE))
+        if not found:
+            found = source.document()  # says what is wrong
     else:
-        found = _parsed(source)
-    is_array = isinstance(found, list) and not is_lines
+        found = _object(source)
+    is_array = head[:1] == "[" and not is_lines
     items = found if isinstance(found, list) else [found]
     sample = [item for item in items[:_SAMPLE] if item is not BAD and isinstance(item, dict)]
     if isinstance(found, list) and not sample and found and isinstance(found[0], list):
@@ -62,13 +69,17 @@ def probe_of(source: Source) -> Probe:
     return Probe(head, sample, is_array=is_array, is_lines=is_lines, is_zip=False)
 
 
-def _parsed(source: Source) -> Any:
-    try:
+def _object(source: Source) -> Any:
+    """Return the object that a file holds, or the first two where it holds one after another."""
+    found = list(itertools.islice(values(source.chunks()), 2))
+    if len(found) == 1:
+        source.remember(found[0])
+        return found[0]
+    if not found:
+        if '"span_id"' in source.head or '"spanId"' in source.head:
+            return None  # cut in the first span: the span reader says so
         return source.document()
-    except DataError:
-        if source.head.count('"span_id"') or source.head.count('"spanId"'):
-            return None  # concatenated or cut spans: the span reader copes
-        raise
+    return found
 
 
 def detect(path: str | Path) -> str:

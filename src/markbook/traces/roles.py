@@ -15,8 +15,11 @@ from markbook.traces.span import Span, event_attributes, maybe_json
 AGENT, MODEL, TOOL, HANDOFF, STRUCTURE, OUTPUT_TOOL, DEFERRED, UNKNOWN = range(8)
 """A span's role. Output tools and deferred calls are tool spans in which no tool was run."""
 
+DECLARES = "create_agent"
+"""The operation that puts an agent on the roster, whether it ever runs or not."""
+
 _MODEL_OPERATIONS = {"chat", "generate_content", "text_completion", "completion", "responses"}
-_STRUCTURE_OPERATIONS = {"embeddings", "invoke_workflow", "plan", "retrieval", "create_agent", "handoff"}
+_STRUCTURE_OPERATIONS = {"embeddings", "invoke_workflow", "plan", "retrieval", DECLARES, "handoff"}
 _OPENINFERENCE = {"AGENT": AGENT, "TOOL": TOOL, "LLM": MODEL}
 _TRACELOOP = {"agent": AGENT, "tool": TOOL}
 _FRAMEWORK_KEYS = ("gen_ai.", "openinference.", "traceloop.", "llm.", "gcp.vertex.agent.", "logfire.")
@@ -58,6 +61,8 @@ def role_of(span: Span) -> Role:
         _fill_tool(role, span)
     elif kind == MODEL:
         _fill_model(role, span)
+    elif held.get("gen_ai.operation.name") == DECLARES:
+        role.name = DECLARES
     elif kind == HANDOFF:
         role.target = name_of(held.get("gen_ai.transfer.target.name") or held.get("gen_ai.handoff.to_agent"))
         role.agent = role.agent or name_of(held.get("gen_ai.caller.name") or held.get("gen_ai.handoff.from_agent"))

@@ -114,6 +114,16 @@ def elements(chunks: Iterator[str], problems: Counter[str]) -> Iterator[Any]:
         problems["damaged JSON: the rest was not read"] += 1
 
 
+def values(chunks: Iterator[str]) -> Iterator[Any]:
+    """Yield values that follow one another, as far as they are whole."""
+    reader = _Reader(chunks)
+    try:
+        while reader.peek():
+            yield reader.value()
+    except (_EndOfInput, _Damaged):
+        return
+
+
 def _array(reader: _Reader) -> Iterator[Any]:
     reader.take("[")
     while reader.peek() != "]":

@@ -162,6 +162,10 @@ class Source:
         self._loaded = True
         return self._document
 
+    def remember(self, document: Any) -> None:
+        """Keep the document that detection has decoded already."""
+        self._document, self._loaded = document, True
+
     def _whole(self) -> Any:
         text = "".join(self.chunks())
         value = decoded(text)

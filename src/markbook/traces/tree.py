@@ -9,10 +9,12 @@ from typing import Any
 
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import make_trace, maybe_call, parsed, record
-from markbook.traces.roles import AGENT, DEFERRED, HANDOFF, MODEL, OUTPUT_TOOL, STRUCTURE, TOOL, UNKNOWN
+from markbook.traces.roles import AGENT, DECLARES, DEFERRED, HANDOFF, MODEL, OUTPUT_TOOL, STRUCTURE, TOOL, UNKNOWN
 
 _NANO = 1e9
 _NOBODY = -1
+_MAX_LOOKED = 5_000_000
+"""Rows that may be looked at to find callers by time."""
 
 
 class RunTree:
@@ -27,6 +29,7 @@ class RunTree:
         orphans = sum(bool(row["parent"]) for row, up in zip(rows, self.parents, strict=True) if up == _NOBODY)
         if orphans:
             self.notes["spans whose parent is not in the file"] = orphans
+        self._looked = 0
         self._cut_cycles()
         self._drop_wrappers()
         self.owners = [self._owner(index) for index in range(len(rows))]
@@ -71,11 +74,13 @@ class RunTree:
 
     def _drop_wrappers(self) -> None:
         """Take what only wraps for structure: model spans around model spans, nameless agents around agents."""
-        for index, kind in enumerate(self.kinds):
-            if kind != MODEL or self.rows[index]["tokens_in"] is None:
+        climbed = bytearray(len(self.rows))
+        for index, row in enumerate(self.rows):
+            if row["kind"] != MODEL or row["tokens_in"] is None:
                 continue
             up = self.parents[index]
-            while up != _NOBODY and self.kinds[up] not in (TOOL, AGENT):
+            while up != _NOBODY and self.kinds[up] not in (TOOL, AGENT) and not climbed[up]:
+                climbed[up] = 1
                 if self.kinds[up] == MODEL:
                     self.kinds[up] = STRUCTURE
                 up = self.parents[up]
@@ -111,7 +116,10 @@ class RunTree:
         if self.near[index] != _NOBODY:
             return self.owners[self.near[index]]
         start, stop = self.rows[index]["start"], self.rows[index]["stop"]
-        if start is None or stop is None:
+        self._looked += len(self.rows)
+        if start is None or stop is None or self._looked > _MAX_LOOKED:
+            if self._looked > _MAX_LOOKED:
+                self.notes["agents whose caller was not looked for by time: there are too many"] += 1
             return ""
         around = [
             (row["stop"] - row["start"], self.owners[at])
@@ -150,10 +158,12 @@ def trace_of(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
     _note_agent_tokens(tree, steps)
     notes = tuple(f"{count} {reason}" for reason, count in sorted(tree.notes.items()))
     agents = [tree.owners[at] for at, kind in enumerate(tree.kinds) if kind == AGENT]
+    declared = (row["agent"] for row in rows if row["kind"] == STRUCTURE and row["name"] == DECLARES and row["agent"])
     cached = [row["tokens_cached"] for at, row in enumerate(rows) if tree.kinds[at] == MODEL]
     known = [value for value in cached if value is not None]
     return make_trace(
         steps, reader=reader, agents=agents, id=key, unrecognised=dict(unrecognised), notes=notes,
+        declared=tuple(dict.fromkeys(declared)),
         cached_tokens=sum(known) if known else None,
         start=_seconds(min((row["start"] for row in rows if row["start"] is not None), default=None)),
         end=_seconds(max((row["stop"] for row in rows if row["stop"] is not None), default=None)),

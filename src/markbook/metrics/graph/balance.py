@@ -37,7 +37,7 @@ def loads(trace: Trace) -> tuple[dict[str, float], str]:
 
     Agents that the log defines and that did nothing count with 0.
     """
-    kind = StepKind.TOOL if trace.tool_calls else StepKind.MESSAGE
+    kind = StepKind.TOOL if trace.tools() else StepKind.MESSAGE
     made = dict.fromkeys(trace.roster, 0.0)
     for step in trace.steps:
         if step.kind is kind and step.agent:

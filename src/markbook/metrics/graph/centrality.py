@@ -17,6 +17,8 @@ SAMPLED_FROM = 1_000
 """Nodes from which networkx betweenness is estimated from `SAMPLES` sources (with rustworkx it stays exact)."""
 WEIGHTED_SAMPLED_FROM = 500
 """The same for weighted betweenness, which rustworkx does not have."""
+MAX_WORK = 400_000_000
+"""Nodes times edges up to which a graph is measured: some ten seconds."""
 SAMPLES = 100
 SEED = 0
 _SHOWN = 100
@@ -127,12 +129,22 @@ def _graph(trace: Trace, marker: Marker, name: str) -> tuple[Any, Measurement | 
     except ExtraMissingError as error:
         return None, marker.lacking(name, MissingKind.UNAVAILABLE, str(error))
     if marker.profile == "documented":
-        return graph, None if len(graph) else marker.lacking(name, MissingKind.UNDEFINED, "the trace has no agent")
+        if not len(graph):
+            return graph, marker.lacking(name, MissingKind.UNDEFINED, "the trace has no agent")
+        return graph, _too_large(graph, marker, name)
     if len(graph) < 3:
         return graph, marker.lacking(name, MissingKind.NOT_APPLICABLE, f"{len(graph)} agents: three make a graph")
     if not graph.number_of_edges():
         return graph, marker.lacking(name, MissingKind.NOT_APPLICABLE, "no agent speaks to another")
-    return graph, None
+    return graph, _too_large(graph, marker, name)
+
+
+def _too_large(graph: Any, marker: Marker, name: str) -> Measurement | None:
+    """Return the refusal of a graph that would take minutes; a quarter of the limit without rustworkx."""
+    n, edges = len(graph), graph.number_of_edges()
+    if n * edges <= MAX_WORK // (1 if n < FAST_FROM or _is_fast(graph, fast=None) else 4):
+        return None
+    return marker.lacking(name, MissingKind.BUDGET, f"{n} agents with {edges} edges are too many to measure")
 
 
 def _shown(each: Mapping[Any, float]) -> dict[str, float]:

@@ -31,11 +31,12 @@ def measure_communication(
     Missing: not applicable where no agent speaks to another, undefined where no message has a known type.
     """
     types = [step.name for step in trace.interactions()]
+    made = _unknown_share(types, coordination | productive, marker)
     if marker.profile == "documented":
         from markbook.metrics.graph.documented import calculate_communication_overhead
 
         overhead = calculate_communication_overhead([{"type": name} for name in types])
-        return {
+        return made | {
             "communication_overhead": marker.found("communication_overhead", overhead, messages=len(types)),
             "communication_quality": marker.found("communication_quality", 1 - overhead, messages=len(types)),
         }
@@ -43,9 +44,7 @@ def measure_communication(
         return marker.none_apply((metric.name for metric in METRICS), "no agent speaks to another")
     coordinating = sum(name in coordination for name in types)
     classified = coordinating + sum(name in productive for name in types)
-    unknown = 1 - classified / len(types)
     stats = {"coordination": coordinating, "productive": classified - coordinating, "messages": len(types)}
-    made = {"communication_unknown_share": marker.found("communication_unknown_share", unknown, **stats)}
     for name in ("communication_overhead", "communication_quality"):
         if not classified:
             detail = "no message is of a known type"
@@ -54,3 +53,11 @@ def measure_communication(
             share = coordinating / classified
             made[name] = marker.found(name, share if name.endswith("overhead") else 1 - share, **stats)
     return made
+
+
+def _unknown_share(types: list[str], known: frozenset[str], marker: Marker) -> dict[str, Measurement]:
+    name = "communication_unknown_share"
+    if not types:
+        return marker.none_apply([name], "no agent speaks to another")
+    unknown = sum(kind not in known for kind in types)
+    return {name: marker.found(name, unknown / len(types), unknown=unknown, messages=len(types))}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
+from markbook.errors import UsageError
 from markbook.metrics.graph import balance, centrality, communication, paths, tools
 from markbook.metrics.graph.across import AcrossRuns
 from markbook.metrics.graph.mark import INFINITY, GraphMetric, Marker, Profile
@@ -38,6 +41,7 @@ def trace_metrics(
     reference: Reference | None = None,
     profile: Profile = "corrected",
     weights: dict[str, float] | None = None,
+    message_types: Mapping[str, Collection[str]] | None = None,
 ) -> dict[str, Measurement]:
     """Return every graph metric of a trace by name, each a value or a reason.
 
@@ -46,14 +50,19 @@ def trace_metrics(
         reference: what a good run does; None takes what the data set says (`trace.reference`).
         profile: `documented` computes the documented metrics to the letter; companions are the same in both.
         weights: of `overall_score` by metric name, in place of `WEIGHTS`.
+        message_types: the types of messages that are `coordination` and those that are `productive`, in place of the
+            lists in `communication`; a missing key keeps its list.
 
     Returns:
         Name to measurement: first those of `PRIMARY`, then the companions.
+
+    Raises:
+        UsageError: `message_types` has another key.
     """
     if trace.runs:
         gathered = AcrossRuns(profile)
         for run in trace.runs:
-            gathered.add(run, trace_metrics(run, reference, profile, weights))
+            gathered.add(run, trace_metrics(run, reference, profile, weights, message_types))
         return gathered.results()
     marker = Marker(trace.id, profile)
     if trace.clipped:
@@ -70,12 +79,20 @@ def trace_metrics(
     tools_used = {step.name for step in trace.tools()}
     nodes = len(trace.roster) + len(tools_used)
     made["graph_complexity"] = marker.found("graph_complexity", nodes, agents=len(trace.roster), tools=len(tools_used))
-    made |= communication.measure_communication(trace, marker)
+    made |= communication.measure_communication(trace, marker, **_types(message_types))
     made |= paths.measure_walk(trace, reference, marker)
     made |= paths.measure_time(trace, marker)
     made |= tools.measure_tools(trace, reference, marker)
     made |= centrality.measure_centrality(trace, marker)
     return made | balance.measure_balance(trace, marker)
+
+
+def _types(given: Mapping[str, Collection[str]] | None) -> dict[str, frozenset[str]]:
+    """Return the lists of message types that are given; a name other than the two is the caller's mistake."""
+    unknown = set(given or ()) - {"coordination", "productive"}
+    if unknown:
+        raise UsageError(f"unknown kind of message {min(unknown)!r}", hint="coordination or productive")
+    return {kind: frozenset(names) for kind, names in (given or {}).items()}
 
 
 def _path(trace: Trace, marker: Marker) -> Measurement:

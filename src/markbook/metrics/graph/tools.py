@@ -9,8 +9,8 @@ from markbook.metrics.graph.mark import GraphMetric, Marker
 from markbook.trace import ExpectedCall, Reference, Step, Trace
 from markbook.types import Measurement, MissingKind
 
-MAX_CELLS = 4_000_000
-"""Calls made times calls expected, for what needs the whole table."""
+MAX_CELLS = 1_000_000
+"""Calls made times calls expected, for what needs the whole table: arguments, and steps that accept several tools."""
 
 METRICS = (
     GraphMetric("tool_precision", (0, 1), "higher", "share of the calls made that the reference asks for"),
@@ -33,7 +33,7 @@ def matched(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> int:
 
     The pairing is a maximum one, so that a step which accepts several tools does not take another's.
     """
-    if all(len(one.tools) == 1 for one in expected):
+    if _is_plain(expected):
         wanted = Counter(one.tools[0] for one in expected)
         return (Counter(calls) & wanted).total()
     import numpy as np
@@ -56,8 +56,9 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
         return marker.none_apply(_NAMES, "there is no reference that names tools")
     steps, expected = trace.tools(), reference.calls
     calls = [step.name for step in steps]
-    if len(calls) * len(expected) > MAX_CELLS:
-        detail = f"{len(calls)} calls against {len(expected)} expected ones are too many to compare"
+    is_large = len(calls) * len(expected) > MAX_CELLS
+    detail = f"{len(calls)} calls against {len(expected)} expected ones are too many to compare"
+    if is_large and not _is_plain(expected):
         return {name: marker.lacking(name, MissingKind.BUDGET, detail) for name in _NAMES}
     both = matched(calls, expected)
     made = _shares(calls, expected, both, marker)
@@ -66,8 +67,12 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
     longest = max(len(calls), len(expected))
     similarity = 1 - edits / longest if longest else 1.0
     made["tool_edit_similarity"] = marker.found("tool_edit_similarity", similarity, edits=edits)
-    credit = _assigned(steps, expected)
-    made["tool_argument_f1"] = marker.found("tool_argument_f1", _f1(credit, len(calls), len(expected)), credit=credit)
+    name = "tool_argument_f1"
+    if is_large:
+        made[name] = marker.lacking(name, MissingKind.BUDGET, detail)
+    else:
+        credit = _assigned(steps, expected)
+        made[name] = marker.found(name, _f1(credit, len(calls), len(expected)), credit=credit)
     made |= {
         name: marker.found(name, float(holds))
         for name, holds in {
@@ -103,6 +108,10 @@ def selection_accuracy(trace: Trace, reference: Reference | None, marker: Marker
     return marker.found(name, both / len(calls), matched=both, **stats)
 
 
+def _is_plain(expected: Sequence[ExpectedCall]) -> bool:
+    return all(len(one.tools) == 1 for one in expected)
+
+
 def _shares(
     calls: Sequence[str], expected: Sequence[ExpectedCall], both: int, marker: Marker
 ) -> dict[str, Measurement]:
@@ -123,7 +132,7 @@ def _f1(both: float, calls: int, expected: int) -> float:
 
 def _aligned(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> tuple[int, int]:
     """Return the length of the longest common subsequence and the edit distance."""
-    if all(len(one.tools) == 1 for one in expected):
+    if _is_plain(expected):
         from rapidfuzz.distance import LCSseq, Levenshtein
 
         wanted = [one.tools[0] for one in expected]

@@ -1,0 +1,142 @@
+"""`markbook trace`: the contract's keys, and terminal and page that hostile words cannot touch."""
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from markbook.cli import cli, main
+from markbook.cli._trace_sum import TraceSum
+from markbook.metrics.graph import trace_metrics
+from markbook.traces import read_traces
+
+HOSTILE = '\x1b]0;owned\x07<script>alert("x")</script>[bold]\u202e'
+RUN = {
+    "execution_id": "e",
+    "agent_interactions": [
+        {"from": "manager", "to": "researcher", "type": "delegation", "query": HOSTILE},
+        {"from": "researcher", "to": HOSTILE, "type": "result_delivery"},
+    ],
+    "tool_calls": [
+        {"tool_name": "get", "success": True, "duration": 1.0, "timestamp": 5.0, "agent_id": "researcher"},
+        {"tool_name": HOSTILE, "success": False, "duration": 1.0, "timestamp": 7.0, "agent_id": HOSTILE},
+    ],
+}
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(RUN), encoding="utf-8")
+    return path
+
+
+def run(*args):
+    return CliRunner().invoke(cli, ["trace", *map(str, args)], catch_exceptions=False)
+
+
+def test_json_has_the_contracts_keys(log):
+    shown = json.loads(run(log, "--json").stdout)
+
+    assert {"agents", "tool_calls", "messages", "input_tokens", "output_tokens", "unrecognised", "metrics"} <= set(
+        shown
+    )
+    assert (shown["agents"], shown["tool_calls"], shown["messages"], shown["unrecognised"]) == (3, 2, 2, 0)
+    assert shown["input_tokens"] is shown["output_tokens"] is None
+    for metric in shown["metrics"].values():
+        assert (metric["value"] is None) == (metric["missing"] is not None)
+        assert metric["n"] + sum(metric["n_missing"].values()) == 1
+
+
+def test_json_is_ascii_and_holds_no_nan(log):
+    text = run(log, "--json").stdout
+
+    assert text.isascii()
+    assert "NaN" not in text
+    assert "Infinity" not in text
+
+
+def test_the_terminal_sees_no_control_character_and_no_markup(log):
+    text = run(log).stdout
+
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    assert "\\x1b]0;owned" in text
+    assert "[bold]" in text
+
+
+def test_the_page_escapes_everything_and_runs_nothing(log, tmp_path):
+    page = tmp_path / "trace.html"
+    run(log, "--html", page)
+    text = page.read_text(encoding="utf-8")
+
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert "default-src 'none'" in text
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    assert "http" not in re.sub(r'http-equiv|http://www.w3.org/2000/svg"', "", text)
+    assert text.count("<path class=") == 2
+
+
+def test_a_reference_gives_tool_accuracy(log, tmp_path):
+    reference = tmp_path / "expected.json"
+    reference.write_text('["get", "save"]', encoding="utf-8")
+    shown = json.loads(run(log, "--reference", reference, "--json").stdout)
+
+    assert shown["metrics"]["tool_selection_accuracy"]["value"] == 0.5
+    assert shown["references"] == {"file expected.json": 1}
+
+
+def test_the_profile_is_the_documents_on_request(log):
+    shown = json.loads(run(log, "--profile", "documented", "--json").stdout)
+
+    assert shown["profile"] == "documented"
+    assert shown["metrics"]["communication_overhead"]["value"] == 0
+
+
+def test_several_runs_are_means_and_rows(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text("\n".join(json.dumps(dict(RUN, execution_id=str(at))) for at in range(3)), encoding="utf-8")
+    shown = json.loads(run(path, "--json").stdout)
+
+    assert (shown["runs"], shown["tool_calls"], len(shown["run_list"])) == (3, 6, 3)
+    assert shown["metrics"]["tool_success_rate"]["n"] == 3
+    assert "means over 3 runs" in run(path).stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["--format", "otlq"], 2, "did you mean 'otlp'"),
+        (["--reference", "R", "--reference-from-best"], 2, "exclude each other"),
+        (["--reference", "MISSING"], 2, "does not exist"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(log, capsys, args, code, words):
+    args = [str(log) if one == "R" else one for one in args]
+    with pytest.raises(SystemExit) as ended:
+        main(["trace", str(log), *args])
+
+    assert ended.value.code == code
+    assert words in capsys.readouterr().err
+
+
+def test_a_file_that_nobody_knows_exits_2(tmp_path, capsys):
+    path = tmp_path / "x.json"
+    path.write_text('{"a": 1}', encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["trace", str(path)])
+
+    assert ended.value.code == 2
+    assert "no trace reader knows this file" in capsys.readouterr().err
+
+
+def test_what_is_kept_does_not_grow_with_the_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr("markbook.cli._trace_sum.MAX_LISTED", 5)
+    path = tmp_path / "runs.jsonl"
+    path.write_text("\n".join(json.dumps(dict(RUN, execution_id=str(at))) for at in range(20)), encoding="utf-8")
+    total = TraceSum("runs", "corrected")
+    for one in read_traces(path):
+        total.add(one, trace_metrics(one))
+
+    assert (total.count, len(total.runs)) == (20, 5)
