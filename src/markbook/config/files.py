@@ -96,16 +96,20 @@ def _member(group: spec.Group, member: spec.Member) -> spec.Task | spec.Group:
     """Return what a group names: a file beside it, a task of that name in its folder, or a ready task."""
     folder = group.file.parent
     if member.name.endswith(_SUFFIXES):
-        path = folder / member.name
-        if not path.is_file():
+        named = folder / member.name
+        if not named.is_file():
             raise ConfigError(f"no such file: {member.name}", at=member.at)
-        return _read(path)
+        return _read(named)
     beside = dict(_names_in(folder))
     ready = ready_tasks()
-    path = beside.get(member.name) or ready.get(member.name)  # type: ignore[assignment]  # None is handled next
+    path: Path | None = beside.get(member.name) or ready.get(member.name)
     if path is None:
         known = sorted({*beside, *ready} - {group.name})
-        raise ConfigError(f"group {group.name!r} names an unknown task {member.name!r}", at=member.at, hint=_nearest(member.name, known))
+        raise ConfigError(
+            f"group {group.name!r} names an unknown task {member.name!r}",
+            at=member.at,
+            hint=_nearest(member.name, known),
+        )
     return _read(path)
 
 
@@ -133,7 +137,9 @@ def _merged(path: Path, above: tuple[Path, ...]) -> Node:
     """Return a file's tree with what it extends or includes under it."""
     real = path.resolve()
     if real in above:
-        raise ConfigError("it extends itself, by way of " + " -> ".join(each.name for each in (*above, real)), at=str(path))
+        raise ConfigError(
+            "it extends itself, by way of " + " -> ".join(each.name for each in (*above, real)), at=str(path)
+        )
     if len(above) >= _MAX_CHAIN:
         raise ConfigError(f"more than {_MAX_CHAIN} files extend one another", at=str(path))
     node = read_tree(path)

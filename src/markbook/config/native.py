@@ -133,9 +133,7 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.Group:
         name=model.name,
         file=file,
         version=str(model.version),
-        data=spec.Data(
-            (model.data.path,), folder, dict(model.data.where), model.data.id, data.value["path"].at
-        ),
+        data=spec.Data((model.data.path,), folder, dict(model.data.where), model.data.id, data.value["path"].at),
         prompt=spec.Text(template=model.prompt, at=node.value["prompt"].at),
         references=spec.Text(template=model.reference, at=node.value["reference"].at) if model.reference else None,
         metrics=tuple(_use(each, node.value["metrics"], place) for place, each in enumerate(model.metrics)),
@@ -175,9 +173,7 @@ def _group(node: Node, file: Path) -> spec.Group:
     return spec.Group(
         name=model.group,
         file=file,
-        members=tuple(
-            spec.Member(name, at=place.at) for name, place in zip(model.tasks, names.value, strict=True)
-        ),
+        members=tuple(spec.Member(name, at=place.at) for name, place in zip(model.tasks, names.value, strict=True)),
         aggregates=tuple(spec.GroupMetric(each.metric, each.weight_by_size) for each in model.summarise),
         version=str(model.version),
         resolved=plain(node),
@@ -192,7 +188,6 @@ def _refuse_functions(node: Node) -> None:
             at=node.at,
             hint="name the metric itself, such as `bleu`; `markbook list metrics` shows them",
         )
-    children = node.value if isinstance(node.value, list) else ()
-    children = node.value.values() if isinstance(node.value, dict) else children
-    for child in children:
-        _refuse_functions(child)
+    if isinstance(node.value, dict | list):
+        for child in node.value.values() if isinstance(node.value, dict) else node.value:
+            _refuse_functions(child)

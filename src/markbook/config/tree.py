@@ -13,12 +13,12 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markbook.errors import ConfigError
 
-if TYPE_CHECKING:
-    from ruamel.yaml.events import Event
+Event = Any
+"""A parser event; the library's own classes declare none of the attributes that its parser sets."""
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
@@ -46,7 +46,7 @@ class Function:
 class Node:
     """A value and where it stands."""
 
-    value: None | bool | int | float | str | Function | list[Node] | dict[str, Node]
+    value: bool | int | float | str | Function | list[Node] | dict[str, Node] | None
     file: str
     line: int
     """From 1."""
@@ -202,7 +202,7 @@ class _Builder:
         mark = event.start_mark
         return Node(value, self.file, mark.line + 1, mark.column + 1, size, keys or {})
 
-    def scalar(self, event: Event) -> None | bool | float | str | Function:
+    def scalar(self, event: Event) -> bool | float | str | Function | None:
         tag, text = event.tag, event.value
         if tag is None:
             return self.resolve(text, event) if event.implicit[0] else text
@@ -216,7 +216,7 @@ class _Builder:
             return self.resolve(text, event)
         raise self.refuse_tag(tag, event)
 
-    def resolve(self, text: str, event: Event) -> None | bool | float | str:
+    def resolve(self, text: str, event: Event) -> bool | float | str | None:
         """Return a plain scalar by the core schema of YAML 1.2."""
         if text in _NULL:
             return None
