@@ -129,20 +129,27 @@ def build(pipeline: Pipeline, foreign: Callable[[Function], Step] | None = None)
 
 
 def _step(filter_: Filter, foreign: Callable[[Function], Step] | None) -> Step:
-    if isinstance(filter_.name, Function):
-        if foreign is not None:
-            return foreign(filter_.name)
-        name = FILTERS.get(last(filter_.name.name), "")
-        if not name:
-            raise unregistered("filter", filter_.name, list(FILTERS))
-    else:
-        name = filter_.name
+    name = filter_.name
+    if isinstance(name, Function):
+        return registered_filter(name) if foreign is None else foreign(name)
     if name not in _KNOWN:
         raise ConfigError(f"unknown filter {name!r}", at=filter_.at, hint=suggest(name, list(_KNOWN)))
     try:
         return _KNOWN[name](**filter_.options)
     except (TypeError, ValueError, AttributeError, re.error) as error:
         raise ConfigError(f"filter {name!r} does not take these options: {error}", at=filter_.at) from error
+
+
+def registered_filter(function: Function) -> Step:
+    """Return what a registered `!function` does to replies.
+
+    Raises:
+        ConfigError: it is not registered.
+    """
+    name = FILTERS.get(last(function.name))
+    if name is None:
+        raise unregistered("filter", function, list(FILTERS))
+    return _KNOWN[name]()
 
 
 def unregistered(what: str, function: Function, known: list[str]) -> ConfigError:

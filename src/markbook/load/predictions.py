@@ -94,7 +94,9 @@ def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
     return found[0] if found else None
 
 
-def read_answers(path: Path, task: str, samples: Sequence[Sample], *, several: bool) -> Answers:
+def read_answers(
+    path: Path, task: str, samples: Sequence[Sample], *, several: bool, shared: bool = False
+) -> Answers:
     """Return the answers of a file to a task's samples.
 
     Rows are matched by `id`, `sample_id` or `task_id`, or by `doc_id`, the row's place; where no row has any of
@@ -105,6 +107,7 @@ def read_answers(path: Path, task: str, samples: Sequence[Sample], *, several: b
         task: its name; rows with another `task` are left out.
         samples: the task's.
         several: whether more than one answer to a row is expected (pass@k): else a second one that differs is refused.
+        shared: whether the file answers several tasks, so that each row must name its `task`.
 
     Raises:
         DataError: no row holds an answer, two answers to one row, or a count that does not fit.
@@ -121,6 +124,9 @@ def read_answers(path: Path, task: str, samples: Sequence[Sample], *, several: b
         other = line.record.get("task")
         if isinstance(other, str) and other and other != task:
             continue
+        if shared and not other:
+            answers.rejections.append(Rejection(line.at, "several tasks are run, and the row names no `task`"))
+            continue
         # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
         pipeline = line.record.get("filter") if pipeline is None else pipeline
         if line.record.get("filter") != pipeline:
@@ -131,7 +137,7 @@ def read_answers(path: Path, task: str, samples: Sequence[Sample], *, several: b
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
     answers.inputs[path.name] = digest.hexdigest()
-    if not found and (rows or answers.rejections):
+    if not found and (answers.rejections if shared else rows or answers.rejections):
         reason = answers.rejections[0] if answers.rejections else Rejection(str(path), "no answers")
         raise DataError(f"no row holds an answer: {reason.reason}", at=reason.at)
     _match(found, samples, answers, several=several, model=_model_name(path))

@@ -42,8 +42,8 @@ class TaskRows:
     rejections: tuple[Rejection, ...]
     inputs: Mapping[str, str]
     """SHA-256 of each file that was read, by its name."""
-    has_context: bool
-    """Whether any row has a context: without one the context modes are all the same."""
+    mode: ContextMode
+    """How much of the rows' context the prompts show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,12 @@ class _Reading:
 
 
 def load_samples(
-    task: Task, *, data: Path | None = None, limit: int | None = None, foreign: Foreign | None = None
+    task: Task,
+    *,
+    data: Path | None = None,
+    limit: int | None = None,
+    mode: ContextMode | None = None,
+    foreign: Foreign | None = None,
 ) -> TaskRows:
     """Return the samples of a task.
 
@@ -77,13 +82,14 @@ def load_samples(
         task: the task.
         data: a file to read instead of the one that the task names.
         limit: take this many rows at most.
+        mode: how much of each row's context the prompt shows, instead of what the task says.
         foreign: functions of the user's own that replace registered ones.
 
     Raises:
         ConfigError: a name or template that stands for nothing, or a data file that is not there.
         DataError: no row could be used; the first reason is the message.
     """
-    builder = _Builder(task, foreign or Foreign())
+    builder = _Builder(task, foreign or Foreign(), mode)
     reading = _read(task, data, builder.select)
     few = _few_shot_rows(task, reading)
     samples: list[Sample] = []
@@ -102,8 +108,7 @@ def load_samples(
         samples.append(sample)
     if not samples:
         raise _nothing(task, reading)
-    has_context = any(each.row.get("context") for each in reading.rows)
-    return TaskRows(tuple(samples), tuple(reading.rejections), MappingProxyType(reading.inputs), has_context)
+    return TaskRows(tuple(samples), tuple(reading.rejections), MappingProxyType(reading.inputs), builder.mode)
 
 
 def shown_context(context: object, mode: ContextMode) -> str:
@@ -134,10 +139,11 @@ def _nothing(task: Task, reading: _Reading) -> DataError:
 class _Builder:
     """Makes samples out of rows by the task's templates and functions."""
 
-    def __init__(self, task: Task, foreign: Foreign) -> None:
+    def __init__(self, task: Task, foreign: Foreign, mode: ContextMode | None) -> None:
         self.task = task
         self.foreign = foreign
-        self.prompt, self.mode, self.system = self._prompt()
+        self.prompt, own_mode, self.system = self._prompt()
+        self.mode: ContextMode = mode or own_mode
         self.tests = task.tests
         self.target = self._target()
         for text in (self.prompt, task.references):
@@ -223,7 +229,15 @@ class _Builder:
             references=self.target(row),
             tests=(Test(program="\n".join(_field(row, self.tests))),) if self.tests else (),
             entry_point=str(row.get(task.entry_point, "")) if task.entry_point else "",
-            meta=MappingProxyType({"row": row, "doc_id": numbered.number, "system": self.system}),
+            meta=MappingProxyType(
+                {
+                    "row": row,
+                    "doc_id": numbered.number,
+                    "system": self.system,
+                    "context": row.get("context") or "",
+                    "object": "program",
+                }
+            ),
             source=numbered.at,
         )
 
