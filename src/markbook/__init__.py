@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from markbook.metrics.measure import measure as measure
     from markbook.pipeline.exam import exam as exam
     from markbook.store import Run as Run, open_run as open_run
+    from markbook.pipeline.task import run_task as run_task
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,
@@ -39,6 +40,7 @@ _HOMES = {
     "exam": "markbook.pipeline.exam",
     "measure": "markbook.metrics.measure",
     "open_run": "markbook.store",
+    "run_task": "markbook.pipeline.task",
     "summarise": "markbook.aggregate.measured",
 }
 """Where each public name lives; it is imported from there at first use."""
@@ -58,6 +60,7 @@ __all__ = [
     "exam",
     "measure",
     "open_run",
+    "run_task",
     "summarise",
 ]
 

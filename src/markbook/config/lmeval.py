@@ -36,6 +36,8 @@ class _Strict(BaseModel):
 
 
 class DatasetKwargs(_Strict):
+    """What is handed to the loader of files."""
+
     data_files: str | list[str] | dict[str, str | list[str]] | None = None
 
 
@@ -60,11 +62,15 @@ class FilterStep(BaseModel):
 
 
 class FilterEntry(_Strict):
+    """One named chain of filters."""
+
     name: str
     filter: list[FilterStep] = Field(min_length=1)
 
 
 class GenerationKwargs(_Strict):
+    """What a model is told beside the prompt."""
+
     temperature: float | None = Field(default=None, ge=0)
     top_p: float | None = Field(default=None, gt=0, le=1)
     do_sample: bool | None = None
@@ -76,6 +82,8 @@ class GenerationKwargs(_Strict):
 
 
 class TaskFile(_Strict):
+    """A task."""
+
     task: str = Field(min_length=1, max_length=200)
     task_alias: str = ""
     tag: Words = []
@@ -105,11 +113,15 @@ class TaskFile(_Strict):
 
 
 class GroupMember(_Strict):
+    """A task in a group, under another heading."""
+
     task: str
     task_alias: str = ""
 
 
 class AggregateEntry(_Strict):
+    """How a group sums up one metric."""
+
     metric: str | Function
     aggregation: Literal["mean"] = "mean"
     weight_by_size: bool = True
@@ -117,6 +129,8 @@ class AggregateEntry(_Strict):
 
 
 class GroupFile(_Strict):
+    """Several tasks under one name."""
+
     group: str = Field(min_length=1, max_length=200)
     group_alias: str = ""
     task: Annotated[list[str | GroupMember], BeforeValidator(_as_list)] = Field(min_length=1)

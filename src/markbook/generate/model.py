@@ -57,7 +57,7 @@ class ModelGenerator:
     def __init__(
         self, name: str, base_url: str, patience: Patience, price: Price | None, max_cost: float | None
     ) -> None:
-        """Use `model`."""
+        """Use `model_generator`."""
         provider, _, short = name.partition(":")
         self.name = name
         self.patience = patience
@@ -267,9 +267,9 @@ def _in_thread(work: Callable[[], None]) -> None:
         raise caught[0]
 
 
-def model(
+def model_generator(
     *,
-    name: str,
+    model: str,
     base_url: str = "",
     concurrency: int = 8,
     per_minute: float | None = None,
@@ -281,7 +281,7 @@ def model(
     """Return a generator that asks a model.
 
     Args:
-        name: `PROVIDER:NAME`; `openai` speaks the chat-completions protocol, also of local servers.
+        model: `PROVIDER:NAME`; `openai` speaks the chat-completions protocol, also of local servers.
         base_url: where that protocol is spoken, if not at the provider's own address.
         concurrency: requests at a time.
         per_minute: the most requests a minute.
@@ -294,9 +294,9 @@ def model(
         UsageError: no provider in the name, a limit out of range, a budget for a model of unknown price.
         ExtraMissingError: the extra `judge` is not installed.
     """
-    provider, _, short = name.partition(":")
+    provider, _, short = model.partition(":")
     if not provider or not short:
-        raise UsageError(f"{name!r} names no model", hint="PROVIDER:NAME, such as openai:gpt-4o-mini")
+        raise UsageError(f"{model!r} names no model", hint="PROVIDER:NAME, such as openai:gpt-4o-mini")
     if base_url and provider != "openai":
         raise UsageError(f"--base-url goes with openai:NAME only, not with {provider}:", hint=f"openai:{short}")
     if concurrency < 1 or retries < 0 or seconds <= 0 or (per_minute is not None and per_minute <= 0):
@@ -306,7 +306,7 @@ def model(
     found = parse_price(price) if price else None if base_url else listed_price(provider, short)
     if max_cost is not None and found is None:
         raise UsageError(
-            f"the price of {name!r} is unknown, so --max-cost cannot be kept",
+            f"the price of {model!r} is unknown, so --max-cost cannot be kept",
             hint="state it with --price IN/OUT, in dollars for a million tokens",
         )
-    return ModelGenerator(name, base_url, Patience(concurrency, per_minute, retries, seconds), found, max_cost)
+    return ModelGenerator(model, base_url, Patience(concurrency, per_minute, retries, seconds), found, max_cost)

@@ -35,7 +35,7 @@ class Pace:
             start = max(now, self._next)
             self._next = start + self._gap
             await asyncio.sleep(start - now)
-        while (left := self._closed_until - time.monotonic()) > 0:
+        while (left := self._closed_until - time.monotonic()) > 0:  # noqa: ASYNC110 - the end may move while we wait
             await asyncio.sleep(left)
 
     def close_for(self, seconds: float) -> None:

@@ -73,7 +73,7 @@ def foreign_code(task: Task) -> ForeignCode:
         prompt=find(task.prompt.function),
         target=find(task.references.function) if task.references is not None else None,
     )
-    metrics: dict[str, Metric] = {}
+    metrics: dict[str, Any] = {}
     for use in task.metrics:
         if isinstance(use.name, Function) and (function := find(use.name)) is not None:
             direction: Direction = "lower" if use.higher_is_better is False else "higher"

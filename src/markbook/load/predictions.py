@@ -94,9 +94,7 @@ def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
     return found[0] if found else None
 
 
-def read_answers(
-    path: Path, task: str, samples: Sequence[Sample], *, several: bool, shared: bool = False
-) -> Answers:
+def read_answers(path: Path, task: str, samples: Sequence[Sample], *, several: bool, shared: bool = False) -> Answers:
     """Return the answers of a file to a task's samples.
 
     Rows are matched by `id`, `sample_id` or `task_id`, or by `doc_id`, the row's place; where no row has any of

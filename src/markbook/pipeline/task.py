@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from markbook import plugins
+from markbook.aggregate.task_tables import summary_text
 from markbook.errors import UsageError
 from markbook.generate import Generator, Reply, Request
 from markbook.pipeline.task_marks import Answer, Key, Tested, answers, measure, tested
 from markbook.pipeline.task_plan import Plan, TaskOptions, TaskPlan, plan
 from markbook.pipeline.task_results import Results
-from markbook.report.task_markdown import summary_text
 from markbook.store import Manifest, Run, RunWriter, open_run
 from markbook.types import Limits
 
@@ -114,7 +114,7 @@ def _run(
     writer.publish(
         {
             "results.jsonl": results.rows(),
-            "summary.json": json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n",
+            "summary.json": json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
             "summary.md": summary_text(summary),
             "timings.jsonl": _timings(replies),
         }
@@ -131,7 +131,7 @@ def _generator(model: str, base_url: str, settings: TaskOptions) -> Generator:
     made: Generator = plugins.create(
         "generators",
         "model",
-        name=model,
+        model=model,
         base_url=base_url,
         concurrency=settings.concurrency,
         per_minute=settings.per_minute,
@@ -200,9 +200,7 @@ def _replay(work: Plan) -> dict[Key, Reply]:
     return replies
 
 
-def _ask(
-    writer: RunWriter, work: Plan, generator: Any, settings: TaskOptions, follow: Watcher
-) -> dict[Key, Reply]:
+def _ask(writer: RunWriter, work: Plan, generator: Any, settings: TaskOptions, follow: Watcher) -> dict[Key, Reply]:
     """Return the model's replies, each kept on disk before the next step; those of a resumed run are not asked again."""
     replies = {row.key: _reply_of(row.key, row.data) for row in writer.rows(COMPLETION)}
     requests = [request for each in work.tasks for request in each.requests(settings.seed)]

@@ -35,9 +35,7 @@ class Tested:
 
 def tested(outcome: Outcome) -> Tested:
     """Return what counts of an outcome: a flagged test is not passed."""
-    passed = bool(outcome.tests) and all(
-        test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests
-    )
+    passed = bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
     verdicts = {test.verdict for test in outcome.tests}
     weakest = next((each for each in reversed(Verdict) if each in verdicts), None)
     failed = next((test for test in outcome.tests if not test.passed), None)
@@ -101,9 +99,7 @@ def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], mo
                 yield Answer(filtered.pipeline.name, sample, int(reply.key[-1]), reply, "", model)
 
 
-def measure(
-    plan: TaskPlan, given: Sequence[Answer], outcomes: Mapping[Key, Tested]
-) -> Iterator[MarkedAnswer]:
+def measure(plan: TaskPlan, given: Sequence[Answer], outcomes: Mapping[Key, Tested]) -> Iterator[MarkedAnswer]:
     """Yield each answer with its marks, in order."""
     passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
     for start in range(0, len(given), _BATCH):
@@ -123,7 +119,9 @@ def measure(
 
 
 def _unanswered(metric: str, answer: Answer) -> Measurement:
-    return Measurement(metric, missing=answer.reply.missing, sample_id=answer.sample.id, index=answer.index, model=answer.model)
+    return Measurement(
+        metric, missing=answer.reply.missing, sample_id=answer.sample.id, index=answer.index, model=answer.model
+    )
 
 
 def _pass_marks(
@@ -135,16 +133,12 @@ def _pass_marks(
         rows.setdefault(each.sample.id, []).append(each)
     found = {}
     for sample_id, several in rows.items():
-        marks = {
-            f"pass@{k}": _pass_mark(f"pass@{k}", k, several, plan.task.name, outcomes) for k in passes.ks
-        }
+        marks = {f"pass@{k}": _pass_mark(f"pass@{k}", k, several, plan.task.name, outcomes) for k in passes.ks}
         found[sample_id, several[0].index] = marks
     return found
 
 
-def _pass_mark(
-    name: str, k: int, several: Sequence[Answer], task: str, outcomes: Mapping[Key, Tested]
-) -> Measurement:
+def _pass_mark(name: str, k: int, several: Sequence[Answer], task: str, outcomes: Mapping[Key, Tested]) -> Measurement:
     from markbook.stats import pass_at_k
 
     known = [outcome for each in several if (outcome := outcomes.get(each.key(task))) is not None]

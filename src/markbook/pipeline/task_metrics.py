@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from markbook import plugins
 from markbook.config import Function, Task, Use
-from markbook.errors import ConfigError, MarkbookError
+from markbook.errors import ConfigError, MarkbookError, UsageError
 from markbook.load.filters import unregistered
 from markbook.load.registered import METRICS, Documented, last
 from markbook.types import Direction, Metric
 
 Profile = Literal["documented", "corrected"]
 
-PASS_AT_K = "pass_at_k"
+PASS_AT_K = "pass_at_k"  # noqa: S105 - a metric, not a password
 _CORPUS = {"bleu": "corpus_bleu"}
 """Metrics whose lm-evaluation-harness aggregation works on the corpus: the aggregation's name, and ours."""
 _QUALITY = frozenset({"context_adherence", "style_compliance", "security_compliance", "performance_awareness"})
@@ -120,7 +120,7 @@ def _make(each: Documented, use: Use, profile: Profile) -> Metric:
     try:
         made: Metric = plugins.create("metrics", name, **options)
     except MarkbookError as error:
-        if error.at or not isinstance(error, ConfigError | plugins.UsageError):
+        if error.at or not isinstance(error, ConfigError | UsageError):
             raise
         raise ConfigError(error.message, at=use.at, hint=error.hint) from error
     return made
@@ -133,7 +133,7 @@ def _passes(use: Use, *, has_tests: bool) -> PassAtK:
     if unknown:
         raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.at, hint="k, one number or a list")
     given = use.options.get("k", [1])
-    ks = given if isinstance(given, list) else [given]
+    ks: list[Any] = given if isinstance(given, list) else [given]
     if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
         raise ConfigError(f"k must be a whole number from 1 up, or a list of them, not {given!r}", at=use.at)
     return PassAtK(tuple(sorted(set(ks))), use.at)
@@ -157,7 +157,9 @@ def _refuse_twins(bound: Sequence[Bound]) -> None:
     seen: dict[str, str] = {}
     for each in bound:
         if each.key in seen:
-            raise ConfigError(f"two metrics are named {each.key!r}", at=each.at, hint=f"the first is at {seen[each.key]}")
+            raise ConfigError(
+                f"two metrics are named {each.key!r}", at=each.at, hint=f"the first is at {seen[each.key]}"
+            )
         seen[each.key] = each.at
 
 
@@ -165,12 +167,12 @@ def together(bound: Sequence[Bound], items: Sequence[Any]) -> list[list[Any]]:
     """Return each metric's measurements of the items; those of one family share one pass over the texts."""
     families: dict[object, list[int]] = {}
     for place, each in enumerate(bound):
-        family = type(each.metric) if hasattr(each.metric, "together") else place
+        family: object = type(each.metric) if hasattr(each.metric, "together") else place
         families.setdefault(family, []).append(place)
     found: list[list[Any]] = [[] for _ in bound]
     for family, places in families.items():
         if isinstance(family, type) and len(places) > 1:
-            rows = family.together([bound[place].metric for place in places], items)  # type: ignore[attr-defined]  # families have it, see above
+            rows = cast("Any", family).together([bound[place].metric for place in places], items)
             for place, row in zip(places, rows, strict=True):
                 found[place] = row
         else:

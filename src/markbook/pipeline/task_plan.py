@@ -121,9 +121,7 @@ class Plan:
         return sum(len(each.samples) for each in self.tasks)
 
 
-def plan(
-    targets: Sequence[str], *, predictions: Path | None, data: Path | None, options: TaskOptions
-) -> Plan:
+def plan(targets: Sequence[str], *, predictions: Path | None, data: Path | None, options: TaskOptions) -> Plan:
     """Return what a run of these tasks will do.
 
     Raises:
@@ -163,7 +161,9 @@ def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loa
         return [(loaded, base, None)]
     return [
         (
-            Loaded(dataclasses.replace(loaded.task, name=base + _SUFFIX[mode]), f"{loaded.alias or base} ({mode} context)"),
+            Loaded(
+                dataclasses.replace(loaded.task, name=base + _SUFFIX[mode]), f"{loaded.alias or base} ({mode} context)"
+            ),
             base,
             mode,
         )
@@ -245,9 +245,12 @@ def _rejections(each: TaskPlan) -> list[Rejection]:
 
 
 def _inputs(plans: Sequence[TaskPlan]) -> dict[str, str]:
-    inputs = {}
+    inputs: dict[str, str] = {}
     for each in plans:
-        read = {**each.rows.inputs, **{f"answers/{n}": d for n, d in (each.answers.inputs if each.answers else {}).items()}}
+        read = {
+            **each.rows.inputs,
+            **{f"answers/{n}": d for n, d in (each.answers.inputs if each.answers else {}).items()},
+        }
         inputs |= {f"{each.task.name}/{name}": digest for name, digest in read.items()}
     return inputs
 

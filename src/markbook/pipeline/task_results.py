@@ -82,9 +82,7 @@ class Results:
         """Yield `results.jsonl`: one line an answer, in the order of tasks and rows."""
         for plan, filtered, marked in self._marked:
             for each in marked:
-                yield json.dumps(
-                    _row(plan, filtered, each), ensure_ascii=False, allow_nan=False, sort_keys=True
-                ) + "\n"
+                yield json.dumps(_row(plan, filtered, each), ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n"
 
     def summary(self, model: str) -> dict[str, Any]:
         """Return `summary.json`."""
