@@ -29,34 +29,46 @@ def check(model: type[ModelT], node: Node) -> ModelT:
         return model.model_validate(plain(node))
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False)
-        complaints = list(dict.fromkeys(_complaint(model, node, each["loc"], each) for each in found))
+        paths = [_steps(node, each["loc"], each["type"]) for each in found]
+        # Where a value may be of two kinds, every kind complains; the complaint that goes deepest is meant.
+        kept = [
+            (path, each)
+            for path, each in zip(paths, found, strict=True)
+            if not any(len(other) > len(path) and other[: len(path)] == path for other in paths)
+        ]
+        kept.sort(key=lambda pair: pair[1]["type"] != "extra_forbidden")  # a misspelt key explains a missing one
+        complaints = list(dict.fromkeys(_complaint(model, node, path, each) for path, each in kept))
         first, rest = complaints[0], complaints[1:_MOST]
         raise ConfigError("\n".join([first[1], *(f"{at}: {text}" for at, text in rest)]), at=first[0]) from None
 
 
-def _complaint(model: type[BaseModel], node: Node, loc: Sequence[int | str], error: Any) -> tuple[str, str]:
+def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], error: Any) -> tuple[str, str]:
     """Return where and what."""
-    shown = ".".join(str(part) for part in loc if not _is_tag(part))
-    steps = [part for part in loc if not _is_tag(part)]
+    shown = ".".join(str(part) for part in steps)
     if error["type"] == "extra_forbidden":
         parent = find(node, steps[:-1])
         key = str(steps[-1])
-        known = _fields_at(model, loc[:-1])
+        known = _fields_at(model, error["loc"][:-1])
         near = difflib.get_close_matches(key, known, n=2, cutoff=0.6)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known)}"
         return parent.key_at(key), f"unknown key {shown!r} ({hint})"
     place = find(node, steps)
     if error["type"] == "missing":
         return place.at, f"{shown!r} is missing"
-    return place.at, f"{shown}: {error['msg'].removeprefix('Value error, ')}"
+    return place.at, f"{shown}: {error['msg'].removeprefix('Value error, ')}".removeprefix(": ")
 
 
-def _is_tag(part: object) -> bool:
-    """Whether a step is pydantic's name for a branch of a union, not a key of the file."""
-    return isinstance(part, str) and (part.endswith("]") or part in _BRANCHES or part.startswith("function-"))
-
-
-_BRANCHES = {"str", "int", "float", "bool", "list", "is-instance[Function]"}
+def _steps(node: Node, loc: Sequence[int | str], kind: str) -> tuple[int | str, ...]:
+    """Return an error's path in the file: without pydantic's names for the branches of a union."""
+    steps: list[int | str] = []
+    for place, step in enumerate(loc):
+        inner = find(node, (step,))
+        if inner is not node:
+            node = inner
+            steps.append(step)
+        elif kind == "missing" and place == len(loc) - 1:
+            steps.append(step)
+    return tuple(steps)
 
 
 def _fields_at(model: type[BaseModel], loc: Sequence[int | str]) -> list[str]:

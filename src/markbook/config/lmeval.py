@@ -23,6 +23,21 @@ TASK_KEYS = frozenset(
 
 _DEFAULT_MAX_TOKENS = 256
 
+_CODE = "it runs Python code of its own; write the rows to a file and name it in data_files"
+_UNSUPPORTED = {
+    "custom_dataset": _CODE,
+    "process_results": "results come from metric_list",
+    "doc_to_choice": "multiple choice needs a model's log-likelihoods",
+    "doc_to_image": "only text is asked",
+    "doc_to_audio": "only text is asked",
+    "use_prompt": "prompts come from doc_to_text",
+    "fewshot_config": "worked examples are the first rows; num_fewshot says how many",
+    "gen_prefix": "a reply cannot be begun for the model",
+    "doc_to_decontamination_query": "decontamination is not done",
+    "class": _CODE,
+}
+"""Keys of lm-evaluation-harness that are refused, and why."""
+
 
 def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [] if value is None else [value]
@@ -152,8 +167,13 @@ def read_lm_eval(node: Node, file: Path) -> spec.Task | spec.Group:
         ConfigError: a key or value that cannot be honoured, with `file:line:column`.
     """
     assert isinstance(node.value, dict)
+    for key, reason in _UNSUPPORTED.items():
+        if key in node.value and node.value[key].value is not None:
+            raise ConfigError(f"{key!r} cannot be honoured: {reason}", at=node.key_at(key))
     if "group" in node.value and not TASK_KEYS & set(node.value):
         return _group(check(GroupFile, node), node, file)
+    known = {key: value for key, value in node.value.items() if key not in _UNSUPPORTED}
+    node = Node(known, node.file, node.line, node.column, node.size, node.keys)
     return _task(check(TaskFile, node), node, file)
 
 

@@ -120,7 +120,9 @@ class ModelGenerator:
             base_url=self._base_url or None, api_key=key or "none", max_retries=0, timeout=self.patience.seconds
         )
         await stack.enter_async_context(client)
-        return OpenAIChatModel(self._short, provider=OpenAIProvider(openai_client=client))
+        # OpenAI's own servers want `max_completion_tokens`; others know the older `max_tokens` only.
+        profile: Any = {"openai_chat_supports_max_completion_tokens": False} if self._base_url else None
+        return OpenAIChatModel(self._short, provider=OpenAIProvider(openai_client=client), profile=profile)
 
 
 class _Asker:

@@ -269,7 +269,7 @@ def _usage(replies: Any) -> dict[str, Any]:
 
     def total(name: str) -> Any:
         values = [getattr(reply, name) for reply in answered]
-        return None if any(value is None for value in values) else sum(values)
+        return None if not values or any(value is None for value in values) else sum(values)
 
     return {
         "replies": len(answered),
