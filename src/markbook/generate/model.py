@@ -79,9 +79,15 @@ class ModelGenerator:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            asyncio.run(self._all(requests, on_reply))
+            self._run(requests, on_reply)
             return
-        _in_thread(lambda: asyncio.run(self._all(requests, on_reply)))  # a notebook runs a loop of its own
+        _in_thread(lambda: self._run(requests, on_reply))  # a notebook runs a loop of its own
+
+    def _run(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
+        try:
+            asyncio.run(self._all(requests, on_reply))
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from group  # what the caller's own function raised, such as a full disk
 
     async def _all(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
         waiting = iter(requests)
@@ -227,6 +233,8 @@ def _read(response: Any) -> _Answer | Fault:
     from pydantic_ai.messages import TextPart
 
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    # Half a surrogate pair cannot be written to any file.
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     finish = str(response.finish_reason or "")
     usage = response.usage
     known = bool(usage.input_tokens or usage.output_tokens)

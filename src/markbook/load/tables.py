@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import hashlib
-import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -133,13 +132,13 @@ def _read_parquet(path: Path, digest: hashlib._Hash | None) -> Iterator[Line | R
     for piece in pieces(path):
         if digest is not None:
             digest.update(piece)
+    number = 0
     try:
-        file = parquet.ParquetFile(io.FileIO(path))
-        number = 0
-        for batch in file.iter_batches(batch_size=1024):
-            for record in batch.to_pylist():
-                number += 1
-                yield _row(record, f"{path}[{number}]")
+        with path.open("rb") as raw:
+            for batch in parquet.ParquetFile(raw).iter_batches(batch_size=1024):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield _row(record, f"{path}[{number}]")
     except (arrow.ArrowException, OSError) as error:
         raise DataError(f"not a readable Parquet file: {error}", at=str(path)) from error
 
