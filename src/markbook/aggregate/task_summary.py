@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -62,14 +63,9 @@ def _mean(columns: Sequence[Column], group: str, *, policy: Policy, seed: int) -
         policy=policy,
         seed=seed,
     )
-    return _signed(summary, first.signature)
-
-
-def _signed(summary: Summary, signature: str, note: str = "") -> Summary:
-    import dataclasses
-
-    notes = "; ".join(part for part in (summary.note, note) if part)
-    return dataclasses.replace(summary, signature=signature, note=notes)
+    # A foreign metric states no range, and without one there is no worst and no best case.
+    bounds = summary.bounds if math.isfinite(first.range[1] - first.range[0]) else None
+    return dataclasses.replace(summary, signature=first.signature, bounds=bounds)
 
 
 def summarise_group(
@@ -89,8 +85,6 @@ def summarise_group(
         return pooled
     means = [_mean([column], column.task, policy=policy, seed=seed).value for column in columns]
     known = [mean for mean in means if mean is not None]
-    import dataclasses
-
     return dataclasses.replace(
         pooled,
         value=math.fsum(known) / len(known) if known else None,
