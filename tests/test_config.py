@@ -121,7 +121,7 @@ def test_a_mistake_is_named_at_its_place(tmp_path, old, new, anchor, words):
 @pytest.mark.parametrize(
     ("old", "new", "anchor", "words"),
     [
-        ("dataset_path: json", "dataset_path: gsm8k", "gsm8k", "over the network"),
+        ("train: shots.jsonl}", "train: shots.jsonl}, field: x", "field: x", "has no meaning for files"),
         ("repeats: 4", "repeat: 4", "repeat:", "did you mean 'repeats'"),
         ("do_sample: false", "do_smaple: false", "do_smaple", "did you mean 'do_sample'"),
         ("temperature: 0.0", "temperature: 0.7", "false}", "contradicts temperature"),

@@ -32,7 +32,9 @@ def ask(script, count=1, *, wanted=None, **options):
 
 
 def test_a_reply_is_kept_with_its_tokens_and_an_unknown_price_is_unknown():
-    found, received = ask(lambda _r, _n: text("hello"), wanted=requests(1, temperature=0.0, max_tokens=9, stop=("X",), seed=5))
+    found, received = ask(
+        lambda _r, _n: text("hello"), wanted=requests(1, temperature=0.0, max_tokens=9, stop=("X",), seed=5)
+    )
 
     assert found[0].text == "hello"
     assert (found[0].input_tokens, found[0].output_tokens, found[0].cost) == (100, 20, None)
@@ -157,7 +159,9 @@ def test_the_rate_is_kept():
 
 
 def test_the_budget_is_never_exceeded_and_what_is_left_out_says_so():
-    found, received = ask(lambda _r, _n: text("x"), wanted=requests(50, max_tokens=20), price="0/50", max_cost=0.0105, concurrency=4)
+    found, received = ask(
+        lambda _r, _n: text("x"), wanted=requests(50, max_tokens=20), price="0/50", max_cost=0.0105, concurrency=4
+    )
 
     spent = sum(reply.cost for reply in found.values() if reply.missing is None)
     assert len(received) == 10
@@ -261,4 +265,7 @@ def test_replay_answers_from_its_table_and_what_it_lacks_is_absent():
 
     generator.generate(requests(2), found.append)
 
-    assert [(reply.text, reply.missing and reply.missing.kind) for reply in found] == [("a", None), ("", MissingKind.ABSENT)]
+    assert [(reply.text, reply.missing and reply.missing.kind) for reply in found] == [
+        ("a", None),
+        ("", MissingKind.ABSENT),
+    ]

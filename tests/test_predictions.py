@@ -31,10 +31,17 @@ def read(folder, rows, *, several=False, shared=False):
         [{"id": "a", "prediction": "1"}, {"id": "b", "prediction": "2"}, {"id": "c", "prediction": "3"}],
         [{"doc_id": 2, "text": "3"}, {"doc_id": 0, "text": "1"}, {"doc_id": 1, "text": "2"}],
         [{"prediction": "1"}, {"prediction": "2"}, {"prediction": "3"}],
-        [{"doc_id": n, "doc": {}, "resps": [[str(n + 1)]], "filtered_resps": ["?"], "filter": "none"} for n in range(3)],
+        [
+            {"doc_id": n, "doc": {}, "resps": [[str(n + 1)]], "filtered_resps": ["?"], "filter": "none"}
+            for n in range(3)
+        ],
         [{"doc_id": n, "filtered_resps": [str(n + 1)]} for n in range(3)],
-        [{"id": "a", "completion": "1", "task": "demo"}, {"id": "a", "completion": "9", "task": "other"}]
-        + [{"id": "b", "completion": "2"}, {"id": "c", "completion": "3"}],
+        [
+            {"id": "a", "completion": "1", "task": "demo"},
+            {"id": "a", "completion": "9", "task": "other"},
+            {"id": "b", "completion": "2"},
+            {"id": "c", "completion": "3"},
+        ],
     ],
 )
 def test_rows_are_matched_by_id_by_place_or_by_order(tmp_path, rows):
@@ -49,7 +56,11 @@ def test_columns_of_a_json_object_are_rows(tmp_path):
 
 
 def test_several_answers_to_a_row_keep_their_order(tmp_path):
-    rows = [{"id": "a", "prediction": ["1", "2"]}, {"id": "b", "prediction": "x", "index": 1}, {"id": "b", "prediction": "y", "index": 0}]
+    rows = [
+        {"id": "a", "prediction": ["1", "2"]},
+        {"id": "b", "prediction": "x", "index": 1},
+        {"id": "b", "prediction": "y", "index": 0},
+    ]
 
     assert texts(read(tmp_path, rows, several=True)) == {"a": ["1", "2"], "b": ["y", "x"]}
     assert texts(read(tmp_path, [{"id": "a", "prediction": t} for t in "xyx"], several=True)) == {"a": ["x", "y", "x"]}
@@ -89,7 +100,10 @@ def test_rows_with_and_without_ids_do_not_mix(tmp_path):
         read(tmp_path, [{"id": "a", "prediction": "1"}, {"prediction": "2"}])
 
 
-@pytest.mark.parametrize("row", [{"id": "a"}, {"id": "a", "prediction": 7}, {"id": 1.5, "prediction": "x"}, {"doc_id": "x", "prediction": ""}])
+@pytest.mark.parametrize(
+    "row",
+    [{"id": "a"}, {"id": "a", "prediction": 7}, {"id": 1.5, "prediction": "x"}, {"doc_id": "x", "prediction": ""}],
+)
 def test_a_row_without_a_usable_answer_is_rejected_and_the_rest_counts(tmp_path, row):
     found = read(tmp_path, [row, {"id": "b", "prediction": "2"}])
 
@@ -120,7 +134,16 @@ def test_a_file_for_several_tasks_must_name_them(tmp_path):
     assert "names no `task`" in found.rejections[0].reason
 
 
-@pytest.mark.parametrize("name", ["demo.jsonl", "samples_demo.jsonl", "samples_demo_2026-01-02T03-04-05.678.jsonl", "model/samples_demo.jsonl", "demo.csv"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "demo.jsonl",
+        "samples_demo.jsonl",
+        "samples_demo_2026-01-02T03-04-05.678.jsonl",
+        "model/samples_demo.jsonl",
+        "demo.csv",
+    ],
+)
 def test_a_folder_has_a_file_for_the_task(tmp_path, name):
     (tmp_path / "model").mkdir()
     path = write(tmp_path, [], name)

@@ -72,7 +72,9 @@ def test_a_row_without_a_field_is_counted_and_the_others_keep_their_place(tmp_pa
 def test_a_template_that_names_an_unknown_field_says_which_row_and_field(tmp_path):
     task = make(tmp_path, TASK.replace("{{ word }}", "{{ wort }}"))
 
-    with pytest.raises(DataError, match=r"rows\.jsonl:1: .*no usable row: the row has no field 'wort' \(did you mean 'word'"):
+    with pytest.raises(
+        DataError, match=r"rows\.jsonl:1: .*no usable row: the row has no field 'wort' \(did you mean 'word'"
+    ):
         load_samples(task)
 
 
@@ -219,7 +221,11 @@ def test_filters_do_what_those_of_their_name_do_in_the_harness():
 
 @pytest.mark.parametrize(
     ("name", "options", "words"),
-    [("regexp", {}, "did you mean 'regex'"), ("regex", {"pattern": "x"}, "options"), ("regex", {"regex_pattern": "("}, "options")],
+    [
+        ("regexp", {}, "did you mean 'regex'"),
+        ("regex", {"pattern": "x"}, "options"),
+        ("regex", {"regex_pattern": "("}, "options"),
+    ],
 )
 def test_a_filter_that_cannot_be_made_is_named(name, options, words):
     with pytest.raises(ConfigError, match=words):
@@ -241,3 +247,18 @@ def test_a_filter_that_cannot_be_made_is_named(name, options, words):
 )
 def test_the_code_in_a_reply_is_found_and_never_damaged(reply, code):
     assert find_code(reply) == code
+
+
+def test_a_data_set_in_the_network_needs_a_file_in_its_place(tmp_path):
+    (tmp_path / "lm.yaml").write_text(
+        "task: demo\ndataset_path: openai/gsm8k\ndataset_name: main\ndataset_kwargs: {trust_remote_code: true}\n"
+        "test_split: test\nfewshot_split: train\nnum_fewshot: 1\ndoc_to_text: '{{q}}'\ndoc_to_target: a\n",
+        encoding="utf-8",
+    )
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"q": "1?", "a": "1"}\n{"q": "2?", "a": "2"}\n', encoding="utf-8")
+    task = config.load(tmp_path / "lm.yaml")
+
+    with pytest.raises(ConfigError, match=r"lm\.yaml:2:15: data set 'openai/gsm8k' would have to be fetched"):
+        load_samples(task)
+    assert [sample.input for sample in load_samples(task, data=rows).samples] == ["2? 2\n\n1?", "1? 1\n\n2?"]

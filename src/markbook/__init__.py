@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from markbook.errors import MarkbookError as MarkbookError
     from markbook.metrics.measure import measure as measure
     from markbook.pipeline.exam import exam as exam
-    from markbook.store import Run as Run, open_run as open_run
     from markbook.pipeline.task import run_task as run_task
+    from markbook.store import Run as Run, open_run as open_run
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,

@@ -22,6 +22,8 @@ TASK_KEYS = frozenset(
 """A file with one of these is a task of lm-evaluation-harness."""
 
 _DEFAULT_MAX_TOKENS = 256
+_LOCAL = ("json", "csv", "parquet")
+"""Values of dataset_path that mean files."""
 
 _CODE = "it runs Python code of its own; write the rows to a file and name it in data_files"
 _UNSUPPORTED = {
@@ -31,9 +33,7 @@ _UNSUPPORTED = {
     "doc_to_image": "only text is asked",
     "doc_to_audio": "only text is asked",
     "use_prompt": "prompts come from doc_to_text",
-    "fewshot_config": "worked examples are the first rows; num_fewshot says how many",
     "gen_prefix": "a reply cannot be begun for the model",
-    "doc_to_decontamination_query": "decontamination is not done",
     "class": _CODE,
 }
 """Keys of lm-evaluation-harness that are refused, and why."""
@@ -50,8 +50,10 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)
 
 
-class DatasetKwargs(_Strict):
-    """What is handed to the loader of files."""
+class DatasetKwargs(BaseModel):
+    """What is handed to the loader; only `data_files` means anything for files that lie here."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     data_files: str | list[str] | dict[str, str | list[str]] | None = None
 
@@ -72,8 +74,14 @@ class FilterStep(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
 
-    function: str
+    function: str | Function
     filter_fn: Function | None = None
+
+
+class FewshotConfig(_Strict):
+    """Where worked examples come from: the first rows, whichever way it is spelt."""
+
+    sampler: Literal["default", "first_n"] = "default"
 
 
 class FilterEntry(_Strict):
@@ -105,7 +113,7 @@ class TaskFile(_Strict):
     group: Words = []
     dataset_path: str | None = None
     dataset_name: str | None = None
-    dataset_kwargs: DatasetKwargs = DatasetKwargs()
+    dataset_kwargs: DatasetKwargs | None = None
     training_split: str | None = None
     validation_split: str | None = None
     test_split: str | None = None
@@ -117,12 +125,14 @@ class TaskFile(_Strict):
     description: str = ""
     target_delimiter: str = " "
     fewshot_delimiter: str = "\n\n"
+    fewshot_config: FewshotConfig | None = None
     num_fewshot: int | None = Field(default=None, ge=0, le=100)
     metric_list: list[MetricEntry] | None = None
     generation_kwargs: GenerationKwargs | None = None
     repeats: int = Field(default=1, ge=1, le=10_000)
     filter_list: list[FilterEntry] | None = None
     should_decontaminate: Literal[False] = False
+    doc_to_decontamination_query: str | None = None
     unsafe_code: bool = False
     metadata: dict[str, Any] = {}
 
@@ -230,12 +240,13 @@ def _group(model: GroupFile, node: Node, file: Path) -> spec.Group:
 def _data(model: TaskFile, node: Node, split: str | None) -> spec.Data:
     if model.dataset_path is None:
         raise ConfigError("`dataset_path` is missing: no rows to run", at=node.at)
-    at = find(node, ("dataset_path",))
-    if model.dataset_path not in ("json", "csv", "parquet"):
+    if model.dataset_path not in _LOCAL:
+        at = find(node, ("dataset_path",))
+        return spec.Data((), Path(at.file).parent, remote=model.dataset_path, at=at.at)
+    if model.dataset_kwargs is not None and model.dataset_kwargs.model_extra:
+        key = next(iter(model.dataset_kwargs.model_extra))
         raise ConfigError(
-            f"dataset_path {model.dataset_path!r} would have to be fetched over the network, which is never done unasked",
-            at=at.at,
-            hint="save the rows to a file and write `dataset_path: json` with `dataset_kwargs: {data_files: FILE}`",
+            f"dataset_kwargs.{key} has no meaning for files", at=find(node, ("dataset_kwargs",)).key_at(key)
         )
     if model.dataset_name is not None:
         raise ConfigError("dataset_name has no meaning for files", at=find(node, ("dataset_name",)).at)
@@ -249,7 +260,7 @@ def _data(model: TaskFile, node: Node, split: str | None) -> spec.Data:
 def _files(model: TaskFile, node: Node, split: str) -> list[str]:
     """Return the files of a split; files without split names are all `train`, as the datasets library has it."""
     place = find(node, ("dataset_kwargs", "data_files"))
-    files = model.dataset_kwargs.data_files
+    files = model.dataset_kwargs.data_files if model.dataset_kwargs else None
     if files is None:
         raise ConfigError("dataset_kwargs.data_files is missing: which file holds the rows?", at=place.at)
     named = files if isinstance(files, dict) else {"train": files}
@@ -265,8 +276,9 @@ def _files(model: TaskFile, node: Node, split: str) -> list[str]:
 
 def _few_shot_path(model: TaskFile, node: Node, split: str | None) -> str:
     """Return the file of worked examples, empty where they come from the task's own rows."""
-    if not model.num_fewshot or model.fewshot_split in (None, split) or model.fewshot_split is None:
+    if not model.num_fewshot or model.fewshot_split in (None, split) or model.dataset_path not in _LOCAL:
         return ""
+    assert model.fewshot_split is not None
     files = _files(model, node, model.fewshot_split)
     if len(files) != 1:
         raise ConfigError("fewshot_split must be one file", at=find(node, ("fewshot_split",)).at)

@@ -133,7 +133,9 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.Group:
         name=model.name,
         file=file,
         version=str(model.version),
-        data=spec.Data((model.data.path,), folder, dict(model.data.where), model.data.id, data.value["path"].at),
+        data=spec.Data(
+            (model.data.path,), folder, dict(model.data.where), id_field=model.data.id, at=data.value["path"].at
+        ),
         prompt=spec.Text(template=model.prompt, at=node.value["prompt"].at),
         references=spec.Text(template=model.reference, at=node.value["reference"].at) if model.reference else None,
         metrics=tuple(_use(each, node.value["metrics"], place) for place, each in enumerate(model.metrics)),

@@ -38,6 +38,8 @@ class Data:
     """That folder."""
     where: Mapping[str, object] = field(default_factory=dict)
     """Only rows whose fields have these values."""
+    remote: str = ""
+    """A data set that would have to be fetched: it is never, but a file given by the user may stand in for it."""
     id_field: str = ""
     """The field that names a row; empty means its place, counted from 0 after `where`."""
     at: str = ""

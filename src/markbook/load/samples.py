@@ -263,6 +263,12 @@ def _read_file(path: Path, rows: list[_Numbered], reading: _Reading) -> None:
 
 
 def _paths(task: Task) -> list[Path]:
+    if task.data.remote:
+        raise ConfigError(
+            f"data set {task.data.remote!r} would have to be fetched over the network, which is never done unasked",
+            at=task.data.at,
+            hint="save its rows to a file and name it with --data, or in the task as `dataset_path: json` with data_files",
+        )
     return [data_file(task, name) for name in task.data.paths]
 
 

@@ -80,6 +80,7 @@ class MarkedAnswer:
 def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], model: str) -> Iterator[Answer]:
     """Yield a task's answers in row order; a row that nobody answered gives one, with the reason."""
     read = plan.answers.attempts if plan.answers is not None else {}
+    model = model or next((each.model for several in read.values() for each in several), "")
     for sample in plan.samples:
         known = read.get(sample.id, [])
         indices = [each.index for each in known] if plan.answers is not None else range(plan.count)

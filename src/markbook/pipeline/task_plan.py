@@ -97,7 +97,11 @@ class TaskPlan:
         """Return what a model is asked, in order."""
         given = self.task.sampling
         settings = Settings(
-            given.temperature, given.top_p, given.max_tokens, given.stop, (seed or None) if given.seed is None else given.seed
+            given.temperature,
+            given.top_p,
+            given.max_tokens,
+            given.stop,
+            (seed or None) if given.seed is None else given.seed,
         )
         return [
             Request((self.task.name, sample.id, index), sample.input, str(sample.meta["system"]), settings)
