@@ -61,6 +61,11 @@ def _compiled(source: str, at: str) -> Any:
         ) from error
 
 
+@functools.lru_cache(maxsize=256)
+def _expression(source: str) -> Any:
+    return _environment().compile_expression(source, undefined_to_none=False)
+
+
 def check_template(source: str, at: str) -> None:
     """Parse a template.
 
@@ -100,11 +105,12 @@ def render_references(source: str, row: Mapping[str, Any], at: str) -> tuple[str
         ConfigError, RenderError: as `render`.
     """
     alone = _EXPRESSION.fullmatch(source)
+    if alone and isinstance(row.get(alone[1].strip()), str):
+        return (row[alone[1].strip()],)  # the common case, without a template: a field alone
     if alone:
         _compiled(source, at)
-        value = _environment().compile_expression(alone[1], undefined_to_none=False)
         try:
-            found = value(**row)
+            found = _expression(alone[1])(**row)
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise RenderError(f"the template fails: {type(error).__name__}: {error}") from error
         if isinstance(found, list):
