@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 EXTRAS := dev,agents,bertscore,code,judge,lint,parquet,report
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test quick check format bench constraints clean
+.PHONY: help demo test quick interop check format bench constraints clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -28,6 +28,10 @@ test: $(STAMP)  ## set up and run the whole test suite
 
 quick: $(STAMP)  ## the tests without the slow ones
 	$(BIN)/python -m pytest -m 'not slow'
+
+interop: $(STAMP)  ## run the real lm-evaluation-harness beside ours (installs it)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[interop]'
+	$(BIN)/python -m pytest tests/interop
 
 check: $(STAMP)  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from markbook.metrics.graph import trace_metrics as trace_metrics
     from markbook.metrics.measure import measure as measure
     from markbook.pipeline.exam import exam as exam
+    from markbook.pipeline.task import run_task as run_task
     from markbook.store import Run as Run, open_run as open_run
     from markbook.traces import read_trace as read_trace
     from markbook.types import (
@@ -42,6 +43,7 @@ _HOMES = {
     "measure": "markbook.metrics.measure",
     "open_run": "markbook.store",
     "read_trace": "markbook.traces",
+    "run_task": "markbook.pipeline.task",
     "summarise": "markbook.aggregate.measured",
     "trace_metrics": "markbook.metrics.graph",
 }
@@ -63,6 +65,7 @@ __all__ = [
     "measure",
     "open_run",
     "read_trace",
+    "run_task",
     "summarise",
     "trace_metrics",
 ]

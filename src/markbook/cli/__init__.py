@@ -17,6 +17,7 @@ _COMMANDS = {
     "compare": "Compare models of finished runs in pairs, with intervals and groups.",
     "exam": "Run model solutions against a benchmark's tests and score them like an exam.",
     "demo": "Mark three recorded models on the bundled exam.",
+    "run": "Run YAML tasks over existing answers or a model, and mark them.",
     "score": "Mark the rows of a file with one or more metrics.",
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
     "report": "Write a new report from an old run; nothing is executed again.",

@@ -1,0 +1,135 @@
+"""`markbook run`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from markbook.cli.options import Spread, ended_by_signal, json_option, resume_option
+
+INCOMPLETE = 3
+
+_EXAMPLES = """
+\b
+Examples:
+  markbook run task.yaml --predictions answers.jsonl
+  markbook run python_coding_suite --predictions answers/ --json
+  markbook run task.yaml --model openai:gpt-4o-mini --max-cost 2
+  markbook run python_code_repair --model openai:qwen --base-url http://127.0.0.1:8000/v1
+  markbook run python_code_repair --model openai:qwen --base-url http://127.0.0.1:8000/v1 --context full none
+"""
+
+
+class _Run(Spread):
+    """Takes `--context full none` as users write it."""
+
+    spread = ("--context",)
+
+
+@click.command("run", cls=_Run, epilog=_EXAMPLES)
+@click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
+@click.option("--predictions", type=click.Path(), help="Answers that exist: a file, or a folder with one file a task.")
+@click.option("--model", metavar="PROVIDER:NAME", help="The model to ask instead, such as openai:gpt-4o-mini.")
+@click.option("--base-url", default="", metavar="URL", help="An OpenAI-compatible server (vLLM, Ollama, llama.cpp).")
+@click.option("--data", type=click.Path(), help="A file of rows to use instead of the one that the tasks name.")
+@click.option(
+    "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
+)
+@click.option("--limit", type=click.IntRange(min=1), help="Rows of each task at most.")
+@click.option("--samples", type=click.IntRange(1, 10_000), help="Answers per row [default: what the task says].")
+@click.option(
+    "--context",
+    "contexts",
+    type=click.Choice(["full", "minimal", "none"]),
+    multiple=True,
+    help="Run in these context modes; several are compared row by row.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["exclude", "worst", "fail"]),
+    default="exclude",
+    show_default=True,
+    help="How a missing value counts in a mean.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    help="CPU seconds for an answer's tests.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Answers tested at once [default: one a core].")
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "strict", "weak"]),
+    default="auto",
+    show_default=True,
+    help="For tests; see `markbook doctor`.",
+)
+@click.option("--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="Requests at a time.")
+@click.option("--requests-per-minute", type=click.FloatRange(min=0, min_open=True), help="The most requests a minute.")
+@click.option(
+    "--retries", type=click.IntRange(min=0), default=5, show_default=True, help="Further requests for one answer."
+)
+@click.option(
+    "--request-timeout",
+    type=click.FloatRange(min=0.1),
+    default=120.0,
+    show_default=True,
+    help="Seconds for one request as a whole.",
+)
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="What the whole run may cost.")
+@click.option(
+    "--price", default="", metavar="IN/OUT", help="US dollars for a million tokens, where no price is listed."
+)
+@click.option("--allow-code", is_flag=True, help="Let `!function` run Python files beside the task.")
+@click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row or answer would be skipped.")
+@click.option("--verbose", is_flag=True, help="Name each skipped row with its file and line.")
+@click.option(
+    "--profile",
+    type=click.Choice(["documented", "corrected"]),
+    default="corrected",
+    show_default=True,
+    help="documented: compute what the metrics document's code computes.",
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="For models that take one, and resampled intervals."
+)
+@click.option("--fail-under", multiple=True, metavar="NAME=X", help="Exit 1 if a metric ([TASK/]NAME) is worse than X.")
+@resume_option
+@json_option
+def command(**options: Any) -> int:
+    """Run YAML tasks over existing answers or a model, and mark them.
+
+    TASK is a YAML file (our format or lm-evaluation-harness's) or the name of a ready task or group
+    (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.
+    """
+    from markbook.cli.run_terminal import Terminal, check_gates, parse_gates, show_run
+    from markbook.pipeline.task import run_task
+
+    gates = parse_gates(options["fail_under"])
+    terminal = Terminal(verbose=options["verbose"])
+    with ended_by_signal(), terminal:
+        run = run_task(list(options["tasks"]), watcher=terminal, **_settings(options))
+    summary = json.loads(run.read("summary.json"))
+    show_run(run, summary, as_json=options["as_json"])
+    check_gates(summary, gates)
+    return INCOMPLETE if run.status == "incomplete" else 0
+
+
+_SAME = (
+    "predictions", "model", "base_url", "data", "output", "resume", "limit", "samples", "contexts", "missing", "timeout",
+    "workers", "isolation", "concurrency", "retries", "max_cost", "price", "allow_code", "strict", "profile", "seed",
+)  # fmt: skip
+"""Options that have the same name in Python."""
+
+
+def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **{name: options[name] for name in _SAME},
+        "per_minute": options["requests_per_minute"],
+        "request_seconds": options["request_timeout"],
+    }

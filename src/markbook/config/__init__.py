@@ -1,0 +1,47 @@
+"""Task files: read strictly, with every mistake at its place, and without running anything in them."""
+
+from markbook.config.files import Loaded, load, load_all, ready_folder, ready_tasks
+from markbook.config.native import json_schema
+from markbook.config.spec import (
+    CONTEXT_MODES,
+    ContextMode,
+    Data,
+    FewShot,
+    Filter,
+    Group,
+    GroupMetric,
+    Member,
+    Pipeline,
+    Sampling,
+    Task,
+    Text,
+    Use,
+)
+from markbook.config.tree import Function, Node, parse_tree, plain, read_tree
+
+__all__ = [
+    "CONTEXT_MODES",
+    "ContextMode",
+    "Data",
+    "FewShot",
+    "Filter",
+    "Function",
+    "Group",
+    "GroupMetric",
+    "Loaded",
+    "Member",
+    "Node",
+    "Pipeline",
+    "Sampling",
+    "Task",
+    "Text",
+    "Use",
+    "json_schema",
+    "load",
+    "load_all",
+    "parse_tree",
+    "plain",
+    "read_tree",
+    "ready_folder",
+    "ready_tasks",
+]

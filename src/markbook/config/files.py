@@ -1,0 +1,191 @@
+"""From a path or a name to a task or group, with `extends` and `include` merged in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from markbook.config import lmeval, native, spec
+from markbook.config.tree import Node, read_tree
+from markbook.errors import ConfigError, UsageError
+
+_MAX_CHAIN = 8
+_MAX_FILES = 2_000
+_SUFFIXES = (".yaml", ".yml")
+_NAMED = re.compile(r"^(?:name|task|group):[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
+
+
+def ready_folder() -> Path:
+    """Return the folder of the ready tasks: inside the installed package, or beside the sources of a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "tasks"
+    return installed if installed.is_dir() else package.parents[1] / "tasks"
+
+
+def ready_tasks() -> dict[str, Path]:
+    """Return the ready tasks and groups by name, sorted."""
+    return dict(sorted(_names_in(ready_folder())))
+
+
+def load(target: str | Path) -> spec.Task | spec.Group:
+    """Return the task or group of a file, or a ready one by name.
+
+    Raises:
+        ConfigError: the file cannot be honoured, with `file:line:column`.
+        UsageError: neither a file nor the name of a ready task.
+    """
+    path = Path(target)
+    if path.suffix in _SUFFIXES or path.is_file():
+        if not path.is_file():
+            raise ConfigError("no such file", at=str(path))
+        return _read(path)
+    ready = ready_tasks()
+    if str(target) not in ready:
+        raise UsageError(f"unknown task {str(target)!r}", hint=_nearest(str(target), list(ready)) + ", or a YAML file")
+    return _read(ready[str(target)])
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A task beside the groups that brought it in."""
+
+    task: spec.Task
+    alias: str = ""
+
+
+def load_all(targets: list[str]) -> tuple[list[Loaded], list[tuple[spec.Group, list[str]]]]:
+    """Return the tasks of all targets, each once, in order, and the groups with their tasks' names.
+
+    Raises:
+        ConfigError: as `load`; also two different tasks of one name, a group that holds itself, an unknown member.
+    """
+    tasks: dict[str, Loaded] = {}
+    groups: list[tuple[spec.Group, list[str]]] = []
+    for target in targets:
+        _gather(load(target), "", tasks, groups, ())
+    return list(tasks.values()), groups
+
+
+def _gather(
+    found: spec.Task | spec.Group,
+    alias: str,
+    tasks: dict[str, Loaded],
+    groups: list[tuple[spec.Group, list[str]]],
+    above: tuple[str, ...],
+) -> list[str]:
+    """Add what was found, and return the names of its tasks."""
+    if isinstance(found, spec.Task):
+        known = tasks.setdefault(found.name, Loaded(found, alias or found.alias))
+        if known.task.file.resolve() != found.file.resolve():
+            raise ConfigError(f"two tasks are named {found.name!r}", at=str(found.file), hint=str(known.task.file))
+        return [found.name]
+    if found.name in above:
+        raise ConfigError(f"group {found.name!r} holds itself", at=str(found.file))
+    held: list[str] = []
+    groups.append((found, held))
+    for member in found.members:
+        inner = _member(found, member)
+        held += _gather(inner, member.alias, tasks, groups, (*above, found.name))
+    held[:] = list(dict.fromkeys(held))
+    return held
+
+
+def _member(group: spec.Group, member: spec.Member) -> spec.Task | spec.Group:
+    """Return what a group names: a file beside it, a task of that name in its folder, or a ready task."""
+    folder = group.file.parent
+    if member.name.endswith(_SUFFIXES):
+        named = folder / member.name
+        if not named.is_file():
+            raise ConfigError(f"no such file: {member.name}", at=member.at)
+        return _read(named)
+    beside = dict(_names_in(folder))
+    ready = ready_tasks()
+    path: Path | None = beside.get(member.name) or ready.get(member.name)
+    if path is None:
+        known = sorted({*beside, *ready} - {group.name})
+        raise ConfigError(
+            f"group {group.name!r} names an unknown task {member.name!r}",
+            at=member.at,
+            hint=_nearest(member.name, known),
+        )
+    return _read(path)
+
+
+def _names_in(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Return the names that the YAML files of a folder give themselves, without reading them as YAML."""
+    if not folder.is_dir():
+        return
+    for number, path in enumerate(sorted(folder.iterdir())):
+        if number >= _MAX_FILES:
+            return
+        if path.suffix in _SUFFIXES and path.is_file():
+            with path.open(encoding="utf-8", errors="replace") as file:
+                names = _NAMED.findall(file.read(1 << 20))
+            yield from ((name, path) for name in names[:1])
+
+
+def _read(path: Path) -> spec.Task | spec.Group:
+    node = _merged(path, ())
+    if lmeval.is_lm_eval(node):
+        return lmeval.read_lm_eval(node, path)
+    return native.read_native(node, path)
+
+
+def _merged(path: Path, above: tuple[Path, ...]) -> Node:
+    """Return a file's tree with what it extends or includes under it."""
+    real = path.resolve()
+    if real in above:
+        raise ConfigError(
+            "it extends itself, by way of " + " -> ".join(each.name for each in (*above, real)), at=str(path)
+        )
+    if len(above) >= _MAX_CHAIN:
+        raise ConfigError(f"more than {_MAX_CHAIN} files extend one another", at=str(path))
+    node = read_tree(path)
+    if not isinstance(node.value, dict):
+        raise ConfigError("a task file holds a mapping of keys", at=node.at)
+    key = "include" if "include" in node.value else "extends"
+    parents = node.value.get(key)
+    if parents is None:
+        return node
+    values = parents.value if isinstance(parents.value, list) else [parents]
+    result: Node | None = None
+    for value in values:
+        base = _merged(_parent(value, path), (*above, real))
+        result = base if result is None else _over(result, base, deep=key == "extends")
+    own = {name: value for name, value in node.value.items() if name != key}
+    child = Node(own, node.file, node.line, node.column, node.size, node.keys)
+    return child if result is None else _over(result, child, deep=key == "extends")
+
+
+def _parent(value: Node, path: Path) -> Path:
+    """Return the file that an `extends` or `include` names."""
+    if not isinstance(value.value, str) or not value.value:
+        raise ConfigError("the name of a file is needed here", at=value.at)
+    beside = path.parent / value.value
+    if beside.is_file():
+        return beside
+    ready = ready_tasks().get(value.value)
+    if ready is None:
+        raise ConfigError(f"no such file or ready task: {value.value}", at=value.at)
+    return ready
+
+
+def _over(base: Node, child: Node, *, deep: bool) -> Node:
+    """Return a mapping with the child's keys over the base's; mappings inside are merged too where `deep`."""
+    assert isinstance(base.value, dict)
+    assert isinstance(child.value, dict)
+    merged = dict(base.value)
+    for name, value in child.value.items():
+        below = merged.get(name)
+        both = below is not None and isinstance(below.value, dict) and isinstance(value.value, dict)
+        merged[name] = _over(below, value, deep=True) if deep and both and below is not None else value
+    return Node(merged, child.file, child.line, child.column, child.size, base.keys | child.keys)
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    return "did you mean " + " or ".join(map(repr, near)) + "?" if near else "known: " + ", ".join(known)

@@ -1,0 +1,372 @@
+"""A reader for lm-evaluation-harness task and group files.
+
+Every key is either honoured or refused by name at its place; none is dropped in silence. `!function` stays a
+name here: what it may stand for is decided where tasks are resolved, from registered names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from markbook.config import spec
+from markbook.config.check import check
+from markbook.config.tree import Function, Node, find, plain
+from markbook.errors import ConfigError
+
+TASK_KEYS = frozenset(
+    {"doc_to_text", "doc_to_target", "metric_list", "dataset_path", "output_type", "include", "custom_dataset"}
+)
+"""A file with one of these is a task of lm-evaluation-harness."""
+
+_DEFAULT_MAX_TOKENS = 256
+_LOCAL = ("json", "csv", "parquet")
+"""Values of dataset_path that mean files."""
+
+_CODE = "it runs Python code of its own; write the rows to a file and name it in data_files"
+_UNSUPPORTED = {
+    "custom_dataset": _CODE,
+    "process_results": "results come from metric_list",
+    "doc_to_choice": "multiple choice needs a model's log-likelihoods",
+    "doc_to_image": "only text is asked",
+    "doc_to_audio": "only text is asked",
+    "use_prompt": "prompts come from doc_to_text",
+    "gen_prefix": "a reply cannot be begun for the model",
+    "class": _CODE,
+}
+"""Keys of lm-evaluation-harness that are refused, and why."""
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+Words = Annotated[list[str], BeforeValidator(_as_list)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)
+
+
+class DatasetKwargs(BaseModel):
+    """What is handed to the loader; only `data_files` means anything for files that lie here."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    data_files: str | list[str] | dict[str, str | list[str]] | None = None
+
+
+class MetricEntry(BaseModel):
+    """One metric; what is not listed here is an option of the metric, as in lm-evaluation-harness."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
+
+    metric: str | Function
+    aggregation: str | Function = ""
+    higher_is_better: bool | None = None
+    hf_evaluate: Literal[False] = False
+
+
+class FilterStep(BaseModel):
+    """One filter; what is not listed here is an option of the filter."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
+
+    function: str | Function
+    filter_fn: Function | None = None
+
+
+class FewshotConfig(_Strict):
+    """Where worked examples come from: the first rows, whichever way it is spelt."""
+
+    sampler: Literal["default", "first_n"] = "default"
+
+
+class FilterEntry(_Strict):
+    """One named chain of filters."""
+
+    name: str
+    filter: list[FilterStep] = Field(min_length=1)
+
+
+class GenerationKwargs(_Strict):
+    """What a model is told beside the prompt."""
+
+    temperature: float | None = Field(default=None, ge=0)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    do_sample: bool | None = None
+    until: Words | None = None
+    max_gen_toks: int | None = Field(default=None, ge=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_new_tokens: int | None = Field(default=None, ge=1)
+    seed: int | None = None
+
+
+class TaskFile(_Strict):
+    """A task."""
+
+    task: str = Field(min_length=1, max_length=200)
+    task_alias: str = ""
+    tag: Words = []
+    group: Words = []
+    dataset_path: str | None = None
+    dataset_name: str | None = None
+    dataset_kwargs: DatasetKwargs | None = None
+    training_split: str | None = None
+    validation_split: str | None = None
+    test_split: str | None = None
+    fewshot_split: str | None = None
+    process_docs: Function | None = None
+    doc_to_text: str | Function
+    doc_to_target: str | Function
+    output_type: Literal["generate_until"] = "generate_until"
+    description: str = ""
+    target_delimiter: str = " "
+    fewshot_delimiter: str = "\n\n"
+    fewshot_config: FewshotConfig | None = None
+    num_fewshot: int | None = Field(default=None, ge=0, le=100)
+    metric_list: list[MetricEntry] | None = None
+    generation_kwargs: GenerationKwargs | None = None
+    repeats: int = Field(default=1, ge=1, le=10_000)
+    filter_list: list[FilterEntry] | None = None
+    should_decontaminate: Literal[False] = False
+    doc_to_decontamination_query: str | None = None
+    unsafe_code: bool = False
+    metadata: dict[str, Any] = {}
+
+
+class GroupMember(_Strict):
+    """A task in a group, under another heading."""
+
+    task: str
+    task_alias: str = ""
+
+
+class AggregateEntry(_Strict):
+    """How a group sums up one metric."""
+
+    metric: str | Function
+    aggregation: Literal["mean"] = "mean"
+    weight_by_size: bool = True
+    filter_list: Words = []
+
+
+class GroupFile(_Strict):
+    """Several tasks under one name."""
+
+    group: str = Field(min_length=1, max_length=200)
+    group_alias: str = ""
+    task: Annotated[list[str | GroupMember], BeforeValidator(_as_list)] = Field(min_length=1)
+    aggregate_metric_list: Annotated[list[AggregateEntry], BeforeValidator(_as_list)] = []
+    tag: Words = []
+    metadata: dict[str, Any] = {}
+
+
+def is_lm_eval(node: Node) -> bool:
+    """Whether a file is written for lm-evaluation-harness rather than in our own format."""
+    keys = set(node.value) if isinstance(node.value, dict) else set()
+    return bool(keys & TASK_KEYS) or "task" in keys
+
+
+def read_lm_eval(node: Node, file: Path) -> spec.Task | spec.Group:
+    """Return the task or group of a file of lm-evaluation-harness, its includes already merged in.
+
+    Raises:
+        ConfigError: a key or value that cannot be honoured, with `file:line:column`.
+    """
+    assert isinstance(node.value, dict)
+    for key, reason in _UNSUPPORTED.items():
+        if key in node.value and node.value[key].value is not None:
+            raise ConfigError(f"{key!r} cannot be honoured: {reason}", at=node.key_at(key))
+    if "group" in node.value and not TASK_KEYS & set(node.value):
+        return _group(check(GroupFile, node), node, file)
+    known = {key: value for key, value in node.value.items() if key not in _UNSUPPORTED}
+    node = Node(known, node.file, node.line, node.column, node.size, node.keys)
+    return _task(check(TaskFile, node), node, file)
+
+
+def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
+    split = model.test_split or model.validation_split or model.training_split
+    metrics = model.metric_list if model.metric_list is not None else [MetricEntry(metric="exact_match")]
+    return spec.Task(
+        name=model.task,
+        file=file,
+        version=str(model.metadata.get("version", "")),
+        data=_data(model, node, split),
+        prompt=_text(model.doc_to_text, node, "doc_to_text"),
+        references=_text(model.doc_to_target, node, "doc_to_target"),
+        metrics=tuple(_use(each, node, place) for place, each in enumerate(metrics)),
+        format="lm-eval",
+        context=_context(model, node),
+        description=model.description,
+        process=model.process_docs,
+        pipelines=_pipelines(model, node),
+        sampling=_sampling(model, node),
+        few_shot=spec.FewShot(model.num_fewshot or 0, _few_shot_path(model, node, split)),
+        delimiters=(model.target_delimiter, model.fewshot_delimiter),
+        tags=tuple(dict.fromkeys([*model.tag, *model.group])),
+        alias=model.task_alias,
+        resolved=_recorded(node),
+    )
+
+
+def _group(model: GroupFile, node: Node, file: Path) -> spec.Group:
+    members = []
+    for place, each in enumerate(model.task):
+        at = find(node, ("task", place)).at
+        member = spec.Member(each, at=at) if isinstance(each, str) else spec.Member(each.task, each.task_alias, at)
+        members.append(member)
+    aggregates = tuple(
+        spec.GroupMetric(
+            each.metric if isinstance(each.metric, str) else each.metric.name,
+            each.weight_by_size,
+            tuple(each.filter_list),
+        )
+        for each in model.aggregate_metric_list
+    )
+    return spec.Group(
+        name=model.group,
+        file=file,
+        members=tuple(members),
+        aggregates=aggregates,
+        alias=model.group_alias,
+        version=str(model.metadata.get("version", "")),
+        resolved=_recorded(node),
+    )
+
+
+def _data(model: TaskFile, node: Node, split: str | None) -> spec.Data:
+    if model.dataset_path is None:
+        raise ConfigError("`dataset_path` is missing: no rows to run", at=node.at)
+    if model.dataset_path not in _LOCAL:
+        at = find(node, ("dataset_path",))
+        return spec.Data((), Path(at.file).parent, remote=model.dataset_path, at=at.at)
+    if model.dataset_kwargs is not None and model.dataset_kwargs.model_extra:
+        key = next(iter(model.dataset_kwargs.model_extra))
+        raise ConfigError(
+            f"dataset_kwargs.{key} has no meaning for files", at=find(node, ("dataset_kwargs",)).key_at(key)
+        )
+    if model.dataset_name is not None:
+        raise ConfigError("dataset_name has no meaning for files", at=find(node, ("dataset_name",)).at)
+    if split is None:
+        raise ConfigError("one of test_split, validation_split and training_split is needed", at=node.at)
+    files = _files(model, node, split)
+    place = find(node, ("dataset_kwargs", "data_files"))
+    return spec.Data(tuple(files), Path(place.file).parent, at=place.at)
+
+
+def _files(model: TaskFile, node: Node, split: str) -> list[str]:
+    """Return the files of a split; files without split names are all `train`, as the datasets library has it."""
+    place = find(node, ("dataset_kwargs", "data_files"))
+    files = model.dataset_kwargs.data_files if model.dataset_kwargs else None
+    if files is None:
+        raise ConfigError("dataset_kwargs.data_files is missing: which file holds the rows?", at=place.at)
+    named = files if isinstance(files, dict) else {"train": files}
+    if split not in named:
+        raise ConfigError(
+            f"data_files has no split {split!r}",
+            at=place.at,
+            hint=f"there is {', '.join(named)}; data_files without names is `train`",
+        )
+    found = named[split]
+    return [found] if isinstance(found, str) else found
+
+
+def _few_shot_path(model: TaskFile, node: Node, split: str | None) -> str:
+    """Return the file of worked examples, empty where they come from the task's own rows."""
+    if not model.num_fewshot or model.fewshot_split in (None, split) or model.dataset_path not in _LOCAL:
+        return ""
+    assert model.fewshot_split is not None
+    files = _files(model, node, model.fewshot_split)
+    if len(files) != 1:
+        raise ConfigError("fewshot_split must be one file", at=find(node, ("fewshot_split",)).at)
+    return files[0]
+
+
+def _text(value: str | Function, node: Node, key: str) -> spec.Text:
+    """Return a source of text: a function, or a string that is a field's name or else a template."""
+    at = find(node, (key,)).at
+    if isinstance(value, Function):
+        return spec.Text(function=value, at=at)
+    if value.isidentifier():
+        return spec.Text(fields=(value,), at=at)
+    return spec.Text(template=value, at=at)
+
+
+def _use(model: MetricEntry, node: Node, place: int) -> spec.Use:
+    entry = find(node, ("metric_list", place))
+    aggregation = model.aggregation
+    if isinstance(aggregation, Function):
+        raise ConfigError(f"aggregation !function {aggregation.name} is not supported", at=aggregation.at)
+    return spec.Use(
+        name=model.metric,
+        options=dict(model.model_extra or {}),
+        aggregation=aggregation,
+        higher_is_better=model.higher_is_better,
+        at=find(entry, ("metric",)).at,
+    )
+
+
+def _pipelines(model: TaskFile, node: Node) -> tuple[spec.Pipeline, ...]:
+    """Return the filters; without any, lm-evaluation-harness takes the first reply as it is."""
+    if not model.filter_list:
+        return (spec.Pipeline("none", (spec.Filter("take_first"),)),)
+    pipelines = []
+    for place, entry in enumerate(model.filter_list):
+        steps = []
+        for number, step in enumerate(entry.filter):
+            at = find(node, ("filter_list", place, "filter", number)).at
+            if (step.function == "custom") != (step.filter_fn is not None):
+                raise ConfigError("`function: custom` and `filter_fn` go together", at=at)
+            steps.append(spec.Filter(step.filter_fn or step.function, dict(step.model_extra or {}), at))
+        pipelines.append(spec.Pipeline(entry.name, tuple(steps)))
+    return tuple(pipelines)
+
+
+def _sampling(model: TaskFile, node: Node) -> spec.Sampling:
+    given = model.generation_kwargs or GenerationKwargs(temperature=0)
+    limits = [each for each in (given.max_gen_toks, given.max_tokens, given.max_new_tokens) if each is not None]
+    if len(limits) > 1:
+        raise ConfigError("one limit on tokens is enough", at=find(node, ("generation_kwargs",)).at)
+    temperature = given.temperature
+    if given.do_sample is False:
+        if temperature:
+            at = find(node, ("generation_kwargs", "do_sample")).at
+            raise ConfigError(f"do_sample: false contradicts temperature: {temperature}", at=at)
+        temperature = 0.0
+    return spec.Sampling(
+        temperature=temperature,
+        top_p=given.top_p,
+        max_tokens=limits[0] if limits else _DEFAULT_MAX_TOKENS,
+        stop=(model.fewshot_delimiter,) if given.until is None else tuple(given.until),
+        seed=given.seed,
+        samples=model.repeats,
+    )
+
+
+def _context(model: TaskFile, node: Node) -> spec.ContextMode:
+    """Return the context mode that the metadata states, as the documented variants do."""
+    mode = model.metadata.get("context_mode", "full")
+    if mode not in spec.CONTEXT_MODES:
+        raise ConfigError(
+            f"context_mode {mode!r} is none of {', '.join(spec.CONTEXT_MODES)}",
+            at=find(node, ("metadata", "context_mode")).at,
+        )
+    chosen: spec.ContextMode = mode
+    return chosen
+
+
+def _recorded(node: Node) -> dict[str, Any]:
+    """Return the file as JSON can hold it."""
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, Function):
+            return f"!function {value.name}"
+        if isinstance(value, dict):
+            return {key: shown(each) for key, each in value.items()}
+        return [shown(each) for each in value] if isinstance(value, list) else value
+
+    recorded: dict[str, Any] = shown(plain(node))
+    return recorded

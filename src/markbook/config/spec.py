@@ -1,0 +1,163 @@
+"""A task as the rest of the program sees it, whichever format its file was written in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from markbook.config.tree import Function
+
+ContextMode = Literal["full", "minimal", "none"]
+"""How much of a row's `context` reaches the prompt."""
+
+CONTEXT_MODES: tuple[ContextMode, ...] = ("full", "minimal", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Where a text of a row comes from: exactly one of the three is set."""
+
+    template: str | None = None
+    """A Jinja template over the row's fields."""
+    fields: tuple[str, ...] = ()
+    """Names of fields whose values are taken as they are; a list gives several references."""
+    function: Function | None = None
+    """A registered name."""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Where the rows are."""
+
+    paths: tuple[str, ...]
+    """Files, relative to the folder of the task file that names them, read one after the other."""
+    folder: Path
+    """That folder."""
+    where: Mapping[str, object] = field(default_factory=dict)
+    """Only rows whose fields have these values."""
+    remote: str = ""
+    """A data set that would have to be fetched: it is never, but a file given by the user may stand in for it."""
+    id_field: str = ""
+    """The field that names a row; empty means its place, counted from 0 after `where`."""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One entry of a task's metric list."""
+
+    name: str | Function
+    key: str = ""
+    """The name in results; empty means the metric's own."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    aggregation: str = "mean"
+    higher_is_better: bool | None = None
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One step between a raw reply and the text that is marked."""
+
+    name: str | Function
+    options: Mapping[str, object] = field(default_factory=dict)
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Filters in their order, under the name that results carry where a task has several."""
+
+    name: str = "none"
+    filters: tuple[Filter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What a model is told beside the prompt."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    """In tokens of the model."""
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    samples: int = 1
+    """Answers per row."""
+
+
+@dataclass(frozen=True, slots=True)
+class FewShot:
+    """Worked examples put before the question."""
+
+    count: int = 0
+    path: str = ""
+    """A file of rows; empty means the first rows of the task's own data, never the row itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task: which rows, what to ask, what is right, how to mark."""
+
+    name: str
+    file: Path
+    version: str
+    data: Data
+    prompt: Text
+    references: Text | None
+    metrics: tuple[Use, ...]
+    format: Literal["markbook", "lm-eval"] = "markbook"
+    tests: str = ""
+    """The field that holds the test statements."""
+    entry_point: str = ""
+    """The field that holds the name to define."""
+    context: ContextMode = "full"
+    system: str = ""
+    description: str = ""
+    """In lm-evaluation-harness files: text put before the prompt."""
+    process: Function | None = None
+    """A registered row selection."""
+    pipelines: tuple[Pipeline, ...] = (Pipeline(),)
+    sampling: Sampling = Sampling()
+    few_shot: FewShot = FewShot()
+    delimiters: tuple[str, str] = (" ", "\n\n")
+    """Between a worked example's question and answer, and between examples."""
+    tags: tuple[str, ...] = ()
+    alias: str = ""
+    resolved: Mapping[str, object] = field(default_factory=dict)
+    """The file with everything it extends merged in, as plain values: what the run folder records."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMetric:
+    """How a group sums up one metric of its tasks."""
+
+    metric: str
+    weight_by_size: bool = True
+    pipelines: tuple[str, ...] = ()
+    """Only what these pipelines gave; empty means all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A task or group that a group names."""
+
+    name: str
+    alias: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Several tasks under one name."""
+
+    name: str
+    file: Path
+    members: tuple[Member, ...]
+    aggregates: tuple[GroupMetric, ...] = ()
+    alias: str = ""
+    version: str = ""
+    resolved: Mapping[str, object] = field(default_factory=dict)

@@ -1,0 +1,292 @@
+"""YAML as a tree that remembers where everything stands, read without running or expanding anything.
+
+Built from parser events, so no tag is ever constructed. The text, its depth and the number of nodes that its
+aliases stand for are capped before anything is built: a 300-byte alias bomb is refused, not unfolded.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import ConfigError
+
+Event = Any
+"""A parser event; the library's own classes declare none of the attributes that its parser sets."""
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 64
+MAX_NODES = 100_000
+
+_CORE = "tag:yaml.org,2002:"
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_MAX_DIGITS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A `!function name` tag: a name to look up, never something to import."""
+
+    name: str
+    at: str
+    """`file:line:column`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value and where it stands."""
+
+    value: bool | int | float | str | Function | list[Node] | dict[str, Node] | None
+    file: str
+    line: int
+    """From 1."""
+    column: int
+    """From 1."""
+    size: int = 1
+    """How many nodes it holds with every alias unfolded."""
+    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Line and column of a mapping's keys."""
+
+    @property
+    def at(self) -> str:
+        """`file:line:column`."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def key_at(self, key: str) -> str:
+        """`file:line:column` of a mapping's key, or of the node itself if the key came from elsewhere."""
+        if key not in self.keys:
+            return self.at
+        value = self.value[key] if isinstance(self.value, dict) else self
+        line, column = self.keys[key]
+        return f"{value.file}:{line}:{column}"
+
+
+def plain(node: Node) -> Any:
+    """Return the node as plain Python values; functions stay `Function`."""
+    if isinstance(node.value, dict):
+        return {key: plain(value) for key, value in node.value.items()}
+    if isinstance(node.value, list):
+        return [plain(value) for value in node.value]
+    return node.value
+
+
+def find(node: Node, path: Sequence[object]) -> Node:
+    """Return the deepest node on a path of keys and indices, stopping where the path leaves the tree."""
+    for step in path:
+        if isinstance(node.value, dict) and step in node.value:
+            node = node.value[str(step)]
+        elif isinstance(node.value, list) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+    return node
+
+
+def read_tree(path: Path) -> Node:
+    """Read a YAML file.
+
+    Raises:
+        ConfigError: no such file, not a regular file, too large, not UTF-8, or as `parse_tree`.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise ConfigError(f"cannot read it: {error.strerror}", at=str(path)) from error
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ConfigError("not a regular file", at=str(path))
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"larger than {MAX_BYTES >> 20} MiB, the limit for a config file", at=str(path))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"not UTF-8 at byte {error.start}", at=f"{path}:{line}") from error
+    return parse_tree(text, str(path))
+
+
+def parse_tree(text: str, file: str) -> Node:
+    """Parse YAML text with one document.
+
+    Raises:
+        ConfigError: a syntax error, a duplicate key, a tag other than `!function` and the core ones, an unknown
+            or recursive alias, more than one document, or a cap exceeded; each with `file:line:column`.
+    """
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        return _Builder(file).build(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
+        problem = " ".join(part for part in (error.context, error.problem) if part)
+        raise ConfigError(f"not valid YAML: {problem}", at=at) from error
+    except YAMLError as error:
+        first = str(error).strip().splitlines()[0]
+        raise ConfigError(f"not valid YAML: {first}", at=file) from error
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection whose end has not been seen."""
+
+    event: Event
+    items: list[Node]
+
+
+class _Builder:
+    """Builds nodes bottom-up from events with a stack of its own: no recursion, so depth is ours to cap."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.anchors: dict[str, Node] = {}
+        self.stack: list[_Open] = []
+        self.count = 0
+
+    def build(self, text: str) -> Node:
+        root: Node | None = None
+        documents = 0
+        for event in _events(text):
+            kind = type(event).__name__
+            if kind == "DocumentStartEvent":
+                documents += 1
+                if documents > 1:
+                    raise self.error("a second document starts here; a task file holds one", event)
+            node = self.take(kind, event)
+            if node is None:
+                continue
+            if self.stack:
+                self.stack[-1].items.append(node)
+            else:
+                root = node
+        if root is None:
+            raise ConfigError("the file is empty", at=self.file)
+        return root
+
+    def take(self, kind: str, event: Event) -> Node | None:
+        """Return the node that this event completes."""
+        if kind in ("MappingStartEvent", "SequenceStartEvent"):
+            self.stack.append(_Open(event, []))
+            if len(self.stack) > MAX_DEPTH:
+                raise self.error(f"nested deeper than {MAX_DEPTH} levels", event)
+            return None
+        if kind == "ScalarEvent":
+            node = self.node(event, self.scalar(event), 1)
+        elif kind == "AliasEvent":
+            if event.anchor not in self.anchors:
+                raise self.error(f"alias *{event.anchor} has no anchor before it", event)
+            node = self.anchors[event.anchor]
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            opened = self.stack.pop()
+            event = opened.event
+            node = self.mapping(opened) if kind == "MappingEndEvent" else self.sequence(opened)
+        else:
+            return None
+        if kind != "AliasEvent" and event.anchor is not None:
+            self.anchors[event.anchor] = node
+        return node
+
+    def node(self, event: Event, value: Any, size: int, keys: dict[str, tuple[int, int]] | None = None) -> Node:
+        self.count += 1
+        if size > MAX_NODES or self.count > MAX_NODES:
+            raise self.error(f"its aliases stand for more than {MAX_NODES:,} values", event)
+        mark = event.start_mark
+        return Node(value, self.file, mark.line + 1, mark.column + 1, size, keys or {})
+
+    def scalar(self, event: Event) -> bool | float | str | Function | None:
+        tag, text = event.tag, event.value
+        if tag is None:
+            return self.resolve(text, event) if event.implicit[0] else text
+        if tag == "!function":
+            if not re.fullmatch(r"[A-Za-z_][\w.]*", text):
+                raise self.error(f"!function takes a name such as utils.bleu_score, not {text!r}", event)
+            return Function(text, self.at(event))
+        if tag in ("!", _CORE + "str"):
+            return str(text)
+        if tag in {_CORE + name for name in ("int", "float", "bool", "null")}:
+            return self.resolve(text, event)
+        raise self.refuse_tag(tag, event)
+
+    def resolve(self, text: str, event: Event) -> bool | float | str | None:
+        """Return a plain scalar by the core schema of YAML 1.2."""
+        if text in _NULL:
+            return None
+        if text in _BOOL:
+            return _BOOL[text]
+        if len(text) > _MAX_DIGITS:
+            return text
+        if _INT.fullmatch(text):
+            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+        if _NOT_FINITE.fullmatch(text):
+            raise self.error(f"{text} is no finite number", event)
+        if _FLOAT.fullmatch(text):
+            number = float(text)
+            if not math.isfinite(number):
+                raise self.error(f"{text} is no finite number", event)
+            return number
+        return text
+
+    def sequence(self, opened: _Open) -> Node:
+        if opened.event.tag not in (None, _CORE + "seq"):
+            raise self.refuse_tag(opened.event.tag, opened.event)
+        return self.node(opened.event, opened.items, 1 + sum(item.size for item in opened.items))
+
+    def mapping(self, opened: _Open) -> Node:
+        if opened.event.tag not in (None, _CORE + "map"):
+            raise self.refuse_tag(opened.event.tag, opened.event)
+        own: dict[str, Node] = {}
+        merged: dict[str, Node] = {}
+        keys: dict[str, tuple[int, int]] = {}
+        pairs = zip(opened.items[::2], opened.items[1::2], strict=True)
+        for key, value in pairs:
+            if isinstance(key.value, list | dict | Function):
+                raise ConfigError("a key must be plain text", at=key.at)
+            name = "null" if key.value is None else str(key.value)
+            if name == "<<":
+                merged = _merge(value) | merged
+                continue
+            if name in own:
+                line, column = keys[name]
+                raise ConfigError(f"duplicate key {name!r}", at=key.at, hint=f"first at {line}:{column}")
+            own[name] = value
+            keys[name] = (key.line, key.column)
+        size = 1 + sum(1 + value.size for value in own.values()) + sum(1 + value.size for value in merged.values())
+        return self.node(opened.event, merged | own, size, keys)
+
+    def at(self, event: Event) -> str:
+        return f"{self.file}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+
+    def error(self, message: str, event: Event) -> ConfigError:
+        return ConfigError(message, at=self.at(event))
+
+    def refuse_tag(self, tag: object, event: Event) -> ConfigError:
+        shown = str(tag).replace(_CORE, "!!")
+        return ConfigError(f"tag {shown} is not allowed", at=self.at(event), hint="nothing in a file is ever executed")
+
+
+def _events(text: str) -> Iterator[Event]:
+    from ruamel.yaml import YAML
+
+    yaml: Any = YAML(typ="safe", pure=True)
+    events: Iterator[Event] = yaml.parse(text)
+    return events
+
+
+def _merge(node: Node) -> dict[str, Node]:
+    """Return what a merge key `<<` brings: a mapping, or a list of them of which the first wins."""
+    sources = node.value if isinstance(node.value, list) else [node]
+    result: dict[str, Node] = {}
+    for source in sources:
+        if not isinstance(source.value, dict):
+            raise ConfigError("<< takes a mapping or a list of mappings", at=source.at)
+        result = source.value | result
+    return result

@@ -1,0 +1,76 @@
+"""What is asked and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from markbook.types import Missing
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a model is told beside the prompt; None leaves it to the server."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    """Answer number i is asked for with seed + i."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question."""
+
+    key: tuple[str | int, ...]
+    """What its answer is kept under."""
+    prompt: str
+    system: str = ""
+    settings: Settings = field(default_factory=Settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What became of one question: a text, or the reason why there is none."""
+
+    key: tuple[str | int, ...]
+    text: str = ""
+    """Cut at the first stop text."""
+    raw: str = ""
+    """As it came, where that differs."""
+    missing: Missing | None = None
+    finish: str = ""
+    """Why the model stopped: `stop`, `length`, `content_filter`."""
+    input_tokens: int | None = None
+    """None where the server did not say."""
+    output_tokens: int | None = None
+    cost: float | None = None
+    """US dollars; None where no price is known, which is not the same as free."""
+    requests: int = 0
+    """How many requests it took."""
+    seconds: float = 0.0
+    """From the first request to the answer; kept out of the deterministic files."""
+
+    def as_record(self) -> dict[str, Any]:
+        """Return an answered question as JSON."""
+        return {
+            "text": self.text,
+            "raw": self.raw,
+            "finish": self.finish,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost": self.cost,
+            "requests": self.requests,
+            "seconds": round(self.seconds, 6),
+        }
+
+
+class Generator(Protocol):
+    """Answers questions; a factory with keyword options in the group `markbook.generators` makes it."""
+
+    def generate(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
+        """Call `on_reply` once for every request, in any order, from this thread."""
+        ...

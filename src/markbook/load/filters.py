@@ -1,0 +1,161 @@
+"""What happens between a raw reply and the text that is marked."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from markbook.config import Filter, Function, Pipeline
+from markbook.errors import ConfigError
+from markbook.load.extraction import compiles, extract
+from markbook.load.registered import FILTERS, last
+from markbook.plugins import suggest
+
+Step = Callable[[Sequence[str]], list[str]]
+"""From the texts of one row's replies to what is left of them, in order."""
+
+_BODIES = ("def _():\n    ", "class _:\n    def _(self):\n        ")
+"""What a completion without its head stands behind: it is code though it does not parse alone."""
+
+
+def take_first() -> Step:
+    """Keep the first reply."""
+    return lambda texts: list(texts[:1])
+
+
+def take_first_k(k: int) -> Step:
+    """Keep the first k replies."""
+    return lambda texts: list(texts[:k])
+
+
+def majority_vote() -> Step:
+    """Keep the most frequent reply; among equals the one that came first."""
+    return lambda texts: [text for text, _count in Counter(texts).most_common(1)]
+
+
+def regex(regex_pattern: str = r"#### (\-?[0-9\.\,]+)", group_select: int = 0, fallback: str = "[invalid]") -> Step:
+    """Keep what a pattern finds: of all its matches the one at `group_select`, of its groups the first with text."""
+    pattern = re.compile(regex_pattern)
+
+    def one(text: str) -> str:
+        found = pattern.findall(text)
+        if not found:
+            return fallback
+        try:
+            match = found[group_select]
+        except IndexError:
+            return fallback
+        if isinstance(match, tuple):
+            match = next((group for group in match if group), fallback)
+        return str(match).strip()
+
+    return _each(one)
+
+
+def remove_whitespace() -> Step:
+    """Drop leading white space, as the filter of this name in lm-evaluation-harness does."""
+    return _each(str.lstrip)
+
+
+def lowercase() -> Step:
+    """Turn to lower case."""
+    return _each(str.lower)
+
+
+def uppercase() -> Step:
+    """Turn to upper case."""
+    return _each(str.upper)
+
+
+def replace_by(mapping_dict: Mapping[str, Any], default_value: str = "") -> Step:
+    """Replace whole replies by a table."""
+    table = {str(key): str(value) for key, value in mapping_dict.items()}
+    return _each(lambda text: table.get(text, str(default_value)))
+
+
+def code() -> Step:
+    """Find the code in each reply, by the ladder that the exam uses; a bare function body is code here."""
+    return _each(find_code)
+
+
+def find_code(reply: str) -> str:
+    """Return the code in a reply, without the empty lines around it where it was cut out of something."""
+    found = extract(reply, _is_code)
+    return found.text if found.step in ("as_is", "none") else found.text.strip("\r\n")
+
+
+def _is_code(text: str) -> bool:
+    return compiles(text) or any(compiles(head + text) for head in _BODIES)
+
+
+def _each(change: Callable[[str], str]) -> Step:
+    return lambda texts: [change(text) for text in texts]
+
+
+_KNOWN: Mapping[str, Callable[..., Step]] = {
+    "code": code,
+    "lowercase": lowercase,
+    "majority_vote": majority_vote,
+    "map": replace_by,
+    "regex": regex,
+    "remove_whitespace": remove_whitespace,
+    "take_first": take_first,
+    "take_first_k": take_first_k,
+    "uppercase": uppercase,
+}
+
+
+def build(pipeline: Pipeline, foreign: Callable[[Function], Step] | None = None) -> Step:
+    """Return a pipeline's filters as one step.
+
+    Args:
+        pipeline: from the task file.
+        foreign: what turns a function of a neighbouring Python file into a step; None where that is not allowed.
+
+    Raises:
+        ConfigError: an unknown filter, or options it does not take, at their place.
+    """
+    steps = [_step(each, foreign) for each in pipeline.filters]
+
+    def run(texts: Sequence[str]) -> list[str]:
+        left = list(texts)
+        for step in steps:
+            left = step(left)
+        return left
+
+    return run
+
+
+def _step(filter_: Filter, foreign: Callable[[Function], Step] | None) -> Step:
+    name = filter_.name
+    if isinstance(name, Function):
+        return registered_filter(name) if foreign is None else foreign(name)
+    if name not in _KNOWN:
+        raise ConfigError(f"unknown filter {name!r}", at=filter_.at, hint=suggest(name, list(_KNOWN)))
+    try:
+        return _KNOWN[name](**filter_.options)
+    except (TypeError, ValueError, AttributeError, re.error) as error:
+        raise ConfigError(f"filter {name!r} does not take these options: {error}", at=filter_.at) from error
+
+
+def registered_filter(function: Function) -> Step:
+    """Return what a registered `!function` does to replies.
+
+    Raises:
+        ConfigError: it is not registered.
+    """
+    name = FILTERS.get(last(function.name))
+    if name is None:
+        raise unregistered("filter", function, list(FILTERS))
+    return _KNOWN[name]()
+
+
+def unregistered(what: str, function: Function, known: list[str]) -> ConfigError:
+    """Return the error for a `!function` that stands for nothing registered."""
+    return ConfigError(
+        f"!function {function.name} is no registered {what}",
+        at=function.at,
+        hint=f"{suggest(last(function.name), known)}; --allow-code runs the Python file beside the task instead",
+    )

@@ -1,0 +1,280 @@
+"""Answers that exist already: our own rows, lm-evaluation-harness samples, lists as metric libraries take them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import DataError
+from markbook.load.jsonl import Line, Rejection
+from markbook.load.tables import SUFFIXES, read_table, suffix
+from markbook.types import Attempt, Sample
+
+TEXTS = (
+    "prediction",
+    "predictions",
+    "completion",
+    "completions",
+    "reply",
+    "response",
+    "generated_text",
+    "output",
+    "answer",
+    "text",
+    "solution",
+)
+"""The fields that may hold an answer, the first that is there counts; a list holds several answers to one row."""
+IDS = ("id", "sample_id", "task_id")
+"""The fields that may name a row; `doc_id` names its place."""
+INDICES = ("index", "sample")
+"""The fields that may number the answers to one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One answer as it was read."""
+
+    text: str
+    source: str
+    task: str = ""
+    id: str | None = None
+    doc_id: int | None = None
+    index: int | None = None
+    model: str = ""
+    filtered: bool = False
+    """Whether it went through the filters already."""
+
+
+@dataclass(slots=True)
+class Answers:
+    """What a file or folder holds for one task."""
+
+    attempts: dict[str, list[Attempt]] = field(default_factory=dict)
+    """By sample id, in order of their index; raw, before the task's filters."""
+    rejections: list[Rejection] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    """Places of answers to rows that the task does not have."""
+    warnings: list[str] = field(default_factory=list)
+    inputs: dict[str, str] = field(default_factory=dict)
+
+
+def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
+    """Return the file with the answers to a task, None if a folder holds none.
+
+    Args:
+        path: a file, which is taken as it is, or a folder with `samples_<task>*.jsonl` or `<task>.<ending>`.
+        task: its name.
+        alone: whether it is the run's only task: then a folder's only file is its.
+
+    Raises:
+        DataError: nothing is there, or several files could be meant.
+    """
+    if path.is_file():
+        return path
+    if not path.is_dir():
+        raise DataError("there is no such file or folder", at=str(path))
+    inside = [
+        each for pattern in ("*", "*/*") for each in sorted(path.glob(pattern)) if each.is_file() and suffix(each)
+    ]
+    stem = re.compile(
+        rf"(?:samples_{re.escape(task)}(?:_\d[\w.:\-]*)?|{re.escape(task)})\.(?:jsonl|json|csv|tsv|parquet)(?:\.gz)?"
+    )
+    found = [each for each in inside if stem.fullmatch(each.name)]
+    if not found and (path / "run.json").is_file() and (path / "results.jsonl").is_file():
+        return path / "results.jsonl"
+    if not found and alone and len(inside) == 1:
+        return inside[0]
+    if len(found) > 1:
+        names = ", ".join(str(each.relative_to(path)) for each in found[:6])
+        raise DataError(f"several files could be the answers to {task!r}: {names}", at=str(path), hint="name one")
+    return found[0] if found else None
+
+
+def read_answers(path: Path, task: str, samples: Sequence[Sample], *, several: bool, shared: bool = False) -> Answers:
+    """Return the answers of a file to a task's samples.
+
+    Rows are matched by `id`, `sample_id` or `task_id`, or by `doc_id`, the row's place; where no row has any of
+    these, by their order, and then there must be as many as samples.
+
+    Args:
+        path: what `find_file` returned.
+        task: its name; rows with another `task` are left out.
+        samples: the task's.
+        several: whether more than one answer to a row is expected (pass@k): else a second one that differs is refused.
+        shared: whether the file answers several tasks, so that each row must name its `task`.
+
+    Raises:
+        DataError: no row holds an answer, two answers to one row, or a count that does not fit.
+    """
+    answers = Answers()
+    digest = hashlib.sha256()
+    found: list[Prediction] = []
+    rows = 0
+    pipeline: object = None
+    for line in read_table(path, digest=digest):
+        if isinstance(line, Rejection):
+            answers.rejections.append(line)
+            continue
+        other = line.record.get("task")
+        if isinstance(other, str) and other and other != task:
+            continue
+        if shared and not other:
+            answers.rejections.append(Rejection(line.at, "several tasks are run, and the row names no `task`"))
+            continue
+        # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
+        pipeline = line.record.get("filter") if pipeline is None else pipeline
+        if line.record.get("filter") != pipeline:
+            continue
+        rows += 1
+        try:
+            found += list(_predictions(line))
+        except ValueError as error:
+            answers.rejections.append(Rejection(line.at, str(error)))
+    answers.inputs[path.name] = digest.hexdigest()
+    if not found and (answers.rejections if shared else rows or answers.rejections):
+        reason = answers.rejections[0] if answers.rejections else Rejection(str(path), "no answers")
+        raise DataError(f"no row holds an answer: {reason.reason}", at=reason.at)
+    _match(found, samples, answers, several=several, model=_model_name(path))
+    return answers
+
+
+def _predictions(line: Line) -> Iterator[Prediction]:
+    """Yield the answers of one row.
+
+    Raises:
+        ValueError: it holds none, or fields of the wrong type.
+    """
+    record = line.record
+    texts, filtered = _texts(record)
+    name = next((record[key] for key in IDS if record.get(key) is not None), None)
+    if isinstance(name, list | dict | float | bool):
+        raise ValueError("the id is neither text nor a whole number")  # noqa: TRY004 - the caller turns it into a rejection
+    number = _whole(record.get("doc_id"), "doc_id")
+    index = next((_whole(record[key], key) for key in INDICES if record.get(key) is not None), None)
+    for place, text in enumerate(texts):
+        yield Prediction(
+            text=text,
+            source=line.at,
+            id=None if name is None else str(name),
+            doc_id=number,
+            index=place if len(texts) > 1 else index,
+            model=str(record.get("model") or ""),
+            filtered=filtered,
+        )
+
+
+def _texts(record: Mapping[str, Any]) -> tuple[list[str], bool]:
+    """Return the answers of a row, and whether they went through filters already."""
+    if "extracted_solution" in record and isinstance(record["extracted_solution"], str):
+        return [record["extracted_solution"]], True
+    if "resps" in record or "filtered_resps" in record:
+        raw = "resps" in record
+        return _flat(record["resps" if raw else "filtered_resps"]), not raw
+    for key in TEXTS:
+        if key in record:
+            return _flat(record[key]), False
+    raise ValueError(f"no answer in it: one of {', '.join(TEXTS)} is needed")
+
+
+def _flat(value: object) -> list[str]:
+    """Return texts out of a text or of lists of them; null is an answer that came back empty."""
+    if value is None:
+        return [""]
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list) and value:
+        return [text for each in value for text in _flat(each)]
+    raise ValueError(f"an answer must be text, not {type(value).__name__}")
+
+
+def _whole(value: object, key: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        return int(value)  # CSV knows text only
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise ValueError(f"{key} is not a whole number")
+
+
+def _match(
+    found: Sequence[Prediction], samples: Sequence[Sample], answers: Answers, *, several: bool, model: str
+) -> None:
+    """Put the answers to their samples."""
+    named = [each for each in found if each.id is not None or each.doc_id is not None]
+    if named and len(named) < len(found):
+        nameless = next(each for each in found if each.id is None and each.doc_id is None)
+        raise DataError("some rows name what they answer and this one does not", at=nameless.source)
+    by_id = {sample.id: sample for sample in samples}
+    by_place = {sample.meta["doc_id"]: sample for sample in samples}
+    if not named:
+        rows = list(dict.fromkeys(each.source for each in found))
+        if len(rows) != len(samples):
+            raise DataError(
+                f"{len(rows)} rows of answers without ids for {len(samples)} rows of the task",
+                at=found[0].source if found else "",
+                hint="add an `id` or `doc_id` to each row",
+            )
+        place_of = dict(zip(rows, samples, strict=True))
+    seen: dict[str, list[tuple[int | None, Prediction]]] = {}
+    for each in found:
+        sample = (
+            place_of[each.source]
+            if not named
+            else by_place.get(each.doc_id)
+            if each.doc_id is not None
+            else by_id.get(each.id or "")
+        )
+        if sample is None:
+            answers.unknown.append(each.source)
+        else:
+            seen.setdefault(sample.id, []).append((each.index, each))
+    for sample_id, entries in seen.items():
+        kept = _ordered(sample_id, entries, answers, several=several)
+        answers.attempts[sample_id] = [
+            Attempt(
+                sample_id,
+                each.text,
+                model=each.model or model,
+                index=index,
+                meta={"filtered": each.filtered},
+                source=each.source,
+            )
+            for index, each in enumerate(kept)
+        ]
+
+
+def _ordered(
+    sample_id: str, entries: Sequence[tuple[int | None, Prediction]], answers: Answers, *, several: bool
+) -> list[Prediction]:
+    """Return the answers to one row in order, refusing a second one where one is expected."""
+    by_index: dict[int, Prediction] = {}
+    following = 0
+    for index, each in entries:
+        place = following if index is None and several else index or 0
+        first = by_index.get(place)
+        if first is not None and first.text == each.text:
+            answers.warnings.append(
+                f"{each.source}: the same answer to {sample_id!r} as {first.source}; it counts once"
+            )
+            continue
+        if first is not None:
+            raise DataError(
+                f"a second answer to {sample_id!r} that differs from the first",
+                at=each.source,
+                hint=f"the first is {first.source}; number several answers to one row by `index`",
+            )
+        by_index[place] = each
+        following = max(following, place) + 1
+    return [by_index[place] for place in sorted(by_index)]
+
+
+def _model_name(path: Path) -> str:
+    name = path.name
+    for ending in (".gz", *SUFFIXES):
+        name = name.removesuffix(ending)
+    return name

@@ -1,0 +1,339 @@
+"""From a task's rows to samples: which rows, what to ask, what is right."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from markbook.config import ContextMode, Function, Task, Text, load
+from markbook.errors import ConfigError, DataError
+from markbook.load.filters import unregistered
+from markbook.load.jsonl import Rejection
+from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
+from markbook.load.tables import read_table
+from markbook.load.templates import RenderError, check_template, render, render_references
+from markbook.types import Sample, Test
+
+Row = Mapping[str, Any]
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_DEMAND = re.compile(r"\b(?:must|required)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Functions of a Python file beside the task, where the user allowed to run it."""
+
+    select: Callable[[list[Row]], list[Row]] | None = None
+    prompt: Callable[[Row], str] | None = None
+    target: Callable[[Row], object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRows:
+    """The samples of a task, and what could not become one."""
+
+    samples: tuple[Sample, ...]
+    rejections: tuple[Rejection, ...]
+    inputs: Mapping[str, str]
+    """SHA-256 of each file that was read, by its name."""
+    mode: ContextMode
+    """How much of the rows' context the prompts show."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A row that belongs to the task."""
+
+    row: Row
+    at: str
+    number: int
+    """Its place among the task's rows, from 0."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What reading the files gave."""
+
+    rows: list[_Numbered] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    inputs: dict[str, str] = field(default_factory=dict)
+
+
+def load_samples(
+    task: Task,
+    *,
+    data: Path | None = None,
+    limit: int | None = None,
+    mode: ContextMode | None = None,
+    foreign: Foreign | None = None,
+) -> TaskRows:
+    """Return the samples of a task.
+
+    A sample's id is the row's own (`data.id`), or its place among the task's rows, from 0; `meta` has the row as
+    `row`, its place as `doc_id`, and its place in the file as `at`.
+
+    Args:
+        task: the task.
+        data: a file to read instead of the one that the task names.
+        limit: take this many rows at most.
+        mode: how much of each row's context the prompt shows, instead of what the task says.
+        foreign: functions of the user's own that replace registered ones.
+
+    Raises:
+        ConfigError: a name or template that stands for nothing, or a data file that is not there.
+        DataError: no row could be used; the first reason is the message.
+    """
+    builder = _Builder(task, foreign or Foreign(), mode)
+    reading = _read(task, data, builder.select)
+    few = _few_shot_rows(task, reading)
+    samples: list[Sample] = []
+    seen: dict[str, str] = {}
+    for numbered in reading.rows if limit is None else reading.rows[:limit]:
+        try:
+            sample = builder.sample(numbered, few)
+        except RenderError as error:
+            reading.rejections.append(Rejection(numbered.at, str(error)))
+            continue
+        if sample.id in seen:
+            raise DataError(
+                f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {seen[sample.id]}"
+            )
+        seen[sample.id] = numbered.at
+        samples.append(sample)
+    if not samples:
+        raise _nothing(task, reading)
+    return TaskRows(tuple(samples), tuple(reading.rejections), MappingProxyType(reading.inputs), builder.mode)
+
+
+def shown_context(context: object, mode: ContextMode) -> str:
+    """Return what of a row's context reaches the prompt.
+
+    Args:
+        context: the row's; None and other types than text count as none.
+        mode: `full` shows it whole; `minimal` its first sentence with "must" or "required", else its first;
+            `none` nothing.
+    """
+    if not isinstance(context, str) or mode == "none":
+        return ""
+    if mode == "full":
+        return context
+    sentences = _SENTENCE.split(context.strip())
+    return next((each for each in sentences if _DEMAND.search(each)), sentences[0])
+
+
+def _nothing(task: Task, reading: _Reading) -> DataError:
+    if reading.rejections:
+        first = reading.rejections[0]
+        more = f", and {len(reading.rejections) - 1} more rows" if len(reading.rejections) > 1 else ""
+        return DataError(f"task {task.name!r} has no usable row: {first.reason}{more}", at=first.at)
+    files = ", ".join(reading.inputs)
+    return DataError(f"task {task.name!r} has no rows", at=files, hint="is its row selection right for this file?")
+
+
+class _Builder:
+    """Makes samples out of rows by the task's templates and functions."""
+
+    def __init__(self, task: Task, foreign: Foreign, mode: ContextMode | None) -> None:
+        self.task = task
+        self.foreign = foreign
+        self.prompt, own_mode, self.system = self._prompt()
+        self.mode: ContextMode = mode or own_mode
+        self.tests = task.tests
+        self.target = self._target()
+        for text in (self.prompt, task.references):
+            if text is not None and text.template is not None:
+                check_template(text.template, text.at)
+
+    def _prompt(self) -> tuple[Text, ContextMode, str]:
+        """Return the prompt's source and its context mode; a registered function is a ready task's prompt."""
+        task = self.task
+        function = task.prompt.function
+        if function is None or self.foreign.prompt is not None:
+            return task.prompt, task.context, task.system
+        found = PROMPTS.get(last(function.name))
+        if found is None:
+            raise unregistered("prompt", function, list(PROMPTS))
+        name, mode = found
+        ready = load(name)
+        assert isinstance(ready, Task)
+        return ready.prompt, task.context if task.context != "full" else mode, task.system or ready.system
+
+    def _target(self) -> Callable[[Row], tuple[str, ...]]:
+        if self.foreign.target is not None:
+            own = self.foreign.target
+            return lambda row: _as_references(own(row))
+        text = self.task.references
+        if text is None:
+            return lambda _row: ()
+        if text.function is not None:
+            return self._registered_target(text.function)
+        if text.template is not None:
+            template = text.template
+            return lambda row: render_references(template, row, text.at)
+        return lambda row: _field(row, text.fields[0])
+
+    def _registered_target(self, function: Function) -> Callable[[Row], tuple[str, ...]]:
+        target = TARGETS.get(last(function.name))
+        if target is None:
+            raise unregistered("target", function, list(TARGETS))
+        self.tests = self.tests or target.tests
+        if target.optional:
+            return lambda row: _as_references(row.get(target.reference))
+        return lambda row: _field(row, target.reference)
+
+    def select(self, rows: list[_Numbered]) -> list[_Numbered]:
+        """Keep the rows that belong to the task."""
+        if self.foreign.select is not None:
+            chosen = self.foreign.select([each.row for each in rows])
+            places = {id(each.row): each for each in rows}
+            return [places.get(id(row)) or _Numbered(row, self.task.data.at, 0) for row in chosen]
+        where = dict(self.task.data.where)
+        if self.task.process is not None:
+            selection = SELECTIONS.get(last(self.task.process.name))
+            if selection is None:
+                raise unregistered("row selection", self.task.process, list(SELECTIONS))
+            where |= selection
+        return [each for each in rows if all(_equal(each.row.get(key), value) for key, value in where.items())]
+
+    def text(self, row: Row) -> str:
+        """Return what the model is asked about a row, without examples."""
+        if self.foreign.prompt is not None:
+            return str(self.foreign.prompt(row))
+        if self.prompt.fields:
+            return "".join(_field(row, self.prompt.fields[0])[:1])
+        shown = {**row, "context": shown_context(row.get("context"), self.mode)}
+        return render(self.prompt.template or "", shown, self.prompt.at)
+
+    def sample(self, numbered: _Numbered, few: Sequence[_Numbered]) -> Sample:
+        """Return a row as a sample.
+
+        Raises:
+            RenderError: the row lacks what the task asks for.
+        """
+        task, row = self.task, numbered.row
+        examples = [each for each in few if each.row is not row][: task.few_shot.count]
+        between, after = task.delimiters
+        shots = "".join(self.text(each.row) + between + "".join(self.target(each.row)[:1]) + after for each in examples)
+        description = (
+            render(task.description, row, task.prompt.at) if task.description and task.format == "lm-eval" else ""
+        )
+        return Sample(
+            id=str(_field(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number),
+            input=description + shots + self.text(row),
+            references=self.target(row),
+            tests=(Test(program="\n".join(_field(row, self.tests))),) if self.tests else (),
+            entry_point=str(row.get(task.entry_point, "")) if task.entry_point else "",
+            meta=MappingProxyType(
+                {
+                    "row": row,
+                    "doc_id": numbered.number,
+                    "system": self.system,
+                    "context": row.get("context") or "",
+                    "object": "program",
+                }
+            ),
+            source=numbered.at,
+        )
+
+
+def _read(task: Task, data: Path | None, select: Callable[[list[_Numbered]], list[_Numbered]]) -> _Reading:
+    reading = _Reading()
+    everything: list[_Numbered] = []
+    for path in [data] if data is not None else _paths(task):
+        _read_file(path, everything, reading)
+    chosen = select(everything)
+    reading.rows = [_Numbered(each.row, each.at, number) for number, each in enumerate(chosen)]
+    return reading
+
+
+def _read_file(path: Path, rows: list[_Numbered], reading: _Reading) -> None:
+    digest = hashlib.sha256()
+    for found in read_table(path, digest=digest):
+        if isinstance(found, Rejection):
+            reading.rejections.append(found)
+        else:
+            rows.append(_Numbered(found.record, found.at, 0))
+    reading.inputs[path.name] = digest.hexdigest()
+
+
+def _paths(task: Task) -> list[Path]:
+    if task.data.remote:
+        raise ConfigError(
+            f"data set {task.data.remote!r} would have to be fetched over the network, which is never done unasked",
+            at=task.data.at,
+            hint="save its rows to a file and name it with --data, or in the task as `dataset_path: json` with data_files",
+        )
+    return [data_file(task, name) for name in task.data.paths]
+
+
+def data_file(task: Task, name: str) -> Path:
+    """Return the file that a task means: beside the task file, else in the working folder.
+
+    Raises:
+        ConfigError: it is an address in the network, a pattern, or not there.
+    """
+    if "://" in name:
+        raise ConfigError(
+            f"{name!r} would have to be fetched over the network, which is never done unasked",
+            at=task.data.at,
+            hint="download it, and name the file",
+        )
+    if any(sign in name for sign in "*?["):
+        raise ConfigError(f"{name!r} is a pattern", at=task.data.at, hint="list the files one by one")
+    beside = task.data.folder / name
+    path = beside if beside.is_file() else Path(name)
+    if not path.is_file():
+        near = sorted(each.name for each in task.data.folder.glob("*") if each.suffix == beside.suffix)[:5]
+        hint = f"beside the task there is {', '.join(near)}; " if near else ""
+        raise ConfigError(f"there is no data file {str(beside)!r}", at=task.data.at, hint=hint + "--data names another")
+    return path
+
+
+def _few_shot_rows(task: Task, reading: _Reading) -> list[_Numbered]:
+    """Return the rows that worked examples are made of: one more than asked for, as a row is no example of itself."""
+    if not task.few_shot.count:
+        return []
+    if not task.few_shot.path:
+        return reading.rows[: task.few_shot.count + 1]
+    rows: list[_Numbered] = []
+    _read_file(data_file(task, task.few_shot.path), rows, reading)
+    if len(rows) < task.few_shot.count:
+        raise DataError(f"{len(rows)} rows for {task.few_shot.count} worked examples", at=task.few_shot.path)
+    return rows[: task.few_shot.count]
+
+
+def _field(row: Row, name: str) -> tuple[str, ...]:
+    """Return a field's value as texts.
+
+    Raises:
+        RenderError: the row lacks it, or it is empty.
+    """
+    if name not in row:
+        import difflib
+
+        near = difflib.get_close_matches(name, list(row), n=2, cutoff=0.6)
+        hint = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "it has " + ", ".join(sorted(row))
+        raise RenderError(f"the row has no field {name!r} ({hint})")
+    found = _as_references(row[name])
+    if not found:
+        raise RenderError(f"the row's field {name!r} is empty")
+    return found
+
+
+def _as_references(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, list | tuple):
+        return tuple(str(each) for each in value)
+    return (str(value),)
+
+
+def _equal(value: object, wanted: object) -> bool:
+    """Whether a field has a value; CSV knows text only."""
+    return value == wanted or (isinstance(value, str) and not isinstance(wanted, str) and value == str(wanted))

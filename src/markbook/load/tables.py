@@ -1,0 +1,154 @@
+"""Rows out of the files that people keep them in: JSON Lines, JSON, CSV, Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import DataError
+from markbook.load.jsonl import LINE_CAP, UNPACKED_CAP, Line, Rejection, open_input, parse_object, pieces, read_jsonl
+from markbook.plugins import need
+
+SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+"""What is read; all but Parquet also with `.gz` behind."""
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+def suffix(path: Path) -> str:
+    """Return what kind of file a name promises, such as `.jsonl`; empty if it is none that is read."""
+    found = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    return found.lower() if found.lower() in SUFFIXES else ""
+
+
+def read_table(path: Path, *, digest: hashlib._Hash | None = None) -> Iterator[Line | Rejection]:
+    """Yield the rows of a file in order, each with its place, and what could not be used.
+
+    A `.json` file is an array of objects, or one object of equally long columns. A CSV file's first line names
+    its columns; its values stay text.
+
+    Args:
+        path: a regular file; its name's ending says what it is.
+        digest: is fed the content.
+
+    Raises:
+        DataError: it cannot be read, its ending is unknown, or it is damaged as a whole.
+        ExtraMissingError: Parquet without the extra `parquet`.
+    """
+    kind = suffix(path)
+    if kind in (".jsonl", ".json"):
+        columns = _columns(path, digest) if kind == ".json" else None
+        yield from read_jsonl(path, digest=digest) if columns is None else columns
+    elif kind in _SEPARATORS:
+        yield from _read_csv(path, _SEPARATORS[kind], digest)
+    elif kind == ".parquet":
+        yield from _read_parquet(path, digest)
+    else:
+        raise DataError("what kind of file is this?", at=str(path), hint=f"name it {', '.join(SUFFIXES)}")
+
+
+def _columns(path: Path, digest: hashlib._Hash | None) -> list[Line | Rejection] | None:
+    """Return the rows of a file with one object of columns, as metric libraries write; None if it is an array."""
+    with open_input(path) as (file, _packed):
+        head = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not head.startswith(b"{"):
+        return None
+    content = b"".join(_capped(path, digest))
+    found = parse_object(content.removeprefix(b"\xef\xbb\xbf").strip(), str(path))
+    if isinstance(found, Rejection):
+        raise DataError(found.reason, at=str(path), hint="a .json file holds an array of objects, or one of columns")
+    columns = {name: values for name, values in found.record.items() if isinstance(values, list)}
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) != 1 or len(columns) != len(found.record):
+        raise DataError("an object whose values are not lists of one length", at=str(path), hint="use JSON Lines")
+    rows = range(lengths.pop())
+    return [Line({name: values[row] for name, values in columns.items()}, f"{path}[{row + 1}]") for row in rows]
+
+
+def _capped(path: Path, digest: hashlib._Hash | None) -> Iterator[bytes]:
+    total = 0
+    for piece in pieces(path, digest):
+        total += len(piece)
+        if total > UNPACKED_CAP:
+            raise DataError(f"larger than {UNPACKED_CAP >> 20} MiB", at=str(path), hint="use JSON Lines")
+        yield piece
+
+
+def _read_csv(path: Path, separator: str, digest: hashlib._Hash | None) -> Iterator[Line | Rejection]:
+    reader = csv.reader(_text_lines(path, digest), delimiter=separator, strict=True)
+    with _field_limit():
+        try:
+            header = next(reader, None)
+            if not header or len(set(header)) < len(header) or not all(header):
+                raise DataError("the first line must name the columns, each once", at=f"{path}:1")
+            while (start := reader.line_num + 1) and (row := next(reader, None)) is not None:
+                at = f"{path}:{start}"
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    yield Rejection(at, f"{len(row)} values for {len(header)} columns")
+                    continue
+                yield Line(dict(zip(header, row, strict=True)), at)
+        except csv.Error as error:
+            raise DataError(f"not CSV: {error}", at=f"{path}:{reader.line_num}") from error
+
+
+@contextlib.contextmanager
+def _field_limit() -> Iterator[None]:
+    """Let a field be as long as a line of JSON Lines may be; the standard library stops at 128 KiB."""
+    before = csv.field_size_limit(LINE_CAP)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _text_lines(path: Path, digest: hashlib._Hash | None) -> Iterator[str]:
+    """Yield a file's lines with their ends, decoded."""
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    rest = ""
+    try:
+        for piece in pieces(path, digest):
+            *whole, rest = (rest + decoder.decode(piece)).split("\n")
+            yield from (line + "\n" for line in whole)
+            if len(rest) > LINE_CAP:
+                raise DataError(f"a line longer than {LINE_CAP >> 20} MiB", at=str(path))
+        rest += decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8: byte 0x{error.object[error.start]:02x}", at=str(path)) from error
+    if rest:
+        yield rest
+
+
+def _read_parquet(path: Path, digest: hashlib._Hash | None) -> Iterator[Line | Rejection]:
+    arrow = need("pyarrow", extra="parquet")
+    parquet = need("pyarrow.parquet", extra="parquet")
+    for piece in pieces(path):
+        if digest is not None:
+            digest.update(piece)
+    number = 0
+    try:
+        with path.open("rb") as raw:
+            for batch in parquet.ParquetFile(raw).iter_batches(batch_size=1024):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield _row(record, f"{path}[{number}]")
+    except (arrow.ArrowException, OSError) as error:
+        raise DataError(f"not a readable Parquet file: {error}", at=str(path)) from error
+
+
+def _row(record: Mapping[str, Any], at: str) -> Line | Rejection:
+    """Return a row if JSON could hold it, by the same rules as a line of JSON Lines."""
+    import json
+
+    try:
+        text = json.dumps(record, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        return Rejection(at, f"a value that JSON has no word for: {error}")
+    return parse_object(text.encode(), at)

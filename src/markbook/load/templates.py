@@ -1,0 +1,132 @@
+"""Jinja templates of task files, in a sandbox: they see one row and nothing else."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from markbook.errors import ConfigError
+
+MAX_TEXT = 4 << 20
+"""The longest text a template may make, in characters."""
+
+_EXPRESSION = re.compile(r"\s*\{\{-?((?:(?!\}\}|\{\{).)*?)-?\}\}\s*", re.DOTALL)
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Also refuses `*` and `**` that would blow a value up: `'a' * 10**10` is one line of YAML."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        plain = isinstance(left, int | float) and isinstance(right, int | float)
+        if not plain or operator == "**":
+            raise SecurityError(f"{operator} is not allowed on these values in a template")
+        return super().call_binop(context, operator, left, right)
+
+
+def _regex_replace(text: str, pattern: str, repl: str, count: int = 0) -> str:
+    """Replace by a regular expression, as templates of lm-evaluation-harness may."""
+    return re.sub(pattern, repl, text, count=count)
+
+
+@functools.cache
+def _environment() -> _Environment:
+    environment = _Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    environment.filters["regex_replace"] = _regex_replace
+    environment.globals.clear()
+    environment.globals["range"] = range
+    return environment
+
+
+class RenderError(Exception):
+    """A template that has no value for a row."""
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(source: str, at: str) -> Any:
+    try:
+        return _environment().from_string(source)
+    except TemplateSyntaxError as error:
+        place, line = at.rsplit(":", 2)[:2] if at.count(":") >= 2 else (at, "")
+        where = f"{place}:{line}" if line else at
+        raise ConfigError(
+            f"the template does not parse: {error.message} (its line {error.lineno})", at=where
+        ) from error
+
+
+@functools.lru_cache(maxsize=256)
+def _expression(source: str) -> Any:
+    return _environment().compile_expression(source, undefined_to_none=False)
+
+
+def check_template(source: str, at: str) -> None:
+    """Parse a template.
+
+    Raises:
+        ConfigError: it does not parse.
+    """
+    _compiled(source, at)
+
+
+def render(source: str, row: Mapping[str, Any], at: str) -> str:
+    """Return a template's text for a row.
+
+    Raises:
+        ConfigError: it does not parse.
+        RenderError: it names an unknown field, fails, or makes too long a text.
+    """
+    template = _compiled(source, at)
+    parts: list[str] = []
+    length = 0
+    try:
+        for part in template.generate(**row):
+            length += len(part)
+            if length > MAX_TEXT:
+                raise RenderError(f"the template makes more than {MAX_TEXT >> 20} Mi characters")
+            parts.append(part)
+    except UndefinedError as error:
+        raise RenderError(_undefined(error, row)) from error
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+        raise RenderError(f"the template fails: {type(error).__name__}: {error}") from error
+    return "".join(parts)
+
+
+def render_references(source: str, row: Mapping[str, Any], at: str) -> tuple[str, ...]:
+    """Return the right answers that a template stands for: several where it is one expression with a list.
+
+    Raises:
+        ConfigError, RenderError: as `render`.
+    """
+    alone = _EXPRESSION.fullmatch(source)
+    if alone and isinstance(row.get(alone[1].strip()), str):
+        return (row[alone[1].strip()],)  # the common case, without a template: a field alone
+    if alone:
+        _compiled(source, at)
+        try:
+            found = _expression(alone[1])(**row)
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            raise RenderError(f"the template fails: {type(error).__name__}: {error}") from error
+        if isinstance(found, list):
+            return tuple(str(each) for each in found)
+        if found is None:
+            return ()
+    return (render(source, row, at),)
+
+
+def _undefined(error: UndefinedError, row: Mapping[str, Any]) -> str:
+    import difflib
+
+    message = str(error.message or error)
+    named = re.match(r"'(\w+)' is undefined", message)
+    if not named:
+        return message
+    near = difflib.get_close_matches(named[1], list(row), n=2, cutoff=0.6)
+    hint = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "it has " + ", ".join(sorted(row))
+    return f"the row has no field {named[1]!r} ({hint})"

@@ -1,0 +1,168 @@
+"""From replies to marks: filter, run the tests where a metric asks for it, measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markbook.generate import Reply
+from markbook.pipeline.task_metrics import PassAtK, together
+from markbook.pipeline.task_plan import Filtered, TaskPlan
+from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Outcome, Sample, Verdict
+
+_BATCH = 512
+"""Items measured at a time."""
+
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What the tests said about one answer, as the journal keeps it."""
+
+    passed: bool
+    verdict: str = ""
+    error: str = ""
+    detail: str = ""
+    fault: str = ""
+    """Set where the tests themselves are broken."""
+
+    def as_record(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {name: getattr(self, name) for name in ("passed", "verdict", "error", "detail", "fault")}
+
+
+def tested(outcome: Outcome) -> Tested:
+    """Return what counts of an outcome: a flagged test is not passed."""
+    passed = bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
+    verdicts = {test.verdict for test in outcome.tests}
+    weakest = next((each for each in reversed(Verdict) if each in verdicts), None)
+    failed = next((test for test in outcome.tests if not test.passed), None)
+    message = outcome.error_message or (failed.error_message if failed else "")
+    kind = outcome.error_type or (failed.error_type if failed else "")
+    return Tested(
+        passed,
+        verdict=weakest.value if weakest else "",
+        error=outcome.error.value if outcome.error else "",
+        detail=": ".join(part for part in (kind, message, outcome.limit) if part),
+        fault=outcome.benchmark_fault,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer after its filters."""
+
+    pipeline: str
+    sample: Sample
+    index: int
+    reply: Reply
+    text: str
+    model: str = ""
+    source: str = ""
+
+    def key(self, task: str) -> Key:
+        """Return what its tests' outcome is kept under."""
+        return (task, self.pipeline, self.sample.id, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedAnswer:
+    """One answer with its marks."""
+
+    answer: Answer
+    measurements: Mapping[str, Measurement]
+    """By the metric's name in results."""
+    tested: Tested | None
+
+
+def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], model: str) -> Iterator[Answer]:
+    """Yield a task's answers in row order; a row that nobody answered gives one, with the reason."""
+    read = plan.answers.attempts if plan.answers is not None else {}
+    model = model or next((each.model for several in read.values() for each in several), "")
+    for sample in plan.samples:
+        known = read.get(sample.id, [])
+        indices = [each.index for each in known] if plan.answers is not None else range(plan.count)
+        found = [replies[plan.task.name, sample.id, index] for index in indices or [0]]
+        given = [reply for reply in found if reply.missing is None]
+        texts = [reply.text for reply in given]
+        if not (known and known[0].meta.get("filtered")):
+            texts = filtered.step(texts)
+        # A filter may leave fewer answers than there were (the first, the most frequent one): those are renumbered.
+        kept = given if len(texts) == len(given) else given[: len(texts)]
+        for place, (reply, text) in enumerate(zip(kept, texts, strict=True)):
+            source = known[place].source if place < len(known) else ""
+            name = known[place].model if place < len(known) else model
+            yield Answer(filtered.pipeline.name, sample, int(reply.key[-1]), reply, text, name, source)
+        for reply in found:
+            if reply.missing is not None:
+                yield Answer(filtered.pipeline.name, sample, int(reply.key[-1]), reply, "", model)
+
+
+def measure(plan: TaskPlan, given: Sequence[Answer], outcomes: Mapping[Key, Tested]) -> Iterator[MarkedAnswer]:
+    """Yield each answer with its marks, in order."""
+    passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
+    for start in range(0, len(given), _BATCH):
+        batch = given[start : start + _BATCH]
+        answered = [each for each in batch if each.reply.missing is None]
+        items = [Item(each.sample, Attempt(each.sample.id, each.text, each.model, each.index)) for each in answered]
+        columns = together(plan.metrics, items) if items else [[] for _ in plan.metrics]
+        place = {id(each): number for number, each in enumerate(answered)}
+        for each in batch:
+            number = place.get(id(each))
+            found = {
+                bound.key: column[number] if number is not None else _unanswered(bound.metric.name, each)
+                for bound, column in zip(plan.metrics, columns, strict=True)
+            }
+            found |= passes.get((each.sample.id, each.index), {})
+            yield MarkedAnswer(each, found, outcomes.get(each.key(plan.task.name)))
+
+
+def _unanswered(metric: str, answer: Answer) -> Measurement:
+    return Measurement(
+        metric, missing=answer.reply.missing, sample_id=answer.sample.id, index=answer.index, model=answer.model
+    )
+
+
+def _pass_marks(
+    plan: TaskPlan, passes: PassAtK, given: Sequence[Answer], outcomes: Mapping[Key, Tested]
+) -> dict[tuple[str, int], dict[str, Measurement]]:
+    """Return pass@k of each row, at its first answer."""
+    rows: dict[str, list[Answer]] = {}
+    for each in given:
+        rows.setdefault(each.sample.id, []).append(each)
+    found = {}
+    for sample_id, several in rows.items():
+        marks = {f"pass@{k}": _pass_mark(f"pass@{k}", k, several, plan.task.name, outcomes) for k in passes.ks}
+        found[sample_id, several[0].index] = marks
+    return found
+
+
+def _pass_mark(name: str, k: int, several: Sequence[Answer], task: str, outcomes: Mapping[Key, Tested]) -> Measurement:
+    from markbook.stats import pass_at_k
+
+    known = [outcome for each in several if (outcome := outcomes.get(each.key(task))) is not None]
+    n, c = len(known), sum(each.passed for each in known)
+    first = several[0]
+    value: float | None = None
+    missing: Missing | None = None
+    fault = next((each.fault for each in known if each.fault), "")
+    if fault:
+        missing = Missing(MissingKind.UNDEFINED, f"the tests are broken: {fault}")
+    elif not known:
+        missing = first.reply.missing or Missing(MissingKind.UNDEFINED, "the row has no tests")
+    else:
+        value = pass_at_k(n, c, k).value
+        if value is None:
+            missing = Missing(MissingKind.UNDEFINED, f"{n} answers, and pass@{k} needs {k}")
+    return Measurement(
+        name,
+        value,
+        missing,
+        sample_id=first.sample.id,
+        index=first.index,
+        model=first.model,
+        stats={"n": n, "c": c},
+        signature=f"{name}|unbiased|v1",
+    )

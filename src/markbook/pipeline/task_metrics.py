@@ -1,0 +1,181 @@
+"""From a task's metric list to metrics that can measure, under the names that results carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from markbook import plugins
+from markbook.config import Function, Task, Use
+from markbook.errors import ConfigError, MarkbookError, UsageError
+from markbook.load.filters import unregistered
+from markbook.load.registered import METRICS, Documented, last
+from markbook.types import Direction, Metric
+
+Profile = Literal["documented", "corrected"]
+
+PASS_AT_K = "pass_at_k"  # noqa: S105 - a metric, not a password
+_CORPUS = {"bleu": "corpus_bleu"}
+"""Metrics whose lm-evaluation-harness aggregation works on the corpus: the aggregation's name, and ours."""
+_QUALITY = frozenset({"context_adherence", "style_compliance", "security_compliance", "performance_awareness"})
+_SPELLINGS = {"ignore_case": "lowercase"}
+"""Options of lm-evaluation-harness's exact_match, and ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A metric of a task."""
+
+    key: str
+    """Its name in results."""
+    metric: Metric
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassAtK:
+    """pass@k of a task: computed from the tests' outcomes of all answers to a row."""
+
+    ks: tuple[int, ...]
+    at: str
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names in results."""
+        return tuple(f"pass@{k}" for k in self.ks)
+
+
+def bind(
+    task: Task, profile: Profile, *, has_references: bool, has_tests: bool, foreign: Mapping[str, Metric]
+) -> tuple[list[Bound], PassAtK | None]:
+    """Return a task's metrics, in its order, and its pass@k if it asks for it.
+
+    Args:
+        task: the task.
+        profile: `documented` computes what the document's code computes, also where that is a misnomer.
+        has_references: whether any sample has a right answer to compare with.
+        has_tests: whether any sample has tests.
+        foreign: metrics of the Python file beside the task, by the function's full name, where that is allowed.
+
+    Raises:
+        ConfigError: an unknown metric, an option or aggregation that it does not take, a metric that does not fit
+            the task, two of one name; each at its place.
+        ExtraMissingError: a metric needs a package that is not installed.
+    """
+    bound: list[Bound] = []
+    passes: PassAtK | None = None
+    for use in task.metrics:
+        own = foreign.get(use.name.name) if isinstance(use.name, Function) else None
+        if own is not None:
+            bound.append(Bound(use.key or own.name, own, use.at))
+            continue
+        for each in _expand(use, task):
+            if each.metric == PASS_AT_K:
+                passes = _passes(use, has_tests=has_tests)
+                continue
+            metric = _make(each, use, profile)
+            _check_fit(metric, use, has_references=has_references)
+            bound.append(Bound(each.key, metric, use.at))
+    _refuse_twins(bound)
+    return bound, passes
+
+
+def result_keys(name: str) -> tuple[str, ...]:
+    """Return the names in results that a group's metric name stands for."""
+    found = METRICS.get(last(name))
+    return tuple(each.key for each in found) if found else (name,)
+
+
+def _expand(use: Use, task: Task) -> Iterator[Documented]:
+    """Yield the metrics of ours that one entry stands for."""
+    if isinstance(use.name, Function):
+        found = METRICS.get(last(use.name.name))
+        if found is None:
+            raise unregistered("metric", use.name, list(METRICS))
+        if use.aggregation not in ("", "mean"):
+            raise ConfigError(f"aggregation {use.aggregation!r} is not supported here: mean", at=use.at)
+        for each in found:
+            yield Documented(each.metric, use.key or each.key, {**each.options, **use.options}, each.documented)
+        return
+    name = use.name
+    if task.format == "lm-eval" and name in _CORPUS and use.aggregation in (name, ""):
+        yield Documented(_CORPUS[name], use.key or name, use.options)
+        return
+    if use.aggregation not in ("", "mean"):
+        raise ConfigError(f"aggregation {use.aggregation!r} of {name!r} is not supported: mean", at=use.at)
+    options = {_SPELLINGS.get(key, key): value for key, value in use.options.items()}
+    key = use.key or name
+    as_documented = next((each.documented for group in METRICS.values() for each in group if each.key == key), None)
+    yield Documented(name, key, options, as_documented)
+
+
+def _make(each: Documented, use: Use, profile: Profile) -> Metric:
+    name, options = each.metric, dict(each.options)
+    if profile == "documented":
+        if each.documented is not None:
+            name, options = each.documented[0], {**each.documented[1]}
+        elif name in _QUALITY:
+            options["profile"] = "documented"
+    try:
+        made: Metric = plugins.create("metrics", name, **options)
+    except MarkbookError as error:
+        if error.at or not isinstance(error, ConfigError | UsageError):
+            raise
+        raise ConfigError(error.message, at=use.at, hint=error.hint) from error
+    return made
+
+
+def _passes(use: Use, *, has_tests: bool) -> PassAtK:
+    if not has_tests:
+        raise ConfigError("pass_at_k needs tests, and this task's rows have none", at=use.at)
+    unknown = sorted(set(use.options) - {"k"})
+    if unknown:
+        raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.at, hint="k, one number or a list")
+    given = use.options.get("k", [1])
+    ks: list[Any] = given if isinstance(given, list) else [given]
+    if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
+        raise ConfigError(f"k must be a whole number from 1 up, or a list of them, not {given!r}", at=use.at)
+    return PassAtK(tuple(sorted(set(ks))), use.at)
+
+
+def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
+    """Refuse a metric that can have no value in this task, or that the file turns upside down."""
+    if getattr(metric, "needs_reference", True) and not has_references:
+        raise ConfigError(f"{metric.name} compares with a right answer, and this task has none", at=use.at)
+    if not isinstance(getattr(metric, "range", None), tuple):
+        raise ConfigError(f"{metric.name} does not mark texts", at=use.at)
+    wanted: Direction = "higher" if use.higher_is_better else "lower"
+    if use.higher_is_better is not None and wanted != metric.direction:
+        raise ConfigError(
+            f"higher_is_better: {str(use.higher_is_better).lower()} contradicts {metric.name}, where {metric.direction} is better",
+            at=use.at,
+        )
+
+
+def _refuse_twins(bound: Sequence[Bound]) -> None:
+    seen: dict[str, str] = {}
+    for each in bound:
+        if each.key in seen:
+            raise ConfigError(
+                f"two metrics are named {each.key!r}", at=each.at, hint=f"the first is at {seen[each.key]}"
+            )
+        seen[each.key] = each.at
+
+
+def together(bound: Sequence[Bound], items: Sequence[Any]) -> list[list[Any]]:
+    """Return each metric's measurements of the items; those of one family share one pass over the texts."""
+    families: dict[object, list[int]] = {}
+    for place, each in enumerate(bound):
+        family: object = type(each.metric) if hasattr(each.metric, "together") else place
+        families.setdefault(family, []).append(place)
+    found: list[list[Any]] = [[] for _ in bound]
+    for family, places in families.items():
+        if isinstance(family, type) and len(places) > 1:
+            rows = cast("Any", family).together([bound[place].metric for place in places], items)
+            for place, row in zip(places, rows, strict=True):
+                found[place] = row
+        else:
+            for place in places:
+                found[place] = bound[place].metric.measure(items)
+    return found
