@@ -20,6 +20,7 @@ _COMMANDS = {
     "score": "Mark the rows of a file with one or more metrics.",
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
     "trace": "Show one agent trace: timeline, agent graph, numbers.",
+    "review": "Evaluate generated peer reviews in three tiers: similarity, judge, trace.",
 }
 """Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""
 
