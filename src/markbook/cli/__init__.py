@@ -21,6 +21,7 @@ _COMMANDS = {
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
     "trace": "Show one agent trace: timeline, agent graph, numbers.",
     "review": "Evaluate generated peer reviews in three tiers: similarity, judge, trace.",
+    "judge": "Ask how far a judge can be trusted.",
 }
 """Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from markbook.cli.judge_options import judge_choices, read_judge_options
+
 if TYPE_CHECKING:
     from markbook.pipeline.review_config import ReviewConfig
-    from markbook.pipeline.review_judge import JudgePlan
     from markbook.store import Run
 
 _FILE = click.Path(path_type=Path)
@@ -24,8 +25,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--judge", "judges", multiple=True, default=("off",), help="PROVIDER:NAME, several times for a panel; or off."
 )
-@click.option("--base-url", default="", help="Where an openai: judge is, if not at the provider's own address.")
-@click.option("--cassette", type=_FILE, help="Record the judge's answers in this file; replay it if it is there.")
+@judge_choices
 @click.option("--config", "config_file", type=_FILE, help="A config_eval.json, in either known shape.")
 @click.option("--policy", default="", help="require_complete (default), renormalise or bounds.")
 @click.option("--similarity", default="", help="Which similarities: some of semantic,cosine,jaccard.")
@@ -34,34 +34,6 @@ _FILE = click.Path(path_type=Path)
     type=click.FloatRange(0, 100),
     help="Take the success threshold from this percentile of human reviews.",
 )
-@click.option(
-    "--samples", type=click.IntRange(1, 100), default=1, show_default=True, help="Answers a question and judge."
-)
-@click.option(
-    "--temperature", type=click.FloatRange(0, 2), default=None, help="Of the judge; 0 for one sample, else 0.7."
-)
-@click.option(
-    "--judge-mode",
-    type=click.Choice(["auto", "tool", "native", "prompted"]),
-    default="auto",
-    help="How the structured reply is asked for.",
-)
-@click.option("--max-retries", type=click.IntRange(0, 20), help="Further requests after a failed one (2).")
-@click.option(
-    "--judge-timeout", type=click.FloatRange(min=0, min_open=True), help="Deadline of one judgement in seconds (30)."
-)
-@click.option(
-    "--requests-per-minute",
-    type=click.FloatRange(min=0, min_open=True),
-    help="The most requests a minute to each judge.",
-)
-@click.option(
-    "--judge-workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Judgements under way at once."
-)
-@click.option(
-    "--max-cost", type=click.FloatRange(min=0), help="Stop asking before the judge has cost this much (US dollars)."
-)
-@click.option("--judge-price", default="", help="IN/OUT in dollars for a million tokens, where no price is known.")
 @click.option(
     "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
 )
@@ -148,12 +120,18 @@ def _review(options: Mapping[str, Any]) -> Run:
     config = _config(options)
     for note in config.notes:
         click.echo(f"markbook: {note}", err=True)
+    models = tuple(model for model in options["judges"] if model != "off")
+    if not models and config.judge_name:
+        click.echo(
+            f"markbook: the config names the judge {config.judge_name!r}; it is asked only with --judge", err=True
+        )
     request = ReviewRequest(
         papers=options["papers"],
         reviews=options["reviews"],
         traces=options["traces"],
         config=config,
-        judge=_judge(options, config),
+        judges=models,
+        judge_options=read_judge_options(options),
         output=options["output"],
         resume=options["resume"],
         limit=options["limit"],
@@ -161,31 +139,6 @@ def _review(options: Mapping[str, Any]) -> Run:
         progress=lambda line: click.echo(line, err=True),
     )
     return run_review(request)
-
-
-def _judge(options: Mapping[str, Any], config: ReviewConfig) -> JudgePlan | None:
-    from markbook.pipeline.review_judge import make_plan
-
-    models = tuple(model for model in options["judges"] if model != "off")
-    if not models:
-        if config.judge_name:
-            click.echo(
-                f"markbook: the config names the judge {config.judge_name!r}; it is asked only with --judge", err=True
-            )
-        return None
-    return make_plan(
-        models,
-        config,
-        base_url=options["base_url"],
-        cassette=options["cassette"],
-        samples=options["samples"],
-        temperature=options["temperature"],
-        mode=options["judge_mode"],
-        per_minute=options["requests_per_minute"],
-        workers=options["judge_workers"],
-        max_cost=options["max_cost"],
-        price=options["judge_price"],
-    )
 
 
 def _rescore(options: Mapping[str, Any]) -> Run:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from markbook.judge.client import Judged, from_record, to_record
-from markbook.judge.prompts import REVIEW_CHARS, SYSTEM, Call, Cut, Part, cut, question
+from markbook.judge.prompts import PART_CHARS, REVIEW_CHARS, SYSTEM, Call, Cut, Part, cut, question
 from markbook.judge.reply import Mark, Violation, parse_marks, quotes_found
 from markbook.judge.rubrics import RUBRICS, Rubric
+from markbook.judge.tokens import weigh
 from markbook.types import Missing, MissingKind
 
 DOCUMENTED_EXCERPT = 2000
@@ -39,7 +40,9 @@ class Settings:
     seed: int = 0
     max_tokens: int = 2000
     mode: str = "auto"
-    part_chars: int = 48_000
+    part_chars: int = PART_CHARS
+    token_weights: bool = False
+    """Ask for token probabilities and weigh marks by them where they come; the reply is then asked for as text."""
     profile: str = "corrected"
     """`documented` shows the judge the paper's first 2,000 characters only, and says so to it."""
 
@@ -72,8 +75,15 @@ class Question:
         """Return the answer as the journal keeps it."""
         marks = parse_marks(judged.answer.payload, self.rubric) if judged.answer else {}
         quotes = [quote for mark in marks.values() for quote in mark.quotes]
+        weighted = {}
+        if judged.answer and judged.answer.logprobs:
+            found = {name: weigh(judged.answer.payload, judged.answer.logprobs, name) for name in marks}
+            weighted = {name: list(pair) for name, pair in found.items() if pair is not None}
+        kept = to_record(judged)
+        kept.pop("logprobs", None)
         return {
-            **to_record(judged),
+            **kept,
+            "weighted": weighted,
             "rubric": self.rubric.name,
             "model": self.model,
             "part": self.part,
@@ -119,7 +129,9 @@ def _rubric_questions(rubric: Rubric, subject: Subject, settings: Settings) -> I
         prompt = question(rubric, texts, part=part, excerpt_note=note)
         for model in settings.models:
             for sample in range(settings.samples):
-                wire = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+                wire: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+                if settings.token_weights:
+                    wire |= {"openai_logprobs": True, "openai_top_logprobs": 10}
                 call = Call(
                     model=model,
                     rubric=rubric.name,
@@ -171,7 +183,7 @@ def settle(rubric: Rubric, rows: Sequence[Mapping[str, Any]], *, profile: str = 
     A sample counts if all its parts were answered; parts weigh by their length. With several judges the median a
     criterion is taken over those that answered.
     """
-    samples: dict[tuple[str, int], list[tuple[int, dict[str, Mark]] | Missing]] = defaultdict(list)
+    samples: dict[tuple[str, int], list[_Marked | Missing]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), int(row["part"]))):
         samples[str(row["model"]), int(row["sample"])].append(_marks(rubric, row))
     whole: dict[str, list[dict[str, float]]] = defaultdict(list)
@@ -182,9 +194,9 @@ def settle(rubric: Rubric, rows: Sequence[Mapping[str, Any]], *, profile: str = 
             gaps.append(gap)
             continue
         read = [part for part in parts if not isinstance(part, Missing)]
-        total = sum(chars for chars, _ in read)
+        total = sum(part.chars for part in read)
         whole[model].append(
-            {c.name: math.fsum(chars * marks[c.name].score for chars, marks in read) / total for c in rubric.criteria}
+            {c.name: math.fsum(part.chars * part.score(c.name) for part in read) / total for c in rubric.criteria}
         )
     by_judge = {
         model: {c.name: statistics.fmean(marks[c.name] for marks in many) for c in rubric.criteria}
@@ -210,12 +222,25 @@ def settle(rubric: Rubric, rows: Sequence[Mapping[str, Any]], *, profile: str = 
     )
 
 
-def _marks(rubric: Rubric, row: Mapping[str, Any]) -> tuple[int, dict[str, Mark]] | Missing:
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """The marks of one answer."""
+
+    chars: int
+    marks: Mapping[str, Mark]
+    weighted: Mapping[str, Sequence[float]]
+
+    def score(self, name: str) -> float:
+        """Return a criterion's mark, weighed by token probabilities where there are any."""
+        return float(self.weighted[name][0]) if name in self.weighted else self.marks[name].score
+
+
+def _marks(rubric: Rubric, row: Mapping[str, Any]) -> _Marked | Missing:
     judged = from_record(row)
     if judged.answer is None:
         return judged.missing or Missing(MissingKind.FAILED, "no answer")
     try:
-        return int(row["chars"]), parse_marks(judged.answer.payload, rubric)
+        return _Marked(int(row["chars"]), parse_marks(judged.answer.payload, rubric), row.get("weighted") or {})
     except Violation as error:
         return Missing(MissingKind.FAILED, str(error))
 
@@ -224,5 +249,5 @@ def _evidence(rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> dict[str, di
     for row in rows:
         marks = _marks(rubric, row)
         if not isinstance(marks, Missing):
-            return {name: {"reason": mark.reason, "quotes": list(mark.quotes)} for name, mark in marks[1].items()}
+            return {name: {"reason": mark.reason, "quotes": list(mark.quotes)} for name, mark in marks.marks.items()}
     return {}

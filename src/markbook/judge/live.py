@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from markbook.errors import UsageError
 from markbook.judge.prompts import Call
+from markbook.judge.tokens import reduce_logprobs
 from markbook.plugins import need
 from markbook.types import MissingKind
 
@@ -39,7 +40,7 @@ class Answer:
     cost: float | None = None
     """US dollars; None where no price is known."""
     logprobs: tuple[Mapping[str, Any], ...] = ()
-    """Per token: `token`, `logprob`, `top_logprobs`; empty where the server gives none."""
+    """Per token as `tokens.reduce_logprobs` keeps it; empty where the server gives none."""
     refused: bool = False
 
 
@@ -190,7 +191,7 @@ def _read(response: Any, mode: str) -> Answer:
         input_tokens=response.usage.input_tokens or None,
         output_tokens=response.usage.output_tokens or None,
         cost=_cost(response),
-        logprobs=tuple(logprobs) if isinstance(logprobs, list) else (),
+        logprobs=reduce_logprobs(logprobs) if isinstance(logprobs, list) else (),
         refused=response.finish_reason == "content_filter",
     )
 

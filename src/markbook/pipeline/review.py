@@ -24,7 +24,7 @@ from markbook.judge.client import Judged, to_record
 from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
 from markbook.pipeline.review_config import ReviewConfig, default_config
-from markbook.pipeline.review_judge import JudgePlan, Work, ask_all, unanswerable
+from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, Work, ask_all, make_plan, unanswerable
 from markbook.pipeline.review_report import markdown
 from markbook.pipeline.review_rows import Kept, row_of
 from markbook.pipeline.review_summary import add_label_stability, summarise
@@ -55,7 +55,8 @@ class ReviewRequest:
     reviews: Path
     traces: Path | None = None
     config: ReviewConfig = field(default_factory=default_config)
-    judge: JudgePlan | None = None
+    judges: tuple[str, ...] = ()
+    judge_options: JudgeOptions = field(default_factory=JudgeOptions)
     output: Path = Path("generated")
     resume: Path | None = None
     limit: int | None = None
@@ -99,19 +100,24 @@ def run_review(request: ReviewRequest) -> Run:
     rejections = (*papers.rejections, *generated.rejections)
     if request.strict and rejections:
         raise StrictDataError(rejections[0].reason, at=rejections[0].at)
-    manifest = _manifest(request, papers, generated, attempts)
+    plan = None
+    if request.judges:
+        plan = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
+    manifest = _manifest(request, plan, papers, generated, attempts)
     if request.resume is not None:
         writer = RunWriter.resume(request.resume, manifest)
     else:
         writer = RunWriter.create(request.output, manifest)
     with writer:
-        _Conductor(request, papers, attempts, writer, len(rejections)).run()
+        _Conductor(request, plan, papers, attempts, writer).run()
     return open_run(writer.folder)
 
 
-def _manifest(request: ReviewRequest, papers: Papers, generated: Generated, attempts: Sequence[Attempt]) -> Manifest:
+def _manifest(
+    request: ReviewRequest, plan: JudgePlan | None, papers: Papers, generated: Generated, attempts: Sequence[Attempt]
+) -> Manifest:
     config: dict[str, Any] = {"review": request.config.as_record(), "limit": request.limit}
-    config["judge"] = request.judge.as_record() if request.judge else None
+    config["judge"] = plan.as_record() if plan else None
     inputs = {f"papers/{name}": digest for name, digest in papers.digests.items()}
     inputs |= {f"reviews/{name}": digest for name, digest in generated.digests.items()}
     if request.traces is not None:
@@ -142,10 +148,14 @@ class _Conductor:
     """One run, from measuring to the reports."""
 
     def __init__(
-        self, request: ReviewRequest, papers: Papers, attempts: Sequence[Attempt], writer: RunWriter, rejected: int
+        self,
+        request: ReviewRequest,
+        plan: JudgePlan | None,
+        papers: Papers,
+        attempts: Sequence[Attempt],
+        writer: RunWriter,
     ) -> None:
-        self.request, self.papers, self.attempts, self.writer = request, papers, attempts, writer
-        self.rejected = rejected
+        self.request, self.plan, self.papers, self.attempts, self.writer = request, plan, papers, attempts, writer
         self.config = request.config
         self.known = papers.by_id()
         self.clock = _Clock()
@@ -155,15 +165,13 @@ class _Conductor:
     def run(self) -> None:
         if 1 in self.config.tiers:
             self._tier1()
-        if 3 in self.config.tiers or (2 in self.config.tiers and self.request.judge is not None):
+        if 3 in self.config.tiers or (2 in self.config.tiers and self.plan is not None):
             self._tier3()
         self._tier2()
         kept, human = read_journal(self.writer.rows)
-        models = self.request.judge.settings.models if self.request.judge else ()
+        models = self.plan.settings.models if self.plan else ()
         paper_ids = [paper.id for paper in self.papers.papers]
-        rows, summary = score(
-            kept, human, self.config, paper_ids, judge_asked=self.request.judge is not None, models=models
-        )
+        rows, summary = score(kept, human, self.config, paper_ids, judge_asked=self.plan is not None, models=models)
         self.writer.publish(reports(rows, summary))
         incomplete = self._incomplete(rows)
         extra = {
@@ -171,7 +179,6 @@ class _Conductor:
             "judge_account": self.accounts,
             "similarity": self.similarities.signatures,
             "incomplete": incomplete,
-            "rejected_rows": self.rejected,
             "papers_read": paper_ids,
             "judge_models": list(models),
         }
@@ -221,7 +228,7 @@ class _Conductor:
         self.clock.measure("tier3", start)
 
     def _tier2(self) -> None:
-        plan = self.request.judge
+        plan = self.plan
         if plan is None or 2 not in self.config.tiers:
             return
         start = time.perf_counter()
@@ -257,7 +264,7 @@ class _Conductor:
         found: list[str] = []
         if self.config.semantic_asked and 1 in self.config.tiers:
             found += _gaps(rows, "tier1", ("semantic_score",))
-        if self.request.judge is not None and 2 in self.config.tiers:
+        if self.plan is not None and 2 in self.config.tiers:
             found += _gaps(rows, "tier2", ("technical_accuracy", "constructiveness", "planning_rationality"))
         if self.request.traces is not None and 3 in self.config.tiers:
             found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), kinds={MissingKind.UNAVAILABLE})

@@ -92,7 +92,9 @@ class ReviewConfig:
     def as_record(self) -> dict[str, Any]:
         """Return it as JSON for the manifest."""
         record = asdict(self)
-        record.pop("notes")
+        # How long to wait and what is fast enough change no number, so a resumed run may change them.
+        for name in ("notes", "judge_seconds", "targets"):
+            record.pop(name)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in record.items()}
 
 

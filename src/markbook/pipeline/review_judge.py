@@ -46,44 +46,67 @@ class JudgePlan:
         }
 
 
-def make_plan(
-    models: Sequence[str],
-    config: ReviewConfig,
-    *,
-    base_url: str = "",
-    cassette: Path | None = None,
-    samples: int = 1,
-    temperature: float | None = None,
-    mode: str = "auto",
-    per_minute: float | None = None,
-    workers: int = 4,
-    max_cost: float | None = None,
-    price: str = "",
-) -> JudgePlan:
-    """Return the plan for these judges; what is not given comes from the configuration.
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """What a command or a caller may say about its judges."""
+
+    base_url: str = ""
+    cassette: Path | None = None
+    samples: int = 1
+    temperature: float | None = None
+    """None: 0 for one sample, else 0.7."""
+    mode: str = "auto"
+    per_minute: float | None = None
+    workers: int = 4
+    max_cost: float | None = None
+    """US dollars for the whole run."""
+    price: str = ""
+    token_weights: bool = False
+
+
+def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions, *, reviews: int = 0) -> JudgePlan:
+    """Return the plan for these judges; what is not said comes from the configuration.
+
+    Args:
+        models: one judge, or a panel.
+        config: its retries, deadline, seed and budget a review.
+        options: the rest.
+        reviews: how many there are, to turn the configuration's budget a review into the run's.
 
     Raises:
         UsageError: a judge twice, or a price that is none.
     """
     if len(set(models)) < len(models):
         raise UsageError("a judge stands twice in the panel", hint="use --samples for several answers of one judge")
+    single = options.samples == 1
+    # Token probabilities come with the text of a reply, not with a tool call.
+    mode = "native" if options.token_weights and options.mode == "auto" else options.mode
     settings = Settings(
         models=tuple(models),
-        samples=samples,
-        temperature=temperature if temperature is not None else (0.0 if samples == 1 else 0.7),
+        samples=options.samples,
+        temperature=options.temperature if options.temperature is not None else (0.0 if single else 0.7),
         seed=config.seed,
         mode=mode,
+        token_weights=options.token_weights,
         profile=config.profile,
     )
+    price = parse_price(options.price) if options.price else None
+    budget = options.max_cost
+    if budget is None and config.cost_per_review is not None and reviews and _has_price(models, price):
+        budget = config.cost_per_review * reviews
     patience = Patience(
         max_retries=config.max_retries,
         seconds=config.judge_seconds,
-        per_minute=per_minute,
-        concurrency=workers,
-        max_cost=max_cost,
+        per_minute=options.per_minute,
+        concurrency=options.workers,
+        max_cost=budget,
         mode=mode,
     )
-    return JudgePlan(settings, patience, base_url, cassette, parse_price(price) if price else None)
+    return JudgePlan(settings, patience, options.base_url, options.cassette, price)
+
+
+def _has_price(models: Sequence[str], price: Price | None) -> bool:
+    return price is not None or all(known_price(model) is not None for model in models)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def _tier2(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Seque
             values[name] = found.value if found.value is not None else found.missing or _NOT_ASKED
             details[name] = _detail(found)
         elif name in kept.unanswerable and judge_asked:
-            values[name] = from_json(kept.unanswerable[name])
+            values[name] = _why_unanswerable(name, kept)
         else:
             values[name] = _NOT_ASKED
         fields.put(name, values[name])
@@ -151,6 +151,14 @@ def _tier2(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Seque
     fields.record["fallback_used"] = False
     fields.record["details"] = details
     return fields.done()
+
+
+def _why_unanswerable(name: str, kept: Kept) -> Value:
+    """Return why a rubric was not asked; a trace that is there and cannot be read says more than "no trace"."""
+    trace_reason = (kept.tier3 or {}).get("reason")
+    if "trace" in RUBRICS[name].reads and trace_reason is not None:
+        return from_json(trace_reason)
+    return from_json(kept.unanswerable[name])
 
 
 def _cost(kept: Kept) -> Value:
@@ -244,11 +252,13 @@ def _composite(tiers: Mapping[str, Mapping[str, Any]], config: ReviewConfig) -> 
     }
     for tier in ("tier1", "tier2", "tier3"):
         fields.put(f"{tier}_score", read_value(tiers[tier], "overall_score"))
+    no_score = to_json(
+        Missing(found.missing.kind if found.missing else MissingKind.ABSENT, "there is no composite score")
+    )
     if found.label is None:
-        reason = fields.missing["composite_score"]
-        fields.missing["recommendation"] = fields.missing["recommendation_weight"] = reason
+        fields.missing["recommendation"] = fields.missing["recommendation_weight"] = no_score
     if found.raw is None:
-        fields.missing["raw_score"] = fields.missing["composite_score"]
+        fields.missing["raw_score"] = no_score
     fields.missing.update(shown.missing)
     if config.fallback == "tier1_only" and not found.complete:
         record.update(_tier1_only(scores, config))
