@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from markbook.metrics.measure import measure as measure
     from markbook.pipeline.exam import exam as exam
     from markbook.store import Run as Run, open_run as open_run
+    from markbook.pipeline.review_api import review as review
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,
@@ -40,6 +41,7 @@ _HOMES = {
     "measure": "markbook.metrics.measure",
     "open_run": "markbook.store",
     "summarise": "markbook.aggregate.measured",
+    "review": "markbook.pipeline.review_api",
 }
 """Where each public name lives; it is imported from there at first use."""
 
@@ -59,6 +61,7 @@ __all__ = [
     "measure",
     "open_run",
     "summarise",
+    "review",
 ]
 
 

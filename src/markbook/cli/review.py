@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.judge_options import judge_choices, read_judge_options
+from markbook.cli.options import ended_by_signal
 
 if TYPE_CHECKING:
     from markbook.pipeline.review_config import ReviewConfig
@@ -69,7 +70,8 @@ def command(**options: Any) -> None:
     markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
     """
     _log_to(options["log_file"], verbose=options["verbose"])
-    run = _rescore(options) if options["rescored"] else _review(options)
+    with ended_by_signal():
+        run = _rescore(options) if options["rescored"] else _review(options)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     _finish(run, options["fail_under"])
 
@@ -142,7 +144,7 @@ def _review(options: Mapping[str, Any]) -> Run:
 
 
 def _rescore(options: Mapping[str, Any]) -> Run:
-    from markbook.pipeline.review import rescore
+    from markbook.pipeline.review_score import rescore
     from markbook.store import open_run
 
     return rescore(open_run(options["rescored"]), _config(options), options["output"])
