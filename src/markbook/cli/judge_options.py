@@ -51,6 +51,9 @@ _OPTIONS = (
         "--max-cost", type=click.FloatRange(min=0), help="Stop asking before the judge has cost this much (US dollars)."
     ),
     click.option("--judge-price", default="", help="IN/OUT in dollars for a million tokens, where no price is known."),
+    click.option(
+        "--token-weights", is_flag=True, help="Weigh marks by token probabilities, where the server gives them."
+    ),
 )
 
 
