@@ -95,7 +95,7 @@ def read_weights(given: Mapping[str, object], *, at: str = "") -> dict[str, floa
             raise ConfigError(f"unknown metric {name!r} among the weights", at=at, hint=suggest(name, list(METRICS)))
         if metric in weights:
             raise ConfigError(f"{metric!r} is given twice, also as {name!r}", at=at)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
             raise ConfigError(f"the weight of {name!r} must be a number from 0 up, not {value!r}", at=at)
         weights[metric] = float(value)
     if not sum(weights.values()) > 0:
@@ -135,8 +135,8 @@ def compose(
     total = 1.0 if profile == "documented" else math.fsum(used.values())
     shares = {name: weight / total for name, weight in used.items()}
     low = math.fsum(shares[name] * value for name, value in known.items())
-    open_share = math.fsum(share for name, share in shares.items() if name not in known)
-    interval = (_hold(low), _hold(low + open_share))
+    high = math.fsum(shares[name] * known.get(name, 1.0) for name in used)
+    interval = (_hold(low), _hold(high))
     complete = len(known) == len(found)
     raw: float | None = low if complete or profile == "documented" else None
     if raw is None and policy == "renormalise" and known:

@@ -171,19 +171,21 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
 
 
 def _tables(summary: Mapping[str, Any]) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from markbook.pipeline.review_report import HEAD, tier_rows
+    from markbook.pipeline.review_report import HEAD, short_rows
     from markbook.text import terminal
 
     console = Console()
     for name, system in summary["systems"].items():
-        table = Table(title=Text(f"{terminal(name, limit=60)}: {system['reviews']} reviews"))
+        table = Table(title=Text(f"{terminal(name, limit=60)}: {system['reviews']} reviews"), box=SIMPLE_HEAD)
         for head in HEAD:
-            table.add_column(head, justify="right" if head in ("mean", "95 % interval", "scored") else "left")
-        for row in tier_rows(system):
+            right = head in ("mean", "95 % interval", "scored")
+            table.add_column(head, justify="right" if right else "left", no_wrap=head != "missing")
+        for row in short_rows(system):
             table.add_row(*map(Text, row))
         console.print(table)
     human = summary["human_yardstick"]["closest_other"]

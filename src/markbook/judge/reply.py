@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -74,7 +73,8 @@ def mark_number(value: object, name: str) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Violation(f"{name} is {_short(value)}, not a number from {LOWEST} to {HIGHEST}")
-    if not math.isfinite(value) or not LOWEST <= value <= HIGHEST:
+    # NaN compares as false; a huge integer would overflow as a float.
+    if not LOWEST <= value <= HIGHEST:
         raise Violation(f"{name} is {_short(value)}, outside {LOWEST} to {HIGHEST}")
     return float(value)
 

@@ -15,6 +15,9 @@ from markbook.load.jsonl import Rejection, parse_object, pieces
 FILE_CAP = 64 << 20
 """The largest single file that is read, in bytes; a 200-page paper is about 1 MiB."""
 
+_HUGE = 1e15
+"""No score, and no time in seconds, is this large; an integer beyond a float's range would overflow."""
+
 _HIGH = "\u20ac\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u017d\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u017e\u0178"
 """What Windows-1252 shows for the bytes 0x80-0x9f, as far as it defines them."""
 _TO_BYTE = {ord(char): byte[0] for char in _HIGH if (byte := char.encode("cp1252"))}
@@ -88,7 +91,7 @@ def as_number(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value)
+        return float(value) if abs(value) < _HUGE else None
     if isinstance(value, str) and (match := re.match(r"\s*(\d{1,3}(?:\.\d{1,6})?)\s*(?:$|[:/(\-])", value)):
         return float(match.group(1))
     return None

@@ -42,7 +42,7 @@ def check_judge(request: CheckRequest) -> dict[str, Any]:
         ExtraMissingError: the `judge` extra is not installed.
     """
     papers = plugins.create("loaders", "peerread").load(request.papers)
-    reviews = spread([review for paper in papers.papers for review in _human(paper)], request.limit)
+    reviews = choose([_human(paper) for paper in papers.papers], request.limit)
     if not reviews:
         raise DataError("there is no human review with text to examine the judge on", at=str(request.papers))
     if request.reviews is not None:
@@ -62,6 +62,16 @@ async def _run(request: CheckRequest, reviews: Sequence[HumanReview]) -> dict[st
         if cassette is not None:
             cassette.close(whole=not report["unanswered"])
     return report
+
+
+def choose(by_paper: Sequence[Sequence[HumanReview]], most: int) -> list[HumanReview]:
+    """Return at most `most` reviews, evenly over the papers and at least two of each, so that there are pairs."""
+    several = [reviews for reviews in by_paper if len(reviews) > 1] or [reviews for reviews in by_paper if reviews]
+    if not several:
+        return []
+    each = max(2, -(-most // len(several)))
+    taken = spread(several, max(1, most // each))
+    return [review for reviews in taken for review in reviews[:each]][:most]
 
 
 def _human(paper: Paper) -> list[HumanReview]:

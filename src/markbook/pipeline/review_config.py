@@ -39,6 +39,7 @@ _GRAPH_NAMES = {
     "coordination_quality": "coordination_centrality",
     "task_balance": "task_distribution_balance",
 }
+_HUGE = 1e15
 _RUBRIC_NAMES = {"planning_rational": "planning_rationality"}
 
 
@@ -281,7 +282,7 @@ def _named(value: object, known: tuple[str, ...], what: str, at: str) -> dict[st
 
 
 def _number(value: object, name: str, at: str, *, low: float = 0.0) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < low:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value < _HUGE:
         raise ConfigError(
             f"{name} must be a number{'' if low == -math.inf else f' from {low:g} up'}, not {value!r}", at=at
         )

@@ -26,6 +26,19 @@ def tier_rows(system: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return [(_SHORT[tier], name, *cells(system["metrics"][f"{tier}.{name}"])) for tier, name in FIELDS]
 
 
+def short_rows(system: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the tier table for a terminal: a tier in which nothing has a value is one row."""
+    rows = tier_rows(system)
+    empty = {tier for tier, *_ in rows if all(row[2] == "-" for row in rows if row[0] == tier)}
+    shown: list[tuple[str, ...]] = []
+    for row in rows:
+        if row[0] not in empty:
+            shown.append(row)
+        elif not any(earlier[0] == row[0] for earlier in shown):
+            shown.append((row[0], "all" if row[0] != "composite" else row[1], *row[2:]))
+    return shown
+
+
 HEAD = ("tier", "metric", "mean", "95 % interval", "scored", "missing")
 
 
