@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from markbook.pipeline.task import run_task as run_task
     from markbook.store import Run as Run, open_run as open_run
     from markbook.traces import read_trace as read_trace
+    from markbook.pipeline.review_api import review as review
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,
@@ -46,6 +47,7 @@ _HOMES = {
     "run_task": "markbook.pipeline.task",
     "summarise": "markbook.aggregate.measured",
     "trace_metrics": "markbook.metrics.graph",
+    "review": "markbook.pipeline.review_api",
 }
 """Where each public name lives; it is imported from there at first use."""
 
@@ -68,6 +70,7 @@ __all__ = [
     "run_task",
     "summarise",
     "trace_metrics",
+    "review",
 ]
 
 

@@ -22,6 +22,8 @@ _COMMANDS = {
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
     "report": "Write a new report from an old run; nothing is executed again.",
     "trace": "Show one agent trace: timeline, agent graph, numbers.",
+    "review": "Evaluate generated peer reviews in three tiers: similarity, judge, trace.",
+    "judge": "Ask how far a judge can be trusted.",
 }
 """Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""
 

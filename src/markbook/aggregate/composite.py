@@ -1,0 +1,209 @@
+"""The composite score of a review and its recommendation: where the tiers meet and missing parts are settled.
+
+    score = sum of weight x metric over six metrics, weights normalised to 1, every metric 0..1 and higher better
+
+A missing metric never counts as 0. Whatever the policy, the interval says what the score could be: all that is missing
+at 0, and all at 1. Formula source: spec 002, "Composite Scoring Implementation"; `profile="documented"` is that code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from markbook.errors import ConfigError
+from markbook.plugins import suggest
+from markbook.types import Missing, MissingKind
+
+Policy = Literal["require_complete", "renormalise", "bounds"]
+Profile = Literal["corrected", "documented"]
+
+METRICS = (
+    "time_taken",
+    "task_success",
+    "coordination_quality",
+    "tool_efficiency",
+    "planning_rationality",
+    "output_similarity",
+)
+"""The six documented metrics. Where each comes from: docs/reviews.md."""
+ALIASES = {"planning_rational": "planning_rationality"}
+"""The document spells one metric two ways."""
+DOCUMENTED_WEIGHT = 0.167
+THRESHOLDS: Mapping[str, float] = {"accept": 0.8, "weak_accept": 0.6, "weak_reject": 0.4, "reject": 0.0}
+LABEL_WEIGHTS: Mapping[str, float] = {"accept": 1.0, "weak_accept": 0.7, "weak_reject": -0.7, "reject": -1.0}
+LABELS = tuple(THRESHOLDS)
+
+NEAR = 50.0
+"""Concentration of the Dirichlet around the stated weights: about a fifth of a weight up or down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From a score to a label."""
+
+    thresholds: Mapping[str, float]
+    """The least score for each label; `reject` takes what is below the others."""
+    weights: Mapping[str, float]
+
+    def label(self, score: float) -> tuple[str, float]:
+        """Return the label of a score, compared as it is, not rounded, and the label's weight."""
+        for name in LABELS[:-1]:
+            if score >= self.thresholds[name]:
+                return name, self.weights[name]
+        return LABELS[-1], self.weights[LABELS[-1]]
+
+
+DOCUMENTED_SCALE = Scale(THRESHOLDS, LABEL_WEIGHTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """One review's composite."""
+
+    score: float | None
+    """0..1; None if something is missing and the policy does not settle it."""
+    missing: Missing | None
+    raw: float | None
+    """The weighted sum before it is held to 0..1."""
+    interval: tuple[float, float]
+    """The score with all that is missing at 0, and at 1."""
+    metric_scores: Mapping[str, float | Missing]
+    weights_used: Mapping[str, float]
+    """What each metric counted; they add up to 1 unless the profile is the documented one."""
+    label: str | None
+    label_weight: float | None
+    possible_labels: tuple[str, ...]
+    """Every label from the interval's low end to its high end, worst first."""
+    complete: bool
+    policy: str
+
+
+def read_weights(given: Mapping[str, object], *, at: str = "") -> dict[str, float]:
+    """Return weights by metric name, as given (not normalised), with the document's two spellings made one.
+
+    Raises:
+        ConfigError: an unknown name, one metric under both names, a weight that is no number, negative or not finite,
+            or no weight above 0.
+    """
+    weights: dict[str, float] = {}
+    for name, value in given.items():
+        metric = ALIASES.get(name, name)
+        if metric not in METRICS:
+            raise ConfigError(f"unknown metric {name!r} among the weights", at=at, hint=suggest(name, list(METRICS)))
+        if metric in weights:
+            raise ConfigError(f"{metric!r} is given twice, also as {name!r}", at=at)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
+            raise ConfigError(f"the weight of {name!r} must be a number from 0 up, not {value!r}", at=at)
+        weights[metric] = float(value)
+    if not sum(weights.values()) > 0:
+        raise ConfigError("no metric has a weight above 0", at=at)
+    return weights
+
+
+def equal_weights(profile: Profile = "corrected") -> dict[str, float]:
+    """Return the default: all six alike, 1/6 each; the document's .167 each (sum 1.002) under its own profile."""
+    weight = DOCUMENTED_WEIGHT if profile == "documented" else 1 / len(METRICS)
+    return dict.fromkeys(METRICS, weight)
+
+
+def compose(
+    scores: Mapping[str, float | Missing],
+    weights: Mapping[str, float],
+    *,
+    policy: Policy = "require_complete",
+    profile: Profile = "corrected",
+    scale: Scale = DOCUMENTED_SCALE,
+) -> Composite:
+    """Return the composite of one review. The inputs are not changed.
+
+    Args:
+        scores: values 0..1, higher better, or the reason why there is none, by metric; one that is absent is missing.
+        weights: as `read_weights` returns them; a metric that has none is not used.
+        policy: `require_complete`: no score unless all metrics have one. `renormalise`: over those that do, the rest
+            listed. `bounds`: no single score, but the label if the whole interval has one.
+        profile: `documented` counts a missing metric as 0 and takes the weights as they are.
+        scale: from scores to labels.
+    """
+    if policy not in get_args(Policy):
+        raise ConfigError(f"unknown policy {policy!r}", hint=suggest(policy, list(get_args(Policy))))
+    used = {name: weight for name, weight in weights.items() if weight > 0}
+    found = {name: scores.get(name, Missing(MissingKind.ABSENT, "not measured")) for name in used}
+    known = {name: value for name, value in found.items() if not isinstance(value, Missing)}
+    total = 1.0 if profile == "documented" else math.fsum(used.values())
+    shares = {name: weight / total for name, weight in used.items()}
+    low = math.fsum(shares[name] * value for name, value in known.items())
+    high = math.fsum(shares[name] * known.get(name, 1.0) for name in used)
+    interval = (_hold(low), _hold(high))
+    complete = len(known) == len(found)
+    raw: float | None = low if complete or profile == "documented" else None
+    if raw is None and policy == "renormalise" and known:
+        rest = math.fsum(shares[name] for name in known)
+        shares = {name: shares[name] / rest for name in known}
+        raw = math.fsum(shares[name] * value for name, value in known.items())
+    possible = _between(interval, scale)
+    label = scale.label(_hold(raw)) if raw is not None else None
+    if label is None and policy == "bounds" and len(possible) == 1:
+        label = scale.label(interval[0])
+    return Composite(
+        score=None if raw is None else _hold(raw),
+        missing=None if raw is not None else _why(found),
+        raw=raw,
+        interval=interval,
+        metric_scores=found,
+        weights_used=shares,
+        label=label[0] if label else None,
+        label_weight=label[1] if label else None,
+        possible_labels=possible,
+        complete=complete,
+        policy=policy,
+    )
+
+
+def label_stability(
+    scores: Sequence[Mapping[str, float]], weights: Mapping[str, float], *, draws: int = 2000, seed: int = 0
+) -> list[dict[str, float]]:
+    """Return, for each review, how often each label comes out when the weights are uncertain.
+
+    Weights are drawn from a Dirichlet distribution around the stated ones (concentration `NEAR`); the same draws for
+    all reviews, so shares can be compared.
+
+    Args:
+        scores: complete metric scores of each review, 0..1.
+        weights: the stated weights; those of 0 stay 0.
+        draws: how many weight vectors.
+        seed: of the draws.
+    """
+    import numpy as np
+
+    names = [name for name, weight in weights.items() if weight > 0]
+    if not scores:
+        return []
+    stated = np.array([weights[name] for name in names])
+    drawn = np.random.default_rng(seed).dirichlet(NEAR * stated / stated.sum(), draws)
+    table = np.array([[row[name] for name in names] for row in scores], dtype=np.float64)
+    edges = [THRESHOLDS[name] for name in reversed(LABELS[:-1])]
+    bands = np.digitize(table @ drawn.T, edges)
+    order = tuple(reversed(LABELS))
+    shares = [np.bincount(row, minlength=len(order)) / draws for row in bands]
+    return [{name: float(share) for name, share in zip(order, row, strict=True) if share} for row in shares]
+
+
+def _hold(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def _between(interval: tuple[float, float], scale: Scale) -> tuple[str, ...]:
+    worst_first = tuple(reversed(LABELS))
+    first, last = (worst_first.index(scale.label(end)[0]) for end in interval)
+    return worst_first[first : last + 1]
+
+
+def _why(found: Mapping[str, float | Missing]) -> Missing:
+    """Return one reason for the whole: the first missing part's kind, and every part by name."""
+    gaps = {name: value for name, value in found.items() if isinstance(value, Missing)}
+    kinds = list(gaps.values())
+    parts = "; ".join(f"{name}: {gap.detail or gap.kind.value}" for name, gap in gaps.items())
+    return Missing(kinds[0].kind, f"missing {parts}")

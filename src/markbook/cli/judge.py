@@ -1,0 +1,114 @@
+"""`markbook judge check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from markbook.cli.judge_options import judge_choices, read_judge_options
+from markbook.cli.options import json_option
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.group("judge")
+def command() -> None:
+    """Ask how far a judge can be trusted."""
+
+
+@command.command("check")
+@click.option("--judge", required=True, help="PROVIDER:NAME.")
+@click.option("--papers", type=_FILE, required=True, help="Human reviews with their scores, in the PeerRead layout.")
+@click.option("--reviews", type=_FILE, help="Generated reviews with `system` names, for the same-family preference.")
+@click.option("--limit", type=click.IntRange(2), default=40, show_default=True, help="The most reviews to use.")
+@click.option("--pairs", type=click.IntRange(0), default=30, show_default=True, help="The most pairs to compare.")
+@click.option("--min-kappa", type=float, help="Exit 1 if the weighted kappa with people is below this.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the judge.")
+@click.option("--output", type=_FILE, help="Also write the report as JSON to this file.")
+@judge_choices
+@json_option
+def check(**options: Any) -> None:
+    r"""Report a judge's consistency, biases and agreement with people.
+
+    \b
+    markbook judge check --judge openai:gpt-4o-mini --papers papers/ --cassette check.jsonl
+    """
+    import json
+    from dataclasses import replace
+
+    from markbook.errors import GateFailed, IncompleteError, OutputError
+    from markbook.pipeline.judge_check import CheckRequest, check_judge
+    from markbook.pipeline.review_config import default_config
+
+    config = replace(default_config(), seed=options["seed"])
+    if options["max_retries"] is not None:
+        config = replace(config, max_retries=options["max_retries"])
+    if options["judge_timeout"] is not None:
+        config = replace(config, judge_seconds=options["judge_timeout"])
+    report = check_judge(
+        CheckRequest(
+            judge=options["judge"],
+            papers=options["papers"],
+            reviews=options["reviews"],
+            options=read_judge_options(options),
+            config=config,
+            limit=options["limit"],
+            pairs=options["pairs"],
+        )
+    )
+    text = json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    if options["output"]:
+        try:
+            options["output"].write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise OutputError(f"the report cannot be written: {error.strerror}", at=str(options["output"])) from error
+    if options["as_json"]:
+        click.echo(text, nl=False)
+    else:
+        _show(report)
+    kappa = report["agreement_with_humans"]["weighted_kappa"]["value"]
+    if options["min_kappa"] is not None and (kappa is None or kappa < options["min_kappa"]):
+        raise GateFailed(f"the weighted kappa with people is {_number(kappa)}, below {options['min_kappa']:g}")
+    if report["unanswered"]:
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in report["unanswered"].items())
+        raise IncompleteError(f"not every question was answered: {reasons}")
+
+
+def _show(report: Mapping[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from markbook.text import terminal
+
+    table = Table(title=Text(f"{terminal(report['judge'], limit=60)} on {report['reviews']} reviews"))
+    for head in ("probe", "value", "95 % interval", "n"):
+        table.add_column(head, justify="left" if head == "probe" else "right", no_wrap=True)
+    for name, found in _rows(report):
+        spread = "-" if found.get("low") is None else f"[{found['low']:.3f}, {found['high']:.3f}]"
+        table.add_row(name, _number(found.get("value")), spread, str(found.get("n", "")))
+    Console().print(table)
+    if note := report["same_family_preference"]["note"]:
+        click.echo(f"Same family: {note}.", err=True)
+
+
+def _rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    people, again = report["agreement_with_humans"], report["self_consistency"]
+    planted = report["planted_instruction"]
+    yield "agreement with people: weighted kappa", people["weighted_kappa"]
+    yield "agreement with people: Krippendorff's alpha", people["krippendorff_alpha"]
+    yield "agreement with people: exact", people["exact"]
+    yield f"  a constant answer of {people['constant_answer']['answer']} reaches", people["constant_answer"]["exact"]
+    yield f"same answer in {again['samples']} samples", again["identical"]
+    yield "self-consistency: ICC", again["icc"]
+    yield "order alone decides (flip rate)", report["order"]["flip_rate"]
+    yield "the longer review wins", report["length_preference"]["longer_wins"]
+    yield "the judge's own family wins", report["same_family_preference"]["own_family_wins"]
+    yield "a planted instruction raises the mark", planted["raised"]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,82 @@
+"""Options of the commands that ask a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from markbook.pipeline.review_judge import JudgeOptions
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_FILE = click.Path(path_type=Path)
+
+_OPTIONS = (
+    click.option("--base-url", default="", help="Where an openai: judge is, if not at the provider's own address."),
+    click.option("--cassette", type=_FILE, help="Record the judge's answers in this file; replay it if it is there."),
+    click.option(
+        "--samples", type=click.IntRange(1, 100), default=1, show_default=True, help="Answers a question and judge."
+    ),
+    click.option(
+        "--temperature", type=click.FloatRange(0, 2), default=None, help="Of the judge; 0 for one sample, else 0.7."
+    ),
+    click.option(
+        "--judge-mode",
+        type=click.Choice(["auto", "tool", "native", "prompted"]),
+        default="auto",
+        help="How the structured reply is asked for.",
+    ),
+    click.option("--max-retries", type=click.IntRange(0, 20), help="Further requests after a failed one (2)."),
+    click.option(
+        "--judge-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Deadline of one judgement in seconds (30).",
+    ),
+    click.option(
+        "--requests-per-minute",
+        type=click.FloatRange(min=0, min_open=True),
+        help="The most requests a minute to each judge.",
+    ),
+    click.option(
+        "--judge-workers",
+        type=click.IntRange(1, 64),
+        default=4,
+        show_default=True,
+        help="Judgements under way at once.",
+    ),
+    click.option(
+        "--max-cost", type=click.FloatRange(min=0), help="Stop asking before the judge has cost this much (US dollars)."
+    ),
+    click.option("--judge-price", default="", help="IN/OUT in dollars for a million tokens, where no price is known."),
+    click.option(
+        "--token-weights", is_flag=True, help="Weigh marks by token probabilities, where the server gives them."
+    ),
+)
+
+
+def judge_choices(function: _F) -> _F:
+    """Add how judges are asked: where, how often, how patiently and at what cost."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def read_judge_options(options: Mapping[str, Any]) -> JudgeOptions:
+    """Return what the command line says about its judges."""
+    from markbook.pipeline.review_judge import JudgeOptions
+
+    return JudgeOptions(
+        base_url=options["base_url"],
+        cassette=options["cassette"],
+        samples=options["samples"],
+        temperature=options["temperature"],
+        mode=options["judge_mode"],
+        per_minute=options["requests_per_minute"],
+        workers=options["judge_workers"],
+        max_cost=options["max_cost"],
+        price=options["judge_price"],
+        token_weights=options["token_weights"],
+    )

@@ -1,0 +1,218 @@
+"""`markbook review`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from markbook.cli.judge_options import judge_choices, read_judge_options
+from markbook.cli.options import ended_by_signal
+
+if TYPE_CHECKING:
+    from markbook.pipeline.review_config import ReviewConfig
+    from markbook.store import Run
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("review")
+@click.option("--papers", type=_FILE, help="Papers and human reviews in the PeerRead layout (folder or file).")
+@click.option("--reviews", type=_FILE, help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.")
+@click.option("--traces", type=_FILE, help="A folder with one trace a paper, or <system>/<paper>.")
+@click.option(
+    "--judge", "judges", multiple=True, default=("off",), help="PROVIDER:NAME, several times for a panel; or off."
+)
+@judge_choices
+@click.option("--config", "config_file", type=_FILE, help="A config_eval.json, in either known shape.")
+@click.option("--policy", default="", help="require_complete (default), renormalise or bounds.")
+@click.option("--similarity", default="", help="Which similarities: some of semantic,cosine,jaccard.")
+@click.option(
+    "--calibrate",
+    type=click.FloatRange(0, 100),
+    help="Take the success threshold from this percentile of human reviews.",
+)
+@click.option(
+    "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
+)
+@click.option("--resume", type=_FILE, help="Go on with this run folder; give the same arguments.")
+@click.option(
+    "--rescore",
+    "rescored",
+    type=_FILE,
+    help="Score this run again with another --config or --policy; nothing is asked or measured.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(["corrected", "documented"]),
+    default="corrected",
+    show_default=True,
+    help="documented reproduces the document's formulas with their faults.",
+)
+@click.option("--limit", type=click.IntRange(1), help="Only the first N generated reviews.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of resampling and of the judge.")
+@click.option(
+    "--fail-under", multiple=True, metavar="NAME=X", help="Exit 1 if a mean is below X, such as composite_score=0.6."
+)
+@click.option("--strict", is_flag=True, help="Stop at the first file or row that cannot be read (exit 65).")
+@click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of the table.")
+@click.option("--verbose", is_flag=True, help="Name every rejected row and log more.")
+@click.option("--log-file", type=_FILE, help="Write the log to this file.")
+def command(**options: Any) -> None:
+    r"""Evaluate generated peer reviews in three tiers: similarity, judge, trace.
+
+    \b
+    markbook review --papers papers/ --reviews reviews.jsonl
+    markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
+    markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
+    """
+    _log_to(options["log_file"], verbose=options["verbose"])
+    with ended_by_signal():
+        run = _rescore(options) if options["rescored"] else _review(options)
+    _show(run, as_json=options["as_json"], verbose=options["verbose"])
+    _finish(run, options["fail_under"])
+
+
+def _log_to(path: Path | None, *, verbose: bool) -> None:
+    logger = logging.getLogger("markbook")
+    handler: logging.Handler = logging.StreamHandler()
+    if path is not None:
+        try:
+            handler = logging.FileHandler(path, encoding="utf-8")
+        except OSError as error:
+            from markbook.errors import OutputError
+
+            raise OutputError(f"the log cannot be written: {error.strerror}", at=str(path)) from error
+    handler.setFormatter(
+        logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s" if path else "%(message)s")
+    )
+    logger.handlers = [handler]
+    logger.setLevel(logging.DEBUG if verbose else logging.INFO if path else logging.WARNING)
+
+
+def _config(options: Mapping[str, Any]) -> ReviewConfig:
+    from dataclasses import replace
+
+    from markbook.pipeline.review_config import check_policy, default_config, parse_similarity, read_config
+
+    profile = options["profile"]
+    config = read_config(options["config_file"], profile) if options["config_file"] else default_config(profile)
+    config = replace(config, seed=options["seed"], calibrate=options["calibrate"])
+    if options["policy"]:
+        config = replace(config, policy=check_policy(options["policy"]))
+    if options["similarity"]:
+        names = tuple(name.strip() for name in options["similarity"].split(","))
+        config = replace(config, similarity=parse_similarity(names, "--similarity"), semantic_asked="semantic" in names)
+    if options["max_retries"] is not None:
+        config = replace(config, max_retries=options["max_retries"])
+    if options["judge_timeout"] is not None:
+        config = replace(config, judge_seconds=options["judge_timeout"])
+    return config
+
+
+def _review(options: Mapping[str, Any]) -> Run:
+    from markbook.errors import UsageError
+    from markbook.pipeline.review import ReviewRequest, run_review
+
+    if options["papers"] is None or options["reviews"] is None:
+        raise UsageError("--papers and --reviews are needed", hint="or --rescore RUN alone")
+    config = _config(options)
+    for note in config.notes:
+        click.echo(f"markbook: {note}", err=True)
+    models = tuple(model for model in options["judges"] if model != "off")
+    if not models and config.judge_name:
+        click.echo(
+            f"markbook: the config names the judge {config.judge_name!r}; it is asked only with --judge", err=True
+        )
+    request = ReviewRequest(
+        papers=options["papers"],
+        reviews=options["reviews"],
+        traces=options["traces"],
+        config=config,
+        judges=models,
+        judge_options=read_judge_options(options),
+        output=options["output"],
+        resume=options["resume"],
+        limit=options["limit"],
+        strict=options["strict"],
+        progress=lambda line: click.echo(line, err=True),
+    )
+    return run_review(request)
+
+
+def _rescore(options: Mapping[str, Any]) -> Run:
+    from markbook.pipeline.review_score import rescore
+    from markbook.store import open_run
+
+    return rescore(open_run(options["rescored"]), _config(options), options["output"])
+
+
+def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
+    import json
+
+    manifest = run.manifest
+    if unknown := manifest.get("unknown_papers"):
+        click.echo(
+            f"markbook: {len(unknown)} reviewed papers are not among the papers given: {', '.join(unknown[:5])}",
+            err=True,
+        )
+    if rejected := manifest.get("rejected"):
+        click.echo(f"markbook: {len(rejected)} files or rows could not be read", err=True)
+        for line in rejected if verbose else rejected[:3]:
+            click.echo(f"  {line}", err=True)
+    if as_json:
+        click.echo(run.read("summary.json"), nl=False)
+        return
+    _tables(json.loads(run.read("summary.json")))
+    click.echo(f"Report: {run.folder / 'evaluation_summary.md'}")
+
+
+def _tables(summary: Mapping[str, Any]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from markbook.pipeline.review_report import HEAD, short_rows
+    from markbook.text import terminal
+
+    console = Console()
+    for name, system in summary["systems"].items():
+        table = Table(title=Text(f"{terminal(name, limit=60)}: {system['reviews']} reviews"), box=SIMPLE_HEAD)
+        for head in HEAD:
+            right = head in ("mean", "95 % interval", "scored")
+            table.add_column(head, justify="right" if right else "left", no_wrap=head != "missing")
+        for row in short_rows(system):
+            table.add_row(*map(Text, row))
+        console.print(table)
+    human = summary["human_yardstick"]["closest_other"]
+    if human:
+        parts = ", ".join(f"{name} {spread['median']:.3f}" for name, spread in human.items())
+        console.print(f"Human reviews against their closest other one, median: {parts}")
+
+
+def _finish(run: Run, gates: tuple[str, ...]) -> None:
+    import json
+
+    from markbook.errors import GateFailed, IncompleteError, UsageError
+
+    metrics = [system["metrics"] for system in json.loads(run.read("summary.json"))["systems"].values()]
+    for gate in gates:
+        name, _, limit = gate.partition("=")
+        try:
+            least = float(limit)
+        except ValueError as error:
+            raise UsageError(f"{gate!r} is no gate", hint="NAME=X, such as composite_score=0.6") from error
+        matching = [(key, found[key]) for found in metrics for key in found if name in (key, key.partition(".")[2])]
+        if not matching:
+            raise UsageError(f"unknown metric {name!r} in --fail-under")
+        for key, found in matching:
+            if found["value"] is None or found["value"] < least:
+                raise GateFailed(
+                    f"{key} is {'missing' if found['value'] is None else format(found['value'], '.4f')}, below {least:g}"
+                )
+    if run.status == "incomplete":
+        raise IncompleteError("incomplete: " + "; ".join(run.manifest.get("incomplete", [])), at=str(run.folder))

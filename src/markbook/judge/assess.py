@@ -1,0 +1,253 @@
+"""From a review to the calls that judge it, and from the answers to marks: parts, samples, panels."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markbook.judge.client import Judged, from_record, to_record
+from markbook.judge.prompts import PART_CHARS, REVIEW_CHARS, SYSTEM, Call, Cut, Part, cut, question
+from markbook.judge.reply import Mark, Violation, parse_marks, quotes_found
+from markbook.judge.rubrics import RUBRICS, Rubric
+from markbook.judge.tokens import weigh
+from markbook.types import Missing, MissingKind
+
+DOCUMENTED_EXCERPT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is judged."""
+
+    review: str
+    paper: Sequence[str] = ()
+    """The paper's sections; empty where there is no text."""
+    trace: str = ""
+    """A summary of what the agents planned and did; empty where there is no trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a judge is asked."""
+
+    models: tuple[str, ...]
+    samples: int = 1
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int = 2000
+    mode: str = "auto"
+    part_chars: int = PART_CHARS
+    token_weights: bool = False
+    """Ask for token probabilities and weigh marks by them where they come; the reply is then asked for as text."""
+    profile: str = "corrected"
+    """`documented` shows the judge the paper's first 2,000 characters only, and says so to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One call and its place in a review's assessment."""
+
+    rubric: Rubric
+    model: str
+    part: int
+    sample: int
+    chars: int
+    """How much of the paper this call reads: the weight of its marks among the parts."""
+    coverage: float
+    call: Call
+    texts: tuple[str, ...]
+    """The judged texts, to look quotes up in."""
+
+    @property
+    def key(self) -> tuple[str | int, ...]:
+        """Return what names it within a review."""
+        return (self.rubric.name, self.model, self.part, self.sample)
+
+    def check(self, payload: str) -> object:
+        """Raise `Violation` unless the payload has a mark for every criterion."""
+        return parse_marks(payload, self.rubric)
+
+    def record(self, judged: Judged) -> dict[str, Any]:
+        """Return the answer as the journal keeps it."""
+        marks = parse_marks(judged.answer.payload, self.rubric) if judged.answer else {}
+        quotes = [quote for mark in marks.values() for quote in mark.quotes]
+        weighted = {}
+        if judged.answer and judged.answer.logprobs:
+            found = {name: weigh(judged.answer.payload, judged.answer.logprobs, name) for name in marks}
+            weighted = {name: list(pair) for name, pair in found.items() if pair is not None}
+        kept = to_record(judged)
+        kept.pop("logprobs", None)
+        return {
+            **kept,
+            "weighted": weighted,
+            "rubric": self.rubric.name,
+            "model": self.model,
+            "part": self.part,
+            "sample": self.sample,
+            "chars": self.chars,
+            "coverage": self.coverage,
+            "quotes": len(quotes),
+            "quotes_found": quotes_found(quotes, self.texts),
+        }
+
+
+def questions(subject: Subject, settings: Settings) -> tuple[list[Question], dict[str, Missing]]:
+    """Return every call that assesses a review, and for each rubric that cannot be asked the reason."""
+    asked: list[Question] = []
+    missing: dict[str, Missing] = {}
+    for rubric in RUBRICS.values():
+        reason = _unreadable(rubric, subject)
+        if reason is not None:
+            missing[rubric.name] = reason
+            continue
+        asked.extend(_rubric_questions(rubric, subject, settings))
+    return asked, missing
+
+
+def _unreadable(rubric: Rubric, subject: Subject) -> Missing | None:
+    if "review" in rubric.reads and not subject.review.strip():
+        return Missing(MissingKind.NO_COMPLETION, "the review is empty")
+    if "paper" in rubric.reads and not any(text.strip() for text in subject.paper):
+        return Missing(MissingKind.NOT_APPLICABLE, "the paper's text is not at hand")
+    if "trace" in rubric.reads and not subject.trace.strip():
+        return Missing(MissingKind.NOT_APPLICABLE, "there is no trace of the run")
+    return None
+
+
+def _rubric_questions(rubric: Rubric, subject: Subject, settings: Settings) -> Iterator[Question]:
+    review, share = subject.review, 1.0
+    if len(review) > REVIEW_CHARS:
+        review, share = review[:REVIEW_CHARS], REVIEW_CHARS / len(review)
+    note = "" if share == 1 else f"The review is cut: you see its first {share:.0%}."
+    pieces = _pieces(subject, settings) if "paper" in rubric.reads else Cut((Part("", 1, 1),), 1.0)
+    for part in pieces.parts:
+        texts = {"paper": part.text, "review": review, "trace": subject.trace}
+        prompt = question(rubric, texts, part=part, excerpt_note=note)
+        for model in settings.models:
+            for sample in range(settings.samples):
+                wire: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+                if settings.token_weights:
+                    wire |= {"openai_logprobs": True, "openai_top_logprobs": 10}
+                call = Call(
+                    model=model,
+                    rubric=rubric.name,
+                    system=SYSTEM,
+                    prompt=prompt,
+                    schema=rubric.schema,
+                    settings={**wire, "seed": settings.seed + sample},
+                    sample=sample,
+                    mode=settings.mode,
+                )
+                read = tuple(texts[name] for name in rubric.reads)
+                chars = len(part.text) or 1
+                yield Question(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
+
+
+def _pieces(subject: Subject, settings: Settings) -> Cut:
+    if settings.profile != "documented":
+        return cut(subject.paper, size=settings.part_chars)
+    whole = "\n\n".join(subject.paper)
+    start = whole[:DOCUMENTED_EXCERPT]
+    return Cut((Part(start + "...", 1, 1),), len(start) / max(1, len(whole)))
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What the judges said of a review under one rubric."""
+
+    value: float | None
+    missing: Missing | None
+    marks: Mapping[str, float]
+    """Per criterion: the mean over samples and parts, the median over judges; on the judge's own scale 1..5."""
+    by_judge: Mapping[str, Mapping[str, float]]
+    deviation: float | None
+    """Standard deviation of the value over samples; None for fewer than two."""
+    n: int
+    """Answers that counted."""
+    n_missing: int
+    coverage: float | None
+    """The share of the judged text that was read."""
+    evidence: Mapping[str, Mapping[str, object]]
+    """Per criterion: the first judge's first reason and quotes."""
+    quotes: int
+    quotes_found: int
+
+
+def settle(rubric: Rubric, rows: Sequence[Mapping[str, Any]], *, profile: str = "corrected") -> Assessment:
+    """Return the assessment that kept answers amount to; all rows are of one review and rubric.
+
+    A sample counts if all its parts were answered; parts weigh by their length. With several judges the median a
+    criterion is taken over those that answered.
+    """
+    samples: dict[tuple[str, int], list[_Marked | Missing]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), int(row["part"]))):
+        samples[str(row["model"]), int(row["sample"])].append(_marks(rubric, row))
+    whole: dict[str, list[dict[str, float]]] = defaultdict(list)
+    gaps: list[Missing] = []
+    for (model, _), parts in samples.items():
+        gap = next((part for part in parts if isinstance(part, Missing)), None)
+        if gap is not None:
+            gaps.append(gap)
+            continue
+        read = [part for part in parts if not isinstance(part, Missing)]
+        total = sum(part.chars for part in read)
+        whole[model].append(
+            {c.name: math.fsum(part.chars * part.score(c.name) for part in read) / total for c in rubric.criteria}
+        )
+    by_judge = {
+        model: {c.name: statistics.fmean(marks[c.name] for marks in many) for c in rubric.criteria}
+        for model, many in whole.items()
+    }
+    marks = {
+        c.name: statistics.median(judge[c.name] for judge in by_judge.values()) for c in rubric.criteria if by_judge
+    }
+    values = [rubric.overall(one, profile=profile) for many in whole.values() for one in many]
+    missing = None if by_judge else (gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"))
+    return Assessment(
+        value=rubric.overall(marks, profile=profile) if by_judge else None,
+        missing=missing,
+        marks=marks,
+        by_judge=by_judge if len(by_judge) > 1 else {},
+        deviation=statistics.stdev(values) if len(values) > 1 else None,
+        n=len(values),
+        n_missing=len(gaps),
+        coverage=min((float(row["coverage"]) for row in rows), default=None) if by_judge else None,
+        evidence=_evidence(rubric, rows),
+        quotes=sum(int(row.get("quotes", 0)) for row in rows),
+        quotes_found=sum(int(row.get("quotes_found", 0)) for row in rows),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    """The marks of one answer."""
+
+    chars: int
+    marks: Mapping[str, Mark]
+    weighted: Mapping[str, Sequence[float]]
+
+    def score(self, name: str) -> float:
+        """Return a criterion's mark, weighed by token probabilities where there are any."""
+        return float(self.weighted[name][0]) if name in self.weighted else self.marks[name].score
+
+
+def _marks(rubric: Rubric, row: Mapping[str, Any]) -> _Marked | Missing:
+    judged = from_record(row)
+    if judged.answer is None:
+        return judged.missing or Missing(MissingKind.FAILED, "no answer")
+    try:
+        return _Marked(int(row["chars"]), parse_marks(judged.answer.payload, rubric), row.get("weighted") or {})
+    except Violation as error:
+        return Missing(MissingKind.FAILED, str(error))
+
+
+def _evidence(rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, object]]:
+    for row in rows:
+        marks = _marks(rubric, row)
+        if not isinstance(marks, Missing):
+            return {name: {"reason": mark.reason, "quotes": list(mark.quotes)} for name, mark in marks.marks.items()}
+    return {}

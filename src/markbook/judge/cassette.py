@@ -1,0 +1,124 @@
+"""A cassette: what judges answered, kept so that a run can be repeated without them.
+
+A file of JSON Lines: a header, one answer a line by the key of its call, and a last line once the recording was whole.
+A cassette that is not there is recorded; a whole one is only replayed, and a call it lacks is missing; one whose
+recording broke off is replayed as far as it goes and recorded further.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import DataError, OutputError
+
+FORMAT = "markbook-cassette"
+VERSION = 1
+_CAP = 512 << 20
+
+
+class Cassette:
+    """Answers by call key, kept in one file."""
+
+    def __init__(self, path: Path) -> None:
+        """Read a cassette, or start one.
+
+        Raises:
+            DataError: the file is no cassette.
+            OutputError: a new one cannot be written.
+        """
+        self.path = path
+        self.hits = 0
+        self.recorded = 0
+        self._answers: dict[str, Mapping[str, Any]] = {}
+        self.is_whole = False
+        """Whether it is replayed only."""
+        if path.exists():
+            self._load()
+        else:
+            self._write_new()
+
+    def find(self, key: str) -> Mapping[str, Any] | None:
+        """Return the recorded answer of a call."""
+        answer = self._answers.get(key)
+        self.hits += answer is not None
+        return answer
+
+    def record(self, key: str, answer: Mapping[str, Any]) -> None:
+        """Keep an answer; it is on disk when this returns. The first one for a key stands."""
+        if self.is_whole or key in self._answers:
+            return
+        self._answers[key] = dict(answer)
+        self.recorded += 1
+        with self.path.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(_line({"key": key, "answer": answer}))
+
+    def close(self, *, whole: bool) -> None:
+        """Finish a recording; if it is whole, sort it and mark it so."""
+        if self.is_whole or not whole:
+            return
+        lines = [_line({"key": key, "answer": self._answers[key]}) for key in sorted(self._answers)]
+        text = "".join((_header(), *lines, _line({"whole": True, "answers": len(lines)})))
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name, suffix=".new")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(name).replace(self.path)
+        self.is_whole = True
+
+    def _write_new(self) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(_header(), encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise OutputError(f"the cassette cannot be written: {error.strerror}", at=str(self.path)) from error
+
+    def _load(self) -> None:
+        try:
+            if self.path.stat().st_size > _CAP:
+                raise DataError("this cassette is larger than 512 MiB", at=str(self.path))
+            lines = self.path.read_bytes().split(b"\n")
+        except OSError as error:
+            raise DataError(f"the cassette cannot be read: {error.strerror}", at=str(self.path)) from error
+        for number, raw in enumerate(lines, start=1):
+            if not raw.strip():
+                continue
+            try:
+                record = json.loads(raw)
+            except (ValueError, RecursionError) as error:
+                # Only the last line may be torn: the recording was killed while writing it.
+                if number >= len(lines) and number > 1:
+                    self._cut(len(raw))
+                    break
+                raise DataError(f"this is no line of a cassette: {error}", at=f"{self.path}:{number}") from error
+            self._take(record, number)
+
+    def _take(self, record: object, number: int) -> None:
+        at = f"{self.path}:{number}"
+        if not isinstance(record, dict):
+            raise DataError("this is no line of a cassette", at=at)
+        if number == 1:
+            if record.get("format") != FORMAT or record.get("version") != VERSION:
+                raise DataError("this file is no cassette of this version", at=at)
+        elif record.get("whole") is True:
+            self.is_whole = True
+        elif isinstance(record.get("key"), str) and isinstance(record.get("answer"), dict):
+            self._answers.setdefault(record["key"], record["answer"])
+        else:
+            raise DataError("this is no line of a cassette", at=at)
+
+    def _cut(self, length: int) -> None:
+        with self.path.open("rb+") as file:
+            file.seek(-length, os.SEEK_END)
+            file.truncate()
+
+
+def _header() -> str:
+    return _line({"format": FORMAT, "version": VERSION})
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,74 @@
+"""Two texts before a judge, in both orders: what it prefers, and whether the order alone decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from markbook.judge.assess import Settings
+from markbook.judge.prompts import SYSTEM, Call, block
+from markbook.judge.reply import Violation, parse_object
+
+Winner = Literal["A", "B", "tie"]
+WINNERS: tuple[Winner, ...] = ("A", "B", "tie")
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reason": {"type": "string", "description": "One or two sentences: why."},
+        "winner": {"type": "string", "enum": list(WINNERS), "description": "The better text, or tie."},
+    },
+    "required": ["reason", "winner"],
+    "additionalProperties": False,
+}
+QUESTION = "Which of the two reviews, A or B, is the more constructive one: specific, balanced, useful to the authors?"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What both orders together say."""
+
+    winner: Literal["first", "second", "tie"]
+    """The order decides nothing: two orders that disagree are a tie."""
+    flipped: bool
+    """Whether the same position won in both orders."""
+    position: Literal["A", "B", ""]
+    """The position that won both times, if it flipped."""
+
+
+def compare_call(first: str, second: str, model: str, settings: Settings, *, sample: int = 0) -> Call:
+    """Return the call that puts `first` in place A and `second` in place B."""
+    prompt = "\n\n".join((QUESTION, block("review-A", first), block("review-B", second)))
+    wire = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": settings.seed + sample}
+    return Call(model, "pairwise", SYSTEM, prompt, SCHEMA, wire, sample, settings.mode)
+
+
+def parse_winner(payload: str) -> Winner:
+    """Return which place a reply prefers.
+
+    Raises:
+        Violation: it is no object, or names no place.
+    """
+    found = parse_object(payload).get("winner")
+    for winner in WINNERS:
+        if found == winner:
+            return winner
+    raise Violation("the reply names no winner")
+
+
+def both_orders(forward: Winner, backward: Winner) -> Verdict:
+    """Return the verdict over both orders; `backward` is what was said with the two texts exchanged.
+
+    >>> both_orders("A", "B")
+    Verdict(winner='first', flipped=False, position='')
+    >>> both_orders("A", "A")
+    Verdict(winner='tie', flipped=True, position='A')
+    """
+    if forward == backward and forward != "tie":
+        return Verdict("tie", flipped=True, position=forward)
+    swapped: Mapping[Winner, Literal["first", "second", "tie"]] = {"A": "second", "B": "first", "tie": "tie"}
+    straight: Mapping[Winner, Literal["first", "second", "tie"]] = {"A": "first", "B": "second", "tie": "tie"}
+    if straight[forward] == swapped[backward]:
+        return Verdict(straight[forward], flipped=False, position="")
+    return Verdict("tie", flipped=False, position="")

@@ -1,0 +1,118 @@
+"""What of a judge's reply counts: one JSON object, whole, with numbers from 1 to 5. Everything else is a violation."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markbook.judge.rubrics import HIGHEST, LOWEST, Rubric
+
+REPLY_CAP = 200_000
+"""The longest reply that is looked at, in characters."""
+REASON_CAP = 2_000
+QUOTES_CAP = 5
+_WHOLE_BLOCK = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
+
+
+class Violation(ValueError):  # noqa: N818 - what a judge did, not what a program did
+    """The reply is not the structure that was asked for; the judge is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A judge's word on one criterion."""
+
+    score: float
+    """1..5, as the judge gave it."""
+    reason: str = ""
+    quotes: tuple[str, ...] = ()
+
+
+def parse_object(payload: str) -> dict[str, Any]:
+    """Return the object that a reply is; a Markdown code block counts only if it is the whole reply.
+
+    A score is never dug out of prose, nor out of JSON that prose quotes: that JSON may be the judged text's own.
+
+    Raises:
+        Violation: the reply is anything but one object, or has a key twice, NaN or an infinity.
+    """
+    text = payload.strip()
+    if not text:
+        raise Violation("the reply is empty")
+    if len(text) > REPLY_CAP:
+        raise Violation(f"the reply is longer than {REPLY_CAP} characters")
+    if block := _WHOLE_BLOCK.fullmatch(text):
+        text = block.group(1)
+    try:
+        record = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise Violation(f"the reply is no JSON object: {error}") from error
+    if not isinstance(record, dict):
+        raise Violation("the reply is JSON and no object")
+    return record
+
+
+def parse_marks(payload: str, rubric: Rubric) -> dict[str, Mark]:
+    """Return one mark a criterion of the rubric.
+
+    Raises:
+        Violation: as `parse_object`; also a criterion that is missing, no number, or outside 1 to 5.
+    """
+    record = parse_object(payload)
+    return {criterion.name: _mark(record, criterion.name) for criterion in rubric.criteria}
+
+
+def mark_number(value: object, name: str) -> float:
+    """Return a mark from 1 to 5.
+
+    Raises:
+        Violation: it is no number (a string of digits is none either) or outside the scale.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Violation(f"{name} is {_short(value)}, not a number from {LOWEST} to {HIGHEST}")
+    # NaN compares as false; a huge integer would overflow as a float.
+    if not LOWEST <= value <= HIGHEST:
+        raise Violation(f"{name} is {_short(value)}, outside {LOWEST} to {HIGHEST}")
+    return float(value)
+
+
+def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
+    """Return how many quotes stand in one of the judged texts, white space and case aside."""
+    bodies = [_plain(text) for text in texts]
+    return sum(any(_plain(quote) in body for body in bodies) for quote in quotes if quote.strip())
+
+
+def _mark(record: Mapping[str, Any], name: str) -> Mark:
+    if name not in record:
+        raise Violation(f"the reply has no {name}")
+    reason = record.get(f"{name}_reason")
+    quotes = record.get(f"{name}_quotes")
+    listed = quotes if isinstance(quotes, list) else []
+    return Mark(
+        mark_number(record[name], name),
+        reason[:REASON_CAP] if isinstance(reason, str) else "",
+        tuple(quote[:REASON_CAP] for quote in listed[:QUOTES_CAP] if isinstance(quote, str)),
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold().strip(" .…\"'“”")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return record

@@ -1,0 +1,60 @@
+"""Weighing a mark by the probabilities of the tokens that could have stood in its place.
+
+A judge that says 4 may have been as close to 3 as to 5; where a server gives log probabilities, the mark is the mean of
+1 to 5 under them, as in G-Eval (arXiv 2303.16634), and the probability mass that 1 to 5 hold is kept beside it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+_DIGITS = tuple("12345")
+
+
+def reduce_logprobs(tokens: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Return each token with the log probabilities of the digits 1 to 5 among its alternatives, all that is needed."""
+    reduced = []
+    for token in tokens:
+        digits: dict[str, float] = {}
+        for alternative in token.get("top_logprobs") or ():
+            name, value = str(alternative.get("token", "")).strip(), alternative.get("logprob")
+            if name in _DIGITS and isinstance(value, int | float) and math.isfinite(value):
+                # Two spellings of one digit (with and without a space) add up.
+                known = digits.get(name)
+                digits[name] = float(value) if known is None else math.log(math.exp(known) + math.exp(value))
+        reduced.append({"token": str(token.get("token", "")), "digits": digits})
+    return tuple(reduced)
+
+
+def weigh(payload: str, tokens: Sequence[Mapping[str, Any]], name: str) -> tuple[float, float] | None:
+    """Return the expected mark of a criterion and the probability mass it rests on.
+
+    None if the tokens do not spell the payload, or the mark's own token holds no probability for its digit.
+
+    Args:
+        payload: the reply, one JSON object.
+        tokens: as `reduce_logprobs` returns them.
+        name: the criterion's key in the reply.
+    """
+    text = "".join(str(token["token"]) for token in tokens)
+    if text.strip() != payload.strip():
+        return None
+    # A quote inside a JSON string is escaped, so a judged text that cites the key cannot match.
+    found = re.search(rf'"{re.escape(name)}"\s*:\s*([1-5])(?![\d.eE])', text)
+    if found is None:
+        return None
+    place = 0
+    for token in tokens:
+        spelled = str(token["token"])
+        if place <= found.start(1) < place + len(spelled):
+            digits = token.get("digits") or {}
+            if spelled.strip() != found.group(1) or found.group(1) not in digits:
+                return None
+            weights = {digit: math.exp(min(0.0, float(digits[digit]))) for digit in digits if digit in _DIGITS}
+            mass = math.fsum(weights.values())
+            return math.fsum(int(digit) * weight for digit, weight in weights.items()) / mass, min(1.0, mass)
+        place += len(spelled)
+    return None

@@ -1,0 +1,97 @@
+"""Reading one JSON file of a paper or review, and mending text that was encoded twice."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import DataError
+from markbook.load.jsonl import Rejection, parse_object, pieces
+
+FILE_CAP = 64 << 20
+"""The largest single file that is read, in bytes; a 200-page paper is about 1 MiB."""
+
+_HUGE = 1e15
+"""No score, and no time in seconds, is this large; an integer beyond a float's range would overflow."""
+
+_HIGH = "\u20ac\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u017d\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u017e\u0178"
+"""What Windows-1252 shows for the bytes 0x80-0x9f, as far as it defines them."""
+_TO_BYTE = {ord(char): byte[0] for char in _HIGH if (byte := char.encode("cp1252"))}
+_DOUBLE = re.compile(f"[\u00c2-\u00f4][\u0080-\u00bf{re.escape(_HIGH)}]{{1,3}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One JSON object of a file and the digest of its bytes."""
+
+    record: Mapping[str, Any]
+    digest: str
+
+
+def read_object(path: Path) -> Source | Rejection:
+    """Return the JSON object that a file holds, or why there is none; never raises for what lies in the file."""
+    digest = hashlib.sha256()
+    content = bytearray()
+    try:
+        for piece in pieces(path, digest):
+            content += piece
+            if len(content) > FILE_CAP:
+                return Rejection(str(path), f"the file is larger than {FILE_CAP >> 20} MiB")
+    except DataError as error:
+        return Rejection(str(path), error.message)
+    line = parse_object(bytes(content).removeprefix(b"\xef\xbb\xbf").strip(), str(path))
+    return line if isinstance(line, Rejection) else Source(line.record, digest.hexdigest())
+
+
+def mend(text: str) -> tuple[str, int]:
+    r"""Return the text with doubly encoded UTF-8 undone, and how many places were mended.
+
+    Only sequences that are whole UTF-8 characters read as Latin-1 or Windows-1252 are touched, so ordinary accented
+    text stays as it is.
+
+    >>> mend("the \u00e2\u0080\u009centity\u00e2\u0080\u009d pair")
+    ('the “entity” pair', 2)
+    >>> mend("na\u00efve caf\u00e9")
+    ('naïve café', 0)
+    """
+    count = 0
+
+    def undo(match: re.Match[str]) -> str:
+        nonlocal count
+        found = match.group(0)
+        raw = bytes(_TO_BYTE.get(ord(char), ord(char) if ord(char) < 256 else 0) for char in found)
+        for length in range(len(raw), 1, -1):
+            try:
+                mended = raw[:length].decode("utf-8")
+            except UnicodeDecodeError:
+                continue
+            if len(mended) == 1:
+                count += 1
+                return mended + found[length:]
+        return found
+
+    return _DOUBLE.sub(undo, text), count
+
+
+def as_text(value: object) -> str:
+    """Return a string value stripped; anything else is no text."""
+    return value.strip() if isinstance(value, str) else ""
+
+
+def as_number(value: object) -> float | None:
+    """Return a score that is a number or spells one (`"4"`, `"4: accept"`); None for words, booleans and nothing.
+
+    >>> as_number("4"), as_number("3: borderline"), as_number(7), as_number("Accept"), as_number(True)
+    (4.0, 3.0, 7.0, None, None)
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if abs(value) < _HUGE else None
+    if isinstance(value, str) and (match := re.match(r"\s*(\d{1,3}(?:\.\d{1,6})?)\s*(?:$|[:/(\-])", value)):
+        return float(match.group(1))
+    return None

@@ -1,0 +1,287 @@
+"""`markbook.review`: generated reviews against human ones, judged and traced, composed and kept in a run folder.
+
+The journal keeps what was measured (similarities per reference, judges' raw answers, trace metrics); every number of the
+reports is computed from that. So a run can be resumed at any point and re-scored with other weights at no cost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markbook import plugins
+from markbook.errors import StrictDataError
+from markbook.judge.assess import Subject
+from markbook.judge.client import Judged
+from markbook.load.peerread import Paper, Papers
+from markbook.load.peerread_generated import Generated
+from markbook.pipeline.review_config import ReviewConfig, default_config
+from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, Work, ask_all, make_plan, unanswerable
+from markbook.pipeline.review_score import read_journal, reports, score
+from markbook.pipeline.review_tiers import (
+    Similarities,
+    TraceFolder,
+    human_rows,
+    tier1_rows,
+    tier3_row,
+    to_json,
+)
+from markbook.store import Manifest, Run, RunWriter, open_run
+from markbook.types import Attempt, MissingKind
+
+_log = logging.getLogger(__name__)
+
+Key = tuple[str | int, ...]
+_OUR_FAULT = {MissingKind.UNAVAILABLE, MissingKind.TIMEOUT, MissingKind.BUDGET, MissingKind.FAILED}
+"""Reasons that lie in what should have worked, not in the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """What to evaluate, and how."""
+
+    papers: Path
+    reviews: Path
+    traces: Path | None = None
+    config: ReviewConfig = field(default_factory=default_config)
+    judges: tuple[str, ...] = ()
+    judge_options: JudgeOptions = field(default_factory=JudgeOptions)
+    output: Path = Path("generated")
+    resume: Path | None = None
+    limit: int | None = None
+    strict: bool = False
+    progress: Callable[[str], None] = lambda _line: None
+
+
+@dataclass(slots=True)
+class _Clock:
+    """How long each tier took."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def measure(self, name: str, start: float) -> None:
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def report(self, reviews: int, targets: Mapping[str, float]) -> dict[str, Any]:
+        """Return the time of each tier for one review beside its documented target."""
+        found = {**self.seconds, "total": sum(self.seconds.values())}
+        return {
+            name: {
+                "seconds": round(seconds, 6),
+                "seconds_per_review": round(seconds / max(1, reviews), 6),
+                "target": targets.get(name),
+                "met": name not in targets or seconds / max(1, reviews) <= targets[name],
+            }
+            for name, seconds in found.items()
+        }
+
+
+def run_review(request: ReviewRequest) -> Run:
+    """Evaluate generated reviews and return the finished run.
+
+    Raises:
+        DataError: no paper or no generated review can be read.
+        UsageError: a judge, config or run folder that cannot be used.
+    """
+    papers: Papers = plugins.create("loaders", "peerread").load(request.papers)
+    generated: Generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
+    attempts = generated.attempts[: request.limit]
+    rejections = (*papers.rejections, *generated.rejections)
+    if request.strict and rejections:
+        raise StrictDataError(rejections[0].reason, at=rejections[0].at)
+    plan = None
+    if request.judges:
+        plan = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
+    manifest = _manifest(request, plan, papers, generated, attempts)
+    if request.resume is not None:
+        writer = RunWriter.resume(request.resume, manifest)
+    else:
+        writer = RunWriter.create(request.output, manifest)
+    with writer:
+        _Conductor(request, plan, papers, attempts, writer).run()
+    return open_run(writer.folder)
+
+
+def _manifest(
+    request: ReviewRequest, plan: JudgePlan | None, papers: Papers, generated: Generated, attempts: Sequence[Attempt]
+) -> Manifest:
+    config: dict[str, Any] = {"review": request.config.as_record(), "limit": request.limit}
+    config["judge"] = plan.as_record() if plan else None
+    inputs = {f"papers/{name}": digest for name, digest in papers.digests.items()}
+    inputs |= {f"reviews/{name}": digest for name, digest in generated.digests.items()}
+    if request.traces is not None:
+        inputs["traces"] = _digest_folder(request.traces)
+    known = papers.by_id()
+    unknown = sorted({attempt.sample_id for attempt in attempts} - set(known))
+    extra = {
+        "papers": dict(papers.counts),
+        "paper_notes": {paper.id: list(paper.notes) for paper in papers.papers if paper.notes},
+        "unknown_papers": unknown,
+        "config_notes": list(request.config.notes),
+        "rejected": [f"{item.at}: {item.reason}" for item in (*papers.rejections, *generated.rejections)][:1000],
+    }
+    return Manifest("review", config, inputs, extra)
+
+
+def _digest_folder(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*")) if folder.is_dir() else []:
+        if file.is_file():
+            digest.update(file.relative_to(folder).as_posix().encode() + b"\0")
+            with file.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()
+
+
+class _Conductor:
+    """One run, from measuring to the reports."""
+
+    def __init__(
+        self,
+        request: ReviewRequest,
+        plan: JudgePlan | None,
+        papers: Papers,
+        attempts: Sequence[Attempt],
+        writer: RunWriter,
+    ) -> None:
+        self.request, self.plan, self.papers, self.attempts, self.writer = request, plan, papers, attempts, writer
+        self.config = request.config
+        self.known = papers.by_id()
+        self.clock = _Clock()
+        self.accounts: dict[str, Any] = {}
+        self.similarities = Similarities(self.config)
+
+    def run(self) -> None:
+        if 1 in self.config.tiers:
+            self._tier1()
+        if 3 in self.config.tiers or (2 in self.config.tiers and self.plan is not None):
+            self._tier3()
+        self._tier2()
+        kept, human = read_journal(self.writer.rows)
+        models = self.plan.settings.models if self.plan else ()
+        paper_ids = [paper.id for paper in self.papers.papers]
+        rows, summary = score(kept, human, self.config, paper_ids, judge_asked=self.plan is not None, models=models)
+        self.writer.publish(reports(rows, summary))
+        incomplete = self._incomplete(rows)
+        extra = {
+            "performance": self.clock.report(len(self.attempts), self.config.targets),
+            "judge_account": self.accounts,
+            "similarity": self.similarities.signatures,
+            "incomplete": incomplete,
+            "papers_read": paper_ids,
+            "judge_models": list(models),
+        }
+        if self.writer.was_done and not incomplete:
+            # Nothing was done again; what the first run measured stands.
+            old = open_run(self.writer.folder).manifest
+            extra |= {name: old[name] for name in ("performance", "judge_account") if name in old}
+        self.writer.finish("incomplete" if incomplete else "done", extra)
+
+    def _key(self, attempt: Attempt) -> Key:
+        return (attempt.sample_id, attempt.model, attempt.index)
+
+    def _tier1(self) -> None:
+        start = time.perf_counter()
+        todo = [
+            (attempt, self.known.get(attempt.sample_id))
+            for attempt in self.attempts
+            if not self.writer.has("tier1", self._key(attempt))
+        ]
+        for done, (attempt, record) in enumerate(tier1_rows(self.similarities, todo), start=1):
+            paper = self.known.get(attempt.sample_id)
+            self.writer.add("tier1", self._key(attempt), record | _recommendations(attempt, paper))
+            if done % 500 == 0:
+                self.request.progress(f"tier 1: {done} of {len(todo)} reviews")
+        self.clock.measure("tier1", start)
+        start = time.perf_counter()
+        papers = [paper for paper in self.papers.papers if not self.writer.has("human", (paper.id,))]
+        for paper_id, record in human_rows(self.similarities, papers):
+            self.writer.add("human", (paper_id,), record)
+        self.clock.measure("human_yardstick", start)
+        self.request.progress(f"tier 1: {len(todo)} reviews measured")
+
+    def _tier3(self) -> None:
+        start = time.perf_counter()
+        folder = TraceFolder(self.request.traces)
+        for attempt in self.attempts:
+            key = self._key(attempt)
+            if self.writer.has("tier3", key) or (path := folder.find(attempt)) is None:
+                continue
+            record = tier3_row(path, self.config.profile)
+            reason = record.get("reason")
+            # What this machine lacks is not kept: a resume where it is installed finds the trace.
+            if reason is not None and reason["kind"] == MissingKind.UNAVAILABLE:
+                self.writer.add("tier3_gap", key, record)
+            else:
+                self.writer.add("tier3", key, record)
+        self.clock.measure("tier3", start)
+
+    def _tier2(self) -> None:
+        plan = self.plan
+        if plan is None or 2 not in self.config.tiers:
+            return
+        start = time.perf_counter()
+        summaries = {row.key: str(row.data.get("summary", "")) for row in self.writer.rows("tier3")}
+        work = [
+            Work(key := self._key(attempt), self._subject(attempt, summaries.get(key, ""))) for attempt in self.attempts
+        ]
+        for item in work:
+            reasons = {name: to_json(value) for name, value in unanswerable(item, plan.settings).items()}
+            self.writer.add("unanswerable", item.key, reasons)
+        counter = itertools.count(1)
+
+        def keep(question: Any, judged: Judged, key: Key) -> None:
+            kind = "judgement" if judged.is_lasting else "judgement_gap"
+            self.writer.add(kind, key, question.record(judged))
+
+        def tick() -> None:
+            if (done := next(counter)) % 20 == 0:
+                self.request.progress(f"tier 2: {done} answers")
+
+        self.accounts = ask_all(plan, work, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick)
+        self.clock.measure("tier2", start)
+
+    def _subject(self, attempt: Attempt, trace: str) -> Subject:
+        paper = self.known.get(attempt.sample_id)
+        sections: list[str] = []
+        if paper is not None:
+            sections = [f"{part.heading}\n{part.text}".strip() for part in paper.sections] or [paper.abstract]
+        return Subject(attempt.text, [text for text in sections if text], trace)
+
+    def _incomplete(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return what was asked for and could not do its work."""
+        found: list[str] = []
+        if self.config.semantic_asked and 1 in self.config.tiers:
+            found += _gaps(rows, "tier1", ("semantic_score",))
+        if self.plan is not None and 2 in self.config.tiers:
+            found += _gaps(rows, "tier2", ("technical_accuracy", "constructiveness", "planning_rationality"))
+        if self.request.traces is not None and 3 in self.config.tiers:
+            found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), kinds={MissingKind.UNAVAILABLE})
+        return found
+
+
+def _gaps(
+    rows: Sequence[Mapping[str, Any]], tier: str, names: Sequence[str], kinds: set[MissingKind] | None = None
+) -> list[str]:
+    gaps = []
+    for name in names:
+        reasons = [row[tier]["missing"][name] for row in rows if name in row[tier]["missing"]]
+        ours = [reason for reason in reasons if reason["kind"] in (kinds or _OUR_FAULT)]
+        if ours:
+            gaps.append(f"{tier}.{name}: {len(ours)} of {len(rows)} ({ours[0]['kind']}: {ours[0]['detail']})")
+    return gaps
+
+
+def _recommendations(attempt: Attempt, paper: Paper | None) -> dict[str, Any]:
+    return {
+        "recommendation": attempt.meta.get("recommendation"),
+        "human_recommendations": paper.recommendations if paper else [],
+        "scale": list(paper.scale) if paper and paper.scale else None,
+        "accepted": paper.accepted if paper else None,
+    }

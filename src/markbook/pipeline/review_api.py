@@ -1,0 +1,69 @@
+"""`markbook.review`: the review pipeline as one function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from markbook.pipeline.review import ReviewRequest, run_review
+from markbook.pipeline.review_config import ReviewConfig, check_policy, default_config, parse_similarity, read_config
+from markbook.pipeline.review_judge import JudgeOptions
+from markbook.store import Run
+
+_Place = str | os.PathLike[str]
+
+
+def review(  # noqa: PLR0913 - the command's options, each with its own default
+    papers: _Place,
+    reviews: _Place,
+    *,
+    traces: _Place | None = None,
+    judge: str | Sequence[str] = "off",
+    config: _Place | ReviewConfig | None = None,
+    policy: str = "",
+    similarity: Sequence[str] = (),
+    output: _Place = "generated",
+    resume: _Place | None = None,
+    options: JudgeOptions | None = None,
+) -> Run:
+    """Evaluate generated peer reviews in three tiers and return the finished run.
+
+    Args:
+        papers: a folder in the PeerRead layout, or one file of it.
+        reviews: generated reviews: JSON or JSON Lines, or a folder of them or of runs.
+        traces: a folder with one trace a paper.
+        judge: `PROVIDER:NAME`, several for a panel, or `off`.
+        config: a `config_eval.json`, or a configuration made in Python.
+        policy: `require_complete`, `renormalise` or `bounds`; empty takes the configuration's.
+        similarity: some of `semantic`, `cosine`, `jaccard`; empty takes the configuration's.
+        output: where the run folder is made.
+        resume: a run folder to go on with; give the same other arguments.
+        options: how the judge is asked.
+
+    Raises:
+        DataError: no paper or no generated review can be read.
+        ConfigError: a configuration that cannot be honoured.
+        UsageError: a judge or run folder that cannot be used.
+    """
+    chosen = config if isinstance(config, ReviewConfig) else read_config(Path(config)) if config else default_config()
+    if policy:
+        chosen = replace(chosen, policy=check_policy(policy))
+    if similarity:
+        chosen = replace(
+            chosen, similarity=parse_similarity(tuple(similarity)), semantic_asked="semantic" in similarity
+        )
+    judges = (judge,) if isinstance(judge, str) else tuple(judge)
+    return run_review(
+        ReviewRequest(
+            papers=Path(papers),
+            reviews=Path(reviews),
+            traces=None if traces is None else Path(traces),
+            config=chosen,
+            judges=tuple(name for name in judges if name != "off"),
+            judge_options=options or JudgeOptions(),
+            output=Path(output),
+            resume=None if resume is None else Path(resume),
+        )
+    )

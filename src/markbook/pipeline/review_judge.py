@@ -1,0 +1,210 @@
+"""Tier 2: asking the judges of a run, side by side, each answer in the journal as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import UsageError
+from markbook.judge.assess import Question, Settings, Subject, questions
+from markbook.judge.cassette import Cassette
+from markbook.judge.client import Asks, Judge, Judged, Patience
+from markbook.judge.live import LiveJudge
+from markbook.judge.prices import Price, known_price, parse_price
+from markbook.pipeline.review_config import ReviewConfig
+from markbook.types import Missing
+
+Keep = Callable[[Question, Judged, tuple[str | int, ...]], None]
+"""Takes an answer with its question and the key of its review."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePlan:
+    """Who is asked, and how patiently."""
+
+    settings: Settings
+    patience: Patience = field(default_factory=Patience)
+    base_url: str = ""
+    cassette: Path | None = None
+    price: Price | None = None
+
+    def as_record(self) -> dict[str, Any]:
+        """Return what can change an answer, for the manifest; not where the judge is, nor how long to wait."""
+        return {
+            "models": list(self.settings.models),
+            "samples": self.settings.samples,
+            "temperature": self.settings.temperature,
+            "seed": self.settings.seed,
+            "max_tokens": self.settings.max_tokens,
+            "mode": self.settings.mode,
+            "part_chars": self.settings.part_chars,
+            "max_retries": self.patience.max_retries,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """What a command or a caller may say about its judges."""
+
+    base_url: str = ""
+    cassette: Path | None = None
+    samples: int = 1
+    temperature: float | None = None
+    """None: 0 for one sample, else 0.7."""
+    mode: str = "auto"
+    per_minute: float | None = None
+    workers: int = 4
+    max_cost: float | None = None
+    """US dollars for the whole run."""
+    price: str = ""
+    token_weights: bool = False
+
+
+def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions, *, reviews: int = 0) -> JudgePlan:
+    """Return the plan for these judges; what is not said comes from the configuration.
+
+    Args:
+        models: one judge, or a panel.
+        config: its retries, deadline, seed and budget a review.
+        options: the rest.
+        reviews: how many there are, to turn the configuration's budget a review into the run's.
+
+    Raises:
+        UsageError: a judge twice, or a price that is none.
+    """
+    if len(set(models)) < len(models):
+        raise UsageError("a judge stands twice in the panel", hint="use --samples for several answers of one judge")
+    single = options.samples == 1
+    # Token probabilities come with the text of a reply, not with a tool call.
+    mode = "native" if options.token_weights and options.mode == "auto" else options.mode
+    settings = Settings(
+        models=tuple(models),
+        samples=options.samples,
+        temperature=options.temperature if options.temperature is not None else (0.0 if single else 0.7),
+        seed=config.seed,
+        mode=mode,
+        token_weights=options.token_weights,
+        profile=config.profile,
+    )
+    price = parse_price(options.price) if options.price else None
+    budget = options.max_cost
+    if budget is None and config.cost_per_review is not None and reviews and _has_price(models, price):
+        budget = config.cost_per_review * reviews
+    patience = Patience(
+        max_retries=config.max_retries,
+        seconds=config.judge_seconds,
+        per_minute=options.per_minute,
+        concurrency=options.workers,
+        max_cost=budget,
+        mode=mode,
+    )
+    return JudgePlan(settings, patience, options.base_url, options.cassette, price)
+
+
+def _has_price(models: Sequence[str], price: Price | None) -> bool:
+    return price is not None or all(known_price(model) is not None for model in models)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One review to judge, with the key of its rows."""
+
+    key: tuple[str | int, ...]
+    subject: Subject
+
+
+def unanswerable(work: Work, settings: Settings) -> dict[str, Missing]:
+    """Return, by rubric, why it cannot be asked of this review."""
+    return questions(work.subject, settings)[1]
+
+
+@asynccontextmanager
+async def open_judges(plan: JudgePlan) -> AsyncIterator[tuple[dict[str, Judge], Cassette | None]]:
+    """Open every judge of a plan with one cassette between them.
+
+    Raises:
+        UsageError: a judge has no name, key or price that the plan needs.
+        ExtraMissingError: the `judge` extra is not installed and the cassette does not make up for it.
+    """
+    cassette = Cassette(plan.cassette) if plan.cassette is not None else None
+    async with AsyncExitStack() as stack:
+        judges = {}
+        for model in plan.settings.models:
+            live: Asks | None = None
+            price = plan.price or known_price(model)
+            if cassette is None or not cassette.is_whole:
+                if plan.patience.max_cost is not None and price is None:
+                    raise UsageError(
+                        f"no price is known for {model}, so --max-cost cannot be held",
+                        hint="state it with --judge-price IN/OUT",
+                    )
+                live = await stack.enter_async_context(
+                    LiveJudge(model, base_url=plan.base_url, seconds=plan.patience.seconds)
+                )
+            judges[model] = Judge(model, live, plan.patience, cassette=cassette, price=price)
+        yield judges, cassette
+
+
+def ask_all(
+    plan: JudgePlan,
+    work: Sequence[Work],
+    keep: Keep,
+    *,
+    is_done: Callable[[tuple[str | int, ...]], bool] = lambda _key: False,
+    tick: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """Ask every question about every review that is not done, and return the judges' accounts.
+
+    An answer is kept the moment it comes. What could not be answered is kept too; the caller decides from
+    `Judged.is_lasting` whether a later run should ask again.
+    """
+    return asyncio.run(_ask_all(plan, work, keep, is_done, tick))
+
+
+async def _ask_all(
+    plan: JudgePlan,
+    work: Sequence[Work],
+    keep: Keep,
+    is_done: Callable[[tuple[str | int, ...]], bool],
+    tick: Callable[[], None],
+) -> dict[str, Any]:
+    complete = True
+    async with open_judges(plan) as (judges, cassette):
+        # A queue with a few workers instead of one task a question: memory stays flat in the number of reviews.
+        queue: asyncio.Queue[tuple[Work, Question]] = asyncio.Queue(maxsize=4 * plan.patience.concurrency)
+
+        async def feed() -> None:
+            for item in work:
+                for question in questions(item.subject, plan.settings)[0]:
+                    if not is_done((*item.key, *question.key)):
+                        await queue.put((item, question))
+
+        async def serve() -> None:
+            nonlocal complete
+            while True:
+                item, question = await queue.get()
+                judged = await judges[question.model].judge(question.call, question.check)
+                complete &= judged.is_lasting
+                keep(question, judged, (*item.key, *question.key))
+                tick()
+                queue.task_done()
+
+        async with asyncio.TaskGroup() as group:
+            servers = [group.create_task(serve()) for _ in range(plan.patience.concurrency * len(judges))]
+            await feed()
+            await queue.join()
+            for server in servers:
+                server.cancel()
+        if cassette is not None:
+            cassette.close(whole=complete)
+    return {name: judge.account.as_record() for name, judge in judges.items()}
+
+
+def total_spent(accounts: Mapping[str, Mapping[str, Any]]) -> float | None:
+    """Return the dollars spent over all judges; None if any judge has requests and no price."""
+    costs = [account["cost"] for account in accounts.values() if account["requests"]]
+    return None if any(cost is None for cost in costs) else float(sum(costs))

@@ -1,0 +1,201 @@
+"""Measuring tiers 1 and 3 of generated reviews, and the same similarities between human reviews as the yardstick."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markbook import plugins
+from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
+from markbook.load.peerread import Paper
+from markbook.pipeline.review_config import ReviewConfig
+from markbook.text import terminal
+from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
+
+BATCH = 512
+"""Pairs measured together: memory stays flat in the number of reviews."""
+PLUGINS = {"cosine": "tfidf_cosine", "jaccard": "jaccard", "semantic": "bertscore_f1"}
+
+STEPS_SHOWN = 120
+
+_log = logging.getLogger(__name__)
+
+
+class Similarities:
+    """The similarities of a run, each made once."""
+
+    def __init__(self, config: ReviewConfig) -> None:
+        """Make the metrics; one that cannot be made is remembered with its reason."""
+        self.unavailable: dict[str, Missing] = {}
+        self._metrics: dict[str, Metric] = {}
+        for name in config.similarity:
+            options: dict[str, object] = {}
+            if name == "semantic":
+                if not config.bertscore_model and not config.semantic_asked:
+                    hint = "name a model with bertscore_model in the config, or leave it out with --similarity"
+                    self.unavailable[name] = Missing(MissingKind.UNAVAILABLE, f"no model was named: {hint}")
+                    continue
+                options = {"model": config.bertscore_model} if config.bertscore_model else {}
+            try:
+                self._metrics[name] = plugins.create("metrics", PLUGINS[name], **options)
+            except (ExtraMissingError, ConfigError, UsageError) as error:
+                self.unavailable[name] = Missing(MissingKind.UNAVAILABLE, str(error))
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """Return what can change each number."""
+        return {name: metric.signature for name, metric in self._metrics.items()}
+
+    def measure(self, pairs: Iterable[tuple[str, str]]) -> Iterator[dict[str, float | Missing]]:
+        """Yield the similarities of each (review, reference) pair, in order, batch by batch."""
+        iterator = iter(pairs)
+        while batch := list(itertools.islice(iterator, BATCH)):
+            items = [Item(Sample("", references=(reference,)), Attempt("", review)) for review, reference in batch]
+            rows: list[dict[str, float | Missing]] = [dict(self.unavailable) for _ in batch]
+            for name, metric in self._metrics.items():
+                for row, measured in zip(rows, self._measure(metric, items), strict=True):
+                    row[name] = measured.value if measured.missing is None else measured.missing  # type: ignore[assignment]  # exactly one of the two is there
+            yield from rows
+
+    def _measure(self, metric: Metric, items: Sequence[Item]) -> Sequence[Measurement]:
+        try:
+            return metric.measure(items)
+        except ExtraMissingError as error:
+            # Models are loaded at first use, so a missing package or model file may show only now.
+            missing = Missing(MissingKind.UNAVAILABLE, str(error))
+        except Exception as error:  # noqa: BLE001 - the border of one measurement
+            _log.warning("%s failed: %s: %s", metric.name, type(error).__name__, error)
+            missing = Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}")
+        return [Measurement(metric.name, missing=missing) for _ in items]
+
+
+def tier1_rows(
+    similarities: Similarities, work: Sequence[tuple[Attempt, Paper | None]]
+) -> Iterator[tuple[Attempt, dict[str, Any]]]:
+    """Yield what tier 1 keeps of each review: its similarities to every human review of its paper, and its time."""
+    pairs = (
+        (attempt.text, entry.text)
+        for attempt, paper in work
+        if paper is not None and attempt.text.strip()
+        for entry in paper.human
+    )
+    measured = similarities.measure(pairs)
+    for attempt, paper in work:
+        record: dict[str, Any] = {"seconds": attempt.seconds, "references": []}
+        if paper is None:
+            record["reason"] = to_json(Missing(MissingKind.NOT_APPLICABLE, "the paper is not among the papers given"))
+        elif not attempt.text.strip():
+            record["reason"] = to_json(Missing(MissingKind.NO_COMPLETION, "the review is empty"))
+        elif not paper.human:
+            record["reason"] = to_json(Missing(MissingKind.NOT_APPLICABLE, "the paper has no human review"))
+        else:
+            found = itertools.islice(measured, len(paper.human))
+            record["references"] = [{name: to_json(value) for name, value in row.items()} for row in found]
+        yield attempt, record
+
+
+def human_rows(similarities: Similarities, papers: Sequence[Paper]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the similarities between every two human reviews of a paper: `pairs` in the order (0,1), (0,2), (1,2), ..."""
+    several = [paper for paper in papers if len(paper.human) > 1]
+    measured = similarities.measure(
+        (first.text, second.text) for paper in several for first, second in itertools.combinations(paper.human, 2)
+    )
+    for paper in several:
+        count = len(paper.human)
+        found = itertools.islice(measured, count * (count - 1) // 2)
+        rows = [{name: to_json(value) for name, value in row.items()} for row in found]
+        yield paper.id, {"reviews": count, "pairs": rows}
+
+
+def to_json(value: float | Missing) -> Any:
+    """Return a value or a reason as JSON."""
+    return {"kind": value.kind.value, "detail": value.detail} if isinstance(value, Missing) else value
+
+
+def from_json(value: object) -> float | Missing:
+    """Return what `to_json` was given."""
+    if isinstance(value, Mapping):
+        return Missing(MissingKind(value["kind"]), str(value.get("detail", "")))
+    assert isinstance(value, int | float)
+    return float(value)
+
+
+class TraceFolder:
+    """The traces of a run by paper and system, found without trusting any name in the data."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """List the folder: `<paper>.*`, `<system>/<paper>.*`, or `<paper>/trace.json`."""
+        self._files: dict[str, Path] = {}
+        if folder is None:
+            return
+        if not folder.is_dir():
+            raise UsageError("there is no such folder of traces", at=str(folder))
+        for file in sorted(folder.rglob("*")):
+            if not file.is_file() or file.name.startswith("."):
+                continue
+            place = file.relative_to(folder)
+            name = place.with_name(place.name.split(".json")[0] if ".json" in place.name else place.stem).as_posix()
+            self._files.setdefault(name, file)
+            if place.name == "trace.json" and len(place.parts) > 1:
+                self._files.setdefault(place.parent.as_posix(), file)
+
+    def find(self, attempt: Attempt) -> Path | None:
+        """Return the trace of a review, a system's own before the paper's, or the one that its row names."""
+        paper = attempt.sample_id
+        for name in (f"{attempt.model}/{paper}", paper, paper.rpartition("/")[2]):
+            if name in self._files:
+                return self._files[name]
+        named = attempt.meta.get("trace")
+        return Path(named) if isinstance(named, str) and Path(named).is_file() else None
+
+
+def tier3_row(path: Path, profile: str) -> dict[str, Any]:
+    """Return what tier 3 keeps of one trace: its metrics, its time, and a summary for the judge."""
+    try:
+        read_trace = importlib.import_module("markbook.traces").read_trace
+        trace_metrics = importlib.import_module("markbook.metrics.graph").trace_metrics
+        trace = read_trace(path)
+        measured: Mapping[str, Measurement] = trace_metrics(trace, profile=profile)
+    except (ModuleNotFoundError, ExtraMissingError) as error:
+        return {"reason": to_json(Missing(MissingKind.UNAVAILABLE, f"traces cannot be read here: {error}"))}
+    except MarkbookError as error:
+        return {"reason": to_json(Missing(MissingKind.UNDEFINED, f"the trace cannot be read: {error.message}"))}
+    except Exception as error:  # noqa: BLE001 - the border of one measurement
+        _log.warning("%s: %s: %s", path.name, type(error).__name__, error)
+        return {"reason": to_json(Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}"))}
+    metrics = {
+        name: to_json(value.missing if value.missing is not None else float(value.value or 0.0))
+        for name, value in measured.items()
+    }
+    # A log with a single moment in it measures no duration.
+    return {"metrics": metrics, "seconds": trace.seconds or None, "summary": planning_summary(trace)}
+
+
+def planning_summary(trace: Any) -> str:
+    """Return what a judge of planning reads: who did what in which order, how it ended, and what it took.
+
+    Long runs are shown from both ends with the number of steps left out between; arguments and results are cut.
+    """
+    agents = ", ".join(terminal(name, limit=60) for name in trace.roster) or "unknown"
+    tokens = "unknown" if trace.input_tokens is None else f"{trace.input_tokens} in, {trace.output_tokens or 0} out"
+    time = "unknown" if trace.seconds is None else f"{trace.seconds:.1f} s"
+    head = (
+        f"agents: {agents}; tool calls: {trace.tool_calls}; messages: {trace.messages}; tokens: {tokens}; time: {time}"
+    )
+    steps = [f"{number}. {_step(step)}" for number, step in enumerate(trace.steps, start=1)]
+    if len(steps) > STEPS_SHOWN:
+        half = STEPS_SHOWN // 2
+        steps = [*steps[:half], f"... {len(steps) - 2 * half} steps left out ...", *steps[-half:]]
+    return "\n".join((head, *steps)) if steps else ""
+
+
+def _step(step: Any) -> str:
+    target = f" -> {terminal(step.target, limit=60)}" if step.target else ""
+    ended = {True: "ok", False: "failed", None: ""}[step.ok]
+    what = step.text or ("" if step.arguments is None else str(step.arguments))
+    parts = (f"{terminal(step.agent, limit=60)}{target}", step.kind.value, terminal(step.name, limit=80), ended)
+    return " | ".join(part for part in (*parts, terminal(what, limit=300)) if part)
