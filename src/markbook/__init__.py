@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from markbook.metrics.graph import trace_metrics as trace_metrics
     from markbook.metrics.measure import measure as measure
     from markbook.pipeline.exam import exam as exam
+    from markbook.pipeline.review_api import review as review
     from markbook.pipeline.task import run_task as run_task
     from markbook.store import Run as Run, open_run as open_run
     from markbook.traces import read_trace as read_trace
-    from markbook.pipeline.review_api import review as review
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,
@@ -44,10 +44,10 @@ _HOMES = {
     "measure": "markbook.metrics.measure",
     "open_run": "markbook.store",
     "read_trace": "markbook.traces",
+    "review": "markbook.pipeline.review_api",
     "run_task": "markbook.pipeline.task",
     "summarise": "markbook.aggregate.measured",
     "trace_metrics": "markbook.metrics.graph",
-    "review": "markbook.pipeline.review_api",
 }
 """Where each public name lives; it is imported from there at first use."""
 
@@ -67,10 +67,10 @@ __all__ = [
     "measure",
     "open_run",
     "read_trace",
+    "review",
     "run_task",
     "summarise",
     "trace_metrics",
-    "review",
 ]
 
 

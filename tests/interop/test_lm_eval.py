@@ -77,13 +77,13 @@ def run_harness(folder, task, replies):
     from lm_eval.tasks import TaskManager
 
     class Replay(LM):
-        def generate_until(self, requests, disable_tqdm=False):  # noqa: FBT002 - the harness's signature
+        def generate_until(self, requests, disable_tqdm=False):  # noqa: ARG002, FBT002 - the harness's signature
             return [replies[request.doc_id] for request in requests]
 
-        def loglikelihood(self, requests, disable_tqdm=False):  # noqa: FBT002 - the harness's signature
+        def loglikelihood(self, requests, disable_tqdm=False):  # noqa: ARG002, FBT002 - the harness's signature
             raise NotImplementedError
 
-        def loglikelihood_rolling(self, requests, disable_tqdm=False):  # noqa: FBT002 - the harness's signature
+        def loglikelihood_rolling(self, requests, disable_tqdm=False):  # noqa: ARG002, FBT002 - the harness's signature
             raise NotImplementedError
 
     manager = TaskManager(include_path=str(folder), include_defaults=False)

@@ -104,7 +104,7 @@ class _Pieces(dict[str, tuple[str, ...]]):
         return found
 
 
-def _split(text: str, *, start: bool, end: bool) -> list[str]:  # noqa: C901 - the rules in their order
+def _split(text: str, *, start: bool, end: bool) -> list[str]:
     present = set(text)
     if not present.isdisjoint(_QUOTES):
         text = _open_quotes(text, start=start)
