@@ -132,6 +132,13 @@ def test_gzip_is_undone(tmp_path):
     assert facts(read_trace(path)) == EXPECTED
 
 
+def test_joined_gzip_members_are_one_file(tmp_path):
+    path = tmp_path / "trace.jsonl.gz"
+    path.write_bytes(b"".join(gzip.compress((json.dumps(document(one)) + "\n").encode()) for one in RUN))
+
+    assert facts(read_trace(path)) == EXPECTED
+
+
 def test_ids_differ_in_case_and_integers_come_as_numbers_and_strings(written):
     spans = json.loads(json.dumps(RUN))
     for one in spans:
