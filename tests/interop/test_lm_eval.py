@@ -80,10 +80,10 @@ def run_harness(folder, task, replies):
         def generate_until(self, requests, disable_tqdm=False):  # noqa: ARG002, FBT002 - the harness's signature
             return [replies[request.doc_id] for request in requests]
 
-        def loglikelihood(self, requests, disable_tqdm=False):  # noqa: ARG002, FBT002 - the harness's signature
+        def loglikelihood(self, requests, disable_tqdm=False):  # noqa: FBT002 - the harness's signature
             raise NotImplementedError
 
-        def loglikelihood_rolling(self, requests, disable_tqdm=False):  # noqa: ARG002, FBT002 - the harness's signature
+        def loglikelihood_rolling(self, requests, disable_tqdm=False):  # noqa: FBT002 - the harness's signature
             raise NotImplementedError
 
     manager = TaskManager(include_path=str(folder), include_defaults=False)
