@@ -71,7 +71,7 @@ class ExamView:
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
         """The benchmark's problems in file order, without their canonical solutions."""
-        return tuple(_sample(row.data) for row in self.journal.rows(SAMPLE))
+        return tuple(sample_of(row.data) for row in self.journal.rows(SAMPLE))
 
     @cached_property
     def models(self) -> dict[str, Mapping[str, Any]]:
@@ -155,7 +155,8 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _sample(data: Mapping[str, Any]) -> Sample:
+def sample_of(data: Mapping[str, Any]) -> Sample:
+    """Return the problem of a journal record."""
     tests = tuple(
         Test(
             setup=test.get("setup", ""),

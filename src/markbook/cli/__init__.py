@@ -20,6 +20,7 @@ _COMMANDS = {
     "run": "Run YAML tasks over existing answers or a model, and mark them.",
     "score": "Mark the rows of a file with one or more metrics.",
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
+    "view": "Browse runs in a local page.",
     "report": "Write a new report from an old run; nothing is executed again.",
     "trace": "Show one agent trace: timeline, agent graph, numbers.",
     "review": "Evaluate generated peer reviews in three tiers: similarity, judge, trace.",

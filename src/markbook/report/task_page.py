@@ -163,18 +163,22 @@ def _problem(task: str, sample: str, rows: Sequence[Mapping[str, Any]]) -> Probl
     )  # fmt: skip
 
 
+def answer_status(row: Mapping[str, Any]) -> Status:
+    """Return one word for a row: how its tests ended if it has any, else whether it could be scored."""
+    tests = row.get("tests")
+    if row.get("text") is None:
+        return "absent"
+    if any(one["kind"] in _BROKEN for one in (row.get("missing") or {}).values()):
+        return "error"
+    if tests:
+        return "passed" if tests["passed"] else "failed"
+    return "scored" if str(row["text"]).strip() else "empty"
+
+
 def _answer(row: Mapping[str, Any], *, several: bool) -> Answer:
     missing = row.get("missing") or {}
     tests = row.get("tests")
-    status: Status = "scored"
-    if row.get("text") is None:
-        status = "absent"
-    elif any(one["kind"] in _BROKEN for one in missing.values()):
-        status = "error"
-    elif tests:
-        status = "passed" if tests["passed"] else "failed"
-    elif not str(row["text"]).strip():
-        status = "empty"
+    status = answer_status(row)
     model = str(row.get("model") or "answer")
     parts = [str(row["pipeline"])] if row.get("pipeline") else []
     label = f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if several else model

@@ -276,6 +276,10 @@ class Run:
         """Yield the rows of a kind in journal order, each with its location for `row_at`."""
         return (found for found in locate(RealDisk(), self.folder / "journal") if found[1].kind == kind)
 
+    def locate_all(self) -> Iterator[tuple[int, Row]]:
+        """Yield the rows of every kind in journal order, each with its location for `row_at`."""
+        return locate(RealDisk(), self.folder / "journal")
+
     def row_at(self, location: int) -> Row:
         """Return the row at a location."""
         return row_at(RealDisk(), self.folder / "journal", location)

@@ -1,0 +1,300 @@
+"""The pages of the local site: what each address shows. Every page is made on the server; there is no script."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markbook.aggregate.exam_view import Marked
+from markbook.errors import MarkbookError
+from markbook.report.browse.index import STATUSES, Index
+from markbook.report.highlight import highlight
+from markbook.store import Run, open_run
+from markbook.text import cut, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+PAGE_ROWS = 50
+MOST_RUNS = 5_000
+_DEPTH = 3
+_FIRST_LOOK = 1.0
+"""Seconds that a page waits for the index before it shows what there is."""
+_CODE_CAP = 200_000
+_TESTS_SHOWN = 200
+
+
+class NotFound(Exception):  # noqa: N818 - the web's own word
+    """There is no such page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One attempt, ready to be laid out."""
+
+    run: int
+    location: int
+    model: str
+    sample: str
+    status: str
+    facts: tuple[tuple[str, str], ...]
+    prompt: str
+    code: str
+    error: str
+    tests: tuple[tuple[str, str, str], ...]
+    """What is tested, the result, and how the verdict came about or the error."""
+
+
+def find_runs(folder: Path) -> list[Path]:
+    """Return the run folders in a folder, to a depth of three, newest name first; links are not followed."""
+    found: list[Path] = []
+    waiting = [(folder, 0)]
+    while waiting and len(found) < MOST_RUNS:
+        here, depth = waiting.pop()
+        if (here / "run.json").is_file():
+            found.append(here)
+        elif depth < _DEPTH:
+            waiting += [(one, depth + 1) for one in here.iterdir() if one.is_dir() and not one.is_symlink()]
+    return sorted(found, key=lambda path: (path.name, str(path)), reverse=True)
+
+
+class Site:
+    """All pages over the runs of one folder; the runs are found anew whenever the list is shown."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._numbers: dict[Path, int] = {}
+        self._runs: list[Run | str] = []
+        self._indexes: dict[int, Index] = {}
+        self._lock = threading.Lock()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look for runs again; a run keeps its number."""
+        with self._lock:
+            for path in find_runs(self.folder):
+                if path not in self._numbers:
+                    self._numbers[path] = len(self._runs)
+                    self._runs.append("")
+                try:
+                    self._runs[self._numbers[path]] = open_run(path)
+                except MarkbookError as error:
+                    self._runs[self._numbers[path]] = f"{path.name}: {error.message}"
+
+    def run(self, number: int) -> Run:
+        """Return a run by its number.
+
+        Raises:
+            NotFound: there is none, or it cannot be read.
+        """
+        if not 0 <= number < len(self._runs):
+            raise NotFound
+        found = self._runs[number]
+        if isinstance(found, str):
+            raise NotFound(found)
+        return found
+
+    def index(self, number: int) -> Index:
+        """Return the index of a run, started."""
+        run = self.run(number)
+        with self._lock:
+            if number not in self._indexes:
+                self._indexes[number] = Index(run)
+            index = self._indexes[number]
+            index.start()
+        return index
+
+    def page(self, path: str, query: Mapping[str, str]) -> str:
+        """Return the HTML of an address.
+
+        Raises:
+            NotFound: there is no such page.
+        """
+        parts = [part for part in path.split("/") if part]
+        if not parts:
+            return self._list(query)
+        if parts[0] == "run" and len(parts) == 2:
+            return self._run(_whole(parts[1]), query)
+        if parts[0] == "attempt" and len(parts) == 3:
+            return self._attempt(_whole(parts[1]), _whole(parts[2]))
+        if parts == ["compare"]:
+            return self._compare(query)
+        raise NotFound
+
+    def _list(self, query: Mapping[str, str]) -> str:
+        self.refresh()
+        wanted = query.get("q", "").casefold()
+        rows, broken = [], []
+        for path, number in sorted(self._numbers.items(), key=lambda item: item[0].name, reverse=True):
+            run = self._runs[number]
+            if isinstance(run, str):
+                broken.append(run)
+                continue
+            config = run.manifest.get("config", {})
+            what = str(config.get("benchmark_name") or ", ".join(config.get("tasks", {})) or run.command)
+            models = ", ".join(map(str, config.get("models", [])))
+            row = (number, path.name, run.command, run.status, what, models, str(run.manifest.get("started", "")))
+            if wanted in " ".join(map(str, row)).casefold():
+                rows.append(row)
+        return _render("list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder))
+
+    def _run(self, number: int, query: Mapping[str, str]) -> str:
+        index, run = self.index(number), self.run(number)
+        start = _whole(query.get("start", "0") or "0")
+        filters = {name: query.get(name, "") for name in ("model", "status", "sample")}
+        is_plain = not any(filters.values())
+        index.wait(start + PAGE_ROWS if is_plain else 1 << 62, _FIRST_LOOK)
+        rows, total = index.search(**filters, start=start, count=PAGE_ROWS)
+        facts = [("Command", run.command), ("Status", run.status), ("Started", str(run.manifest.get("started", "")))]
+        facts += [
+            (name, str(run.manifest[name])) for name in ("isolation", "attempts", "answers") if name in run.manifest
+        ]
+        return _render(
+            "run.html.j2",
+            title=run.folder.name,
+            number=number,
+            facts=facts,
+            rows=rows,
+            total=total,
+            start=start,
+            size=PAGE_ROWS,
+            filters=filters,
+            indexed=len(index),
+            is_done=index.is_done,
+            failure=index.failure,
+            models=list(index.models),
+            statuses=STATUSES,
+            has_report=(run.folder / "report.html").is_file(),
+        )
+
+    def _attempt(self, number: int, location: int) -> str:
+        index = self.index(number)
+        shown = self._shown(number, location)
+        index.wait(1 << 62, 0.5)
+        others = [one for one in index.of_sample(shown.sample) if one.location != location][:200]
+        return _render(
+            "attempt.html.j2", title=f"{shown.sample}: {shown.model}", one=shown, others=others, is_done=index.is_done
+        )
+
+    def _compare(self, query: Mapping[str, str]) -> str:
+        sides = []
+        for name in ("a", "b"):
+            run, _, location = query.get(name, "").partition(":")
+            sides.append(self._shown(_whole(run), _whole(location)))
+        old, new = (side.code.splitlines() for side in sides)
+        lines = list(difflib.unified_diff(old[:2000], new[:2000], lineterm="", n=3))[2:]
+        return _render("compare.html.j2", title="Two attempts", sides=sides, lines=lines)
+
+    def _shown(self, number: int, location: int) -> Shown:
+        run = self.run(number)
+        try:
+            if run.command == "exam":
+                return self._exam_shown(number, location)
+            return _files_shown(number, location, self.index(number).row(location))
+        except (MarkbookError, OSError, ValueError, KeyError, TypeError) as error:
+            raise NotFound from error  # a made-up location points into the middle of some row
+
+    def _exam_shown(self, number: int, location: int) -> Shown:
+        from markbook.report.exam_problems import status_of
+
+        row = self.run(number).row_at(location)
+        if row.kind != "outcome":
+            raise NotFound
+        model, task, at = str(row.key[0]), str(row.key[1]), int(row.key[2])
+        sample = self.index(number).sample(task)
+        if sample is None:
+            raise NotFound
+        from markbook.aggregate.exam import counted_tests, outcome_of
+
+        outcome = outcome_of(row.data)
+        attempt = Marked(sample, at, outcome, row.data)
+        results = counted_tests(sample, outcome)
+        words = [test.assertion or test.program or test.pattern for test in sample.tests]
+        if len(words) != len(results):
+            words = [f"assertion {place + 1}" for place in range(len(results))]
+        tests = tuple(
+            (cut(word, 2000), "passed" if one.passed else "failed", ": ".join(filter(None, (one.verdict.value, one.error_type, one.error_message))))
+            for word, one in zip(words, results, strict=True)
+        )[:_TESTS_SHOWN]  # fmt: skip
+        facts = [("Attempt", str(at + 1)), ("Isolation", outcome.isolation.value)]
+        facts += [
+            (name, str(sample.meta[name])) for name in ("topic", "complexity", "problem_type") if sample.meta.get(name)
+        ]
+        if outcome.limit:
+            facts.append(("Limit hit", outcome.limit))
+        error = ": ".join(filter(None, (outcome.error_type, outcome.error_message)))
+        code = cut(str(row.data.get("code") or ""), _CODE_CAP)
+        return Shown(number, location, model, task, status_of(attempt), tuple(facts), sample.input, code, error, tests)
+
+
+def _files_shown(number: int, location: int, row: Mapping[str, Any]) -> Shown:
+    """Return a row of a run of tasks or reviews."""
+    from markbook.report.task_page import answer_status
+
+    reasons = "; ".join(
+        f"{name}: {one.get('kind')} {one.get('detail', '')}" for name, one in (row.get("missing") or {}).items()
+    )
+    if "paper_id" in row:
+        facts = tuple(
+            (f"{tier} {name}", f"{value:.3f}" if isinstance(value, float) else str(value))
+            for tier in ("tier1", "tier2", "tier3", "composite")
+            for name, value in row[tier].items()
+            if isinstance(value, int | float | str)
+        )
+        return Shown(number, location, str(row["system"]), str(row["paper_id"]), "scored", facts, "", "", reasons, ())
+    facts = tuple((name, "–" if value is None else f"{value:.4f}") for name, value in row["metrics"].items())  # noqa: RUF001 - a dash
+    prompt = "\n\n".join(
+        filter(None, (row.get("system"), row.get("prompt"), *map("Reference: {}".format, row["references"])))
+    )
+    return Shown(
+        number, location, str(row.get("model") or "answer"), f"{row['task']}/{row['id']}", answer_status(row), facts,
+        prompt, cut(str(row.get("text") or ""), _CODE_CAP), reasons, (),
+    )  # fmt: skip
+
+
+def _whole(text: str) -> int:
+    """Return a number of an address.
+
+    Raises:
+        NotFound: it is none.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise NotFound
+    return int(text)
+
+
+def style() -> str:
+    """Return the style of every page."""
+    return resources.files("markbook.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    folder = resources.files("markbook.report").joinpath("templates", "browse")
+
+    def plain(value: object) -> object:
+        return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    made = Environment(
+        loader=FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=plain,
+        trim_blocks=True,
+    )
+    made.globals["style"] = Markup(style())  # noqa: S704 - our own file
+    made.filters["code"] = lambda text: Markup(highlight(text))  # noqa: S704 - highlight escapes
+    return made
+
+
+def _render(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)
