@@ -6,8 +6,10 @@ function of the journal. In memory stay 16 bytes an attempt and 32 a problem and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from array import array
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -66,11 +68,18 @@ class ExamView:
     journal: Journal
     config: Mapping[str, Any]
     """The run's resolved options."""
-    _order: dict[str, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
-        """The benchmark's problems in file order, without their canonical solutions."""
+        """The benchmark's problems in file order, without their canonical solutions.
+
+        Of a run that broke off, only those whose planned attempts are all marked: every number is then exact for
+        them, and nothing that was not reached yet counts as absent.
+        """
+        return tuple(sample for place, sample in enumerate(self._all_samples) if place in self._settled)
+
+    @cached_property
+    def _all_samples(self) -> tuple[Sample, ...]:
         return tuple(sample_of(row.data) for row in self.journal.rows(SAMPLE))
 
     @cached_property
@@ -87,6 +96,32 @@ class ExamView:
     def planned(self) -> int:
         """How many attempts there are to mark."""
         return sum(int(about["attempts"]) for about in self.models.values())
+
+    @property
+    def marked(self) -> int:
+        """How many of them are marked."""
+        return sum(len(order.places) for order in self._orders.values())
+
+    @cached_property
+    def _settled(self) -> frozenset[int]:
+        """The problems whose planned attempts are all marked."""
+        places = set(range(len(self._all_samples)))
+        if self.marked == self.planned:
+            return frozenset(places)
+        for model, about in self.models.items():
+            counts = Counter(self._orders[model].places)
+            places -= {place for place, planned in enumerate(about["planned"]) if counts[place] < planned}
+        return frozenset(places)
+
+    def partial_note(self) -> str:
+        """Return what to say of a run that broke off, empty for a whole one."""
+        if self.marked == self.planned:
+            return ""
+        return (
+            f"This run broke off: scored {self.marked} of {self.planned} attempts. Every number is over the "
+            f"{len(self.samples)} of {len(self._all_samples)} problems whose attempts are all marked; "
+            "those reached first may not be typical."
+        )
 
     @cached_property
     def tallies(self) -> dict[str, Tally]:
@@ -111,18 +146,42 @@ class ExamView:
             row = self.journal.row_at(location)
             yield Marked(self.samples[place], int(row.key[2]), outcome_of(row.data), row.data)
 
-    def _places(self, model: str) -> Sequence[tuple[int, int]]:
-        if not self._order:
-            self._sort()
-        return self._order.get(model, [])
+    def _places(self, model: str) -> Iterator[tuple[int, int]]:
+        """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
+        new_place = {old: new for new, old in enumerate(sorted(self._settled))}
+        order = self._orders[model]
+        for place, location in zip(order.places, order.locations, strict=True):
+            if place in new_place:
+                yield new_place[place], location
 
-    def _sort(self) -> None:
-        place_of = {sample.id: place for place, sample in enumerate(self.samples)}
-        found: dict[str, list[tuple[int, int, int]]] = {model: [] for model in self.models}
+    @cached_property
+    def _orders(self) -> dict[str, _Order]:
+        place_of = {sample.id: place for place, sample in enumerate(self._all_samples)}
+        found = {model: (array("Q"), array("Q")) for model in self.models}
         for location, row in self.journal.locate(OUTCOME):
             model, task, index = row.key
-            found[str(model)].append((place_of[str(task)], int(index), location))
-        self._order = {model: [(place, at) for place, _, at in sorted(rows)] for model, rows in found.items()}
+            keys, locations = found[str(model)]
+            keys.append(place_of[str(task)] << 32 | int(index))
+            locations.append(location)
+        return {model: _sorted(keys, locations) for model, (keys, locations) in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A model's attempts in benchmark order: 12 bytes each."""
+
+    places: array[int]
+    locations: array[int]
+
+
+def _sorted(keys: array[int], locations: array[int]) -> _Order:
+    import numpy as np
+
+    if not keys:
+        return _Order(array("I"), array("Q"))
+    order = np.argsort(np.frombuffer(keys, dtype=np.uint64), kind="stable")
+    places = (np.frombuffer(keys, dtype=np.uint64)[order] >> np.uint64(32)).astype(np.uint32)
+    return _Order(array("I", places.tobytes()), array("Q", np.frombuffer(locations, dtype=np.uint64)[order].tobytes()))
 
 
 def sample_record(sample: Sample) -> dict[str, Any]:

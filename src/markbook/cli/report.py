@@ -39,6 +39,7 @@ def command(run: str, format_name: str, output: str | None, as_json: bool) -> in
     from markbook.store import open_run
 
     found = open_run(run)
+    _say_partial(found)
     if output == "-":
         return _print(found, format_name)
     paths = write_report(found, format_name, Path(output) if output else found.folder)
@@ -48,6 +49,16 @@ def command(run: str, format_name: str, output: str | None, as_json: bool) -> in
         for path in paths:
             click.echo(str(path))
     return 0
+
+
+def _say_partial(run: Run) -> None:
+    """Say on stderr how much of an exam that broke off is marked."""
+    if run.command == "exam" and run.status != "done":
+        from markbook.report.renew import view_of
+
+        note = getattr(view_of(run), "partial_note", str)()
+        if note:
+            click.echo(note, err=True)
 
 
 def _print(run: Run, format_name: str) -> int:

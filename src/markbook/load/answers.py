@@ -10,6 +10,7 @@ import hashlib
 import json
 import tempfile
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,6 +111,11 @@ class Answers:
     def count(self, model: str) -> int:
         """Return how many answers a model gave."""
         return len(self._indexes[model])
+
+    def planned(self, model: str) -> list[int]:
+        """Return how many answers a model gave to each problem, in benchmark order."""
+        counts = Counter(self._indexes[model].problem)
+        return [counts[place] for place in range(len(self._samples))]
 
     def attempts(self, model: str) -> Iterator[Attempt]:
         """Yield a model's answers in benchmark order, numbered from 0 within each problem."""

@@ -218,7 +218,8 @@ def _record_inputs(writer: RunWriter, benchmark: Benchmark, answers: Answers, fa
     for place, sample in enumerate(benchmark.samples):
         writer.add(SAMPLE, (place,), sample_record(sample))
     for model in answers.models:
-        writer.add(MODEL, (model,), {"source": answers.source(model), "attempts": answers.count(model)})
+        planned = answers.planned(model)
+        writer.add(MODEL, (model,), {"source": answers.source(model), "attempts": sum(planned), "planned": planned})
     for number, fault in enumerate(faults):
         writer.add(FAULT, (number,), asdict(fault))
     writer.commit()

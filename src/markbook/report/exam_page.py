@@ -62,6 +62,8 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
             )
     if view.faults:
         found.append(f"{len(view.faults)} tests of the benchmark are broken in themselves and charged to no model.")
+    if view.partial_note():
+        found.insert(0, view.partial_note())
     small = len(view.samples)
     if small < 30:
         found.append(f"With {small} problems only large differences can be seen: look at the intervals.")

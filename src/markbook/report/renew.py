@@ -20,18 +20,20 @@ Content = str | bytes | Iterable[str] | Iterable[bytes]
 
 
 def view_of(run: Run) -> ExamView | Files:
-    """Return what a run's reports are made from.
+    """Return what a run's reports are made from; of an exam that broke off, what is marked.
 
     Raises:
-        DataError: the run is not finished.
+        DataError: the run is no exam and not finished.
     """
+    if run.command == "exam":
+        return ExamView(run, run.manifest["config"])
     if run.status not in ("done", "incomplete"):
         raise DataError(
             f"this run is {run.status}: a report of it would count what is not marked yet as absent",
             at=str(run.folder),
             hint="finish it with --resume",
         )
-    return ExamView(run, run.manifest["config"]) if run.command == "exam" else FilesView(run)
+    return FilesView(run)
 
 
 def write_report(run: Run, name: str, output: Path) -> list[Path]:
@@ -49,8 +51,15 @@ def write_report(run: Run, name: str, output: Path) -> list[Path]:
         OutputError: a file cannot be written.
     """
     render: Callable[[Any], Mapping[str, Content]] = plugins.create("reports", NAMES.get(name, name))
+    view = view_of(run)
+    if isinstance(view, ExamView) and view.partial_note() and name == "documented":
+        raise DataError(
+            f"the documented files appear only when complete. {view.partial_note()}",
+            at=str(run.folder),
+            hint="finish it with --resume, or ask for another format",
+        )
     written = []
-    for path, content in render(view_of(run)).items():
+    for path, content in render(view).items():
         target = output / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
