@@ -10,6 +10,7 @@ next piece's opening quote would need.
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 _OPENING = (
     (re.compile(r"([«“‘„]|`+)"), r" \1 "),  # noqa: RUF001 - the quotes are the rule
@@ -71,8 +72,7 @@ class Treebank:
         if last < 2 or "' '" in text:
             return [token.lower() for token in _split(text, start=True, end=True)]
         tokens = list(_simple(pieces[0]) or _lowered(_split(pieces[0] + " ", start=True, end=False)))
-        for found in map(self._pieces.__getitem__, pieces[1:last]):
-            tokens += found
+        tokens += chain.from_iterable(map(self._pieces.__getitem__, pieces[1:last]))
         tail = " ".join(pieces[last:])
         simple = _SIMPLE_END.fullmatch(tail)
         if simple and not _CONTRACTED.search(tail.lower()):
@@ -99,7 +99,12 @@ class _Pieces(dict[str, tuple[str, ...]]):
     """The tokens of a piece that stands between two spaces."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        found = _simple(piece) or _lowered(_split(f" {piece} ", start=False, end=False))
+        parts = piece.split()
+        if len(parts) > 1 and _QUOTES.isdisjoint(piece):
+            # Only the rules of quotes tell a space from other white space.
+            found = tuple(chain.from_iterable(self[part] for part in parts))
+        else:
+            found = _simple(piece) or _lowered(_split(f" {piece} ", start=False, end=False))
         self[piece] = found
         return found
 
