@@ -88,3 +88,9 @@ def test_values_outside_the_range_are_refused(bad):
 def test_an_unknown_policy_is_refused():
     with pytest.raises(ValueError, match="policy"):
         summarise_values([1.0], policy="ignore")
+
+
+def test_unbounded_range_with_nothing_missing_has_the_value_as_both_bounds():
+    found = summarise_values([1.0, 3.0], range=(0.0, float("inf")))
+
+    assert found.bounds == (2.0, 2.0)

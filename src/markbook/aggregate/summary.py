@@ -22,9 +22,11 @@ def worst_end(limits: tuple[float, float], direction: Direction) -> float:
 def _bounds(values: Sequence[float], n_missing: int, limits: tuple[float, float]) -> tuple[float, float] | None:
     """Return the mean if all that is missing were at either end, as (low, high); None if an end is infinite."""
     n = len(values) + n_missing
+    total = math.fsum(values)
     if n == 0 or (n_missing and not math.isfinite(limits[1] - limits[0])):
         return None
-    total = math.fsum(values)
+    if not n_missing:
+        return total / n, total / n  # also where the range is infinite: nothing is left open
     return (total + n_missing * limits[0]) / n, (total + n_missing * limits[1]) / n
 
 

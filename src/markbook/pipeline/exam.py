@@ -88,6 +88,7 @@ def exam(
     *,
     resume: str | os.PathLike[str] | None = None,
     watcher: Watcher | None = None,
+    reports: Sequence[str] = REPORTS,
     **options: Any,
 ) -> Run:
     """Mark models' solutions against a benchmark's tests, like an exam, and write the documented reports.
@@ -98,6 +99,7 @@ def exam(
         output: where the run folder is made; `generated` by default.
         resume: a run folder to go on with instead; every other argument must be what it was.
         watcher: is told of progress.
+        reports: the report plugins that the finished run is given; `markbook report` makes others later.
         **options: the fields of `ExamOptions`.
 
     Returns:
@@ -123,7 +125,7 @@ def exam(
             return open_run(resume)
         with _open_sandbox(settings) as box, _open_writer(resume, output, manifest) as writer:
             _hold(writer, box, sound, answers, faults, settings, follow)
-            _publish(writer, manifest)
+            _publish(writer, manifest, reports)
     return open_run(writer.folder)
 
 
@@ -225,9 +227,9 @@ def _record_inputs(writer: RunWriter, benchmark: Benchmark, answers: Answers, fa
     writer.commit()
 
 
-def _publish(writer: RunWriter, manifest: Manifest) -> None:
+def _publish(writer: RunWriter, manifest: Manifest, reports: Sequence[str]) -> None:
     view = ExamView(writer, manifest.config)
-    for name in REPORTS:
+    for name in reports:
         render: Callable[[ExamView], Mapping[str, Any]] = plugins.create("reports", name)
         writer.publish(render(view))
     writer.finish("done", {"isolation": view.isolation, "attempts": view.planned})

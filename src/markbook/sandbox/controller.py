@@ -230,7 +230,7 @@ class _Run:
         return found
 
     def _refill(self) -> None:
-        while not self._exhausted and len(self._waiting) < _WINDOW:
+        while not self._exhausted and len(self._waiting) + len(self._done) < _WINDOW:
             job = next(self._source, None)
             if job is None:
                 self._exhausted = True
