@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,14 +70,15 @@ def command(**options: Any) -> None:
     markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
     markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
     """
-    _log_to(options["log_file"], verbose=options["verbose"])
-    with ended_by_signal():
+    with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
         run = _rescore(options) if options["rescored"] else _review(options)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     _finish(run, options["fail_under"])
 
 
-def _log_to(path: Path | None, *, verbose: bool) -> None:
+@contextmanager
+def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
+    """Send the log to a file, or to stderr, for as long as the command runs."""
     logger = logging.getLogger("markbook")
     handler: logging.Handler = logging.StreamHandler()
     if path is not None:
@@ -86,11 +88,17 @@ def _log_to(path: Path | None, *, verbose: bool) -> None:
             from markbook.errors import OutputError
 
             raise OutputError(f"the log cannot be written: {error.strerror}", at=str(path)) from error
-    handler.setFormatter(
-        logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s" if path else "%(message)s")
-    )
-    logger.handlers = [handler]
+    layout = "%(asctime)s %(levelname)s %(name)s: %(message)s" if path else "%(message)s"
+    handler.setFormatter(logging.Formatter(layout))
+    logger.addHandler(handler)
+    before = logger.level
     logger.setLevel(logging.DEBUG if verbose else logging.INFO if path else logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
+        handler.close()
 
 
 def _config(options: Mapping[str, Any]) -> ReviewConfig:

@@ -168,6 +168,7 @@ class _Conductor:
         paper_ids = [paper.id for paper in self.papers.papers]
         rows, summary = score(kept, human, self.config, paper_ids, judge_asked=self.plan is not None, models=models)
         self.writer.publish(reports(rows, summary))
+        _log.info("%d reviews scored; report in %s", len(rows), self.writer.folder)
         incomplete = self._incomplete(rows)
         extra = {
             "performance": self.clock.report(len(self.attempts), self.config.targets),
