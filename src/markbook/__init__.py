@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from markbook.pipeline.task import run_task as run_task
     from markbook.store import Run as Run, open_run as open_run
     from markbook.traces import read_trace as read_trace
-    from markbook.store import Run as Run, open_run as open_run
     from markbook.types import (
         Attempt as Attempt,
         Measurement as Measurement,
@@ -49,8 +48,6 @@ _HOMES = {
     "run_task": "markbook.pipeline.task",
     "summarise": "markbook.aggregate.measured",
     "trace_metrics": "markbook.metrics.graph",
-    "review": "markbook.pipeline.review_api",
-    "summarise": "markbook.aggregate.measured",
 }
 """Where each public name lives; it is imported from there at first use."""
 
@@ -74,8 +71,6 @@ __all__ = [
     "run_task",
     "summarise",
     "trace_metrics",
-    "review",
-    "summarise",
 ]
 
 
