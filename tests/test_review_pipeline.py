@@ -224,6 +224,28 @@ def test_a_judge_that_came_back_is_asked_only_for_what_is_missing(tmp_path, inpu
     assert rows_of(folder)["one/mas/0"]["tier2"]["constructiveness"] == 0.75
 
 
+def test_the_documented_profile_keeps_the_faults(tmp_path, inputs):
+    rows = [
+        {"paper_id": "one", "system": "mas", "review": "x y", "execution_time": 0.05},
+        {"paper_id": "one", "system": "mas", "review": "x z", "execution_time": 0.5},
+    ]
+    with FakeOpenAI(good) as server:
+        judge = ("--judge", "openai:fake-model", "--base-url", server.base_url)
+        profile = (*PAIR, *judge, "--profile", "documented")
+        code, folder, _, _ = run(tmp_path, *inputs[:2], "--reviews", reviews(tmp_path, rows), *profile)
+
+    first, second = (rows_of(folder)[f"one/mas/{index}"] for index in (0, 1))
+    assert code == 0
+    assert first["tier1"]["time_score"] == pytest.approx(-0.7677, abs=1e-4)
+    assert second["tier1"]["time_score"] == pytest.approx(3.2589, abs=1e-4)
+    # 4 of 5 is .8, not .75; missing metrics count 0; the clamp hides the negative sum.
+    assert first["tier2"]["constructiveness"] == pytest.approx(0.8)
+    assert first["composite"]["composite_score"] == 0.0
+    assert first["composite"]["raw_score"] < 0
+    assert first["composite"]["recommendation"] == "reject"
+    assert not first["composite"]["evaluation_complete"]
+
+
 def test_the_tier1_only_fallback_has_its_own_name(tmp_path, inputs):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"composite_scoring": {"fallback_strategy": "tier1_only"}}))

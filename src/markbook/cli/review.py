@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -187,12 +188,15 @@ def _tables(summary: Mapping[str, Any]) -> None:
     from markbook.pipeline.review_report import HEAD, short_rows
     from markbook.text import terminal
 
-    console = Console()
+    # A file or pipe has no width of its own; there the table is as wide as it needs.
+    console = Console(width=None if sys.stdout.isatty() else 110)
     for name, system in summary["systems"].items():
-        table = Table(title=Text(f"{terminal(name, limit=60)}: {system['reviews']} reviews"), box=SIMPLE_HEAD)
+        table = Table(
+            title=Text(f"{terminal(name, limit=60)}: {system['reviews']} reviews"), box=SIMPLE_HEAD, pad_edge=False
+        )
         for head in HEAD:
             right = head in ("mean", "95 % interval", "scored")
-            table.add_column(head, justify="right" if right else "left", no_wrap=head != "missing")
+            table.add_column(head, justify="right" if right else "left", no_wrap=head != "missing", overflow="fold")
         for row in short_rows(system):
             table.add_row(*map(Text, row))
         console.print(table)

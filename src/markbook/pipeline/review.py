@@ -17,12 +17,12 @@ from typing import Any
 
 from markbook import plugins
 from markbook.errors import StrictDataError
-from markbook.judge.assess import Subject
+from markbook.judge.assess import Subject, unreadable
 from markbook.judge.client import Judged
 from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
 from markbook.pipeline.review_config import ReviewConfig, default_config
-from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, Work, ask_all, make_plan, unanswerable
+from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, Work, ask_all, make_plan
 from markbook.pipeline.review_score import read_journal, reports, score
 from markbook.pipeline.review_tiers import (
     Similarities,
@@ -156,6 +156,7 @@ class _Conductor:
         self.clock = _Clock()
         self.accounts: dict[str, Any] = {}
         self.similarities = Similarities(self.config)
+        self._sections: dict[str, list[str]] = {}
 
     def run(self) -> None:
         if 1 in self.config.tiers:
@@ -233,7 +234,7 @@ class _Conductor:
             Work(key := self._key(attempt), self._subject(attempt, summaries.get(key, ""))) for attempt in self.attempts
         ]
         for item in work:
-            reasons = {name: to_json(value) for name, value in unanswerable(item, plan.settings).items()}
+            reasons = {name: to_json(value) for name, value in unreadable(item.subject).items()}
             self.writer.add("unanswerable", item.key, reasons)
         counter = itertools.count(1)
 
@@ -249,11 +250,13 @@ class _Conductor:
         self.clock.measure("tier2", start)
 
     def _subject(self, attempt: Attempt, trace: str) -> Subject:
-        paper = self.known.get(attempt.sample_id)
-        sections: list[str] = []
-        if paper is not None:
-            sections = [f"{part.heading}\n{part.text}".strip() for part in paper.sections] or [paper.abstract]
-        return Subject(attempt.text, [text for text in sections if text], trace)
+        paper_id = attempt.sample_id
+        if paper_id not in self._sections:
+            # One copy a paper, however many systems reviewed it.
+            paper = self.known.get(paper_id)
+            parts = [f"{part.heading}\n{part.text}".strip() for part in paper.sections] if paper else []
+            self._sections[paper_id] = [text for text in parts or [paper.abstract if paper else ""] if text]
+        return Subject(attempt.text, self._sections[paper_id], trace)
 
     def _incomplete(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return what was asked for and could not do its work."""

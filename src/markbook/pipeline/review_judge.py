@@ -16,7 +16,6 @@ from markbook.judge.client import Asks, Judge, Judged, Patience
 from markbook.judge.live import LiveJudge
 from markbook.judge.prices import Price, known_price, parse_price
 from markbook.pipeline.review_config import ReviewConfig
-from markbook.types import Missing
 
 Keep = Callable[[Question, Judged, tuple[str | int, ...]], None]
 """Takes an answer with its question and the key of its review."""
@@ -115,11 +114,6 @@ class Work:
 
     key: tuple[str | int, ...]
     subject: Subject
-
-
-def unanswerable(work: Work, settings: Settings) -> dict[str, Missing]:
-    """Return, by rubric, why it cannot be asked of this review."""
-    return questions(work.subject, settings)[1]
 
 
 @asynccontextmanager
