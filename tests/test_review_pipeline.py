@@ -299,6 +299,41 @@ def test_a_panel_reports_the_median_and_its_agreement(tmp_path, inputs):
     assert summary["judge_agreement"]["constructiveness"]["alpha"] < 0
 
 
+def test_a_panel_with_one_judge_down_is_scored_and_incomplete(tmp_path, inputs):
+    def script(request, n):
+        return FAULTS["500"](request, n) if request["model"] == "b" else good(request, n)
+
+    with FakeOpenAI(script) as server:
+        judge = ("--judge", "openai:a", "--judge", "openai:b", "--base-url", server.base_url, "--max-retries", "0")
+        code, folder, _, err = run(tmp_path, *inputs, *PAIR, *judge)
+
+    tier2 = rows_of(folder)["one/mas/0"]["tier2"]
+    assert code == 3
+    assert "answers are missing" in err
+    assert tier2["constructiveness"] == 0.75
+    assert tier2["details"]["constructiveness"]["n_missing"] == 1
+
+
+def test_a_full_disk_during_judging_is_one_line(tmp_path, inputs, monkeypatch):
+    from markbook.errors import StorageError
+    from markbook.store import RunWriter
+
+    add = RunWriter.add
+
+    def fail(self, kind, key, data, **options):
+        if kind == "judgement":
+            raise StorageError("no space left on device", at="journal")
+        add(self, kind, key, data, **options)
+
+    monkeypatch.setattr(RunWriter, "add", fail)
+    with FakeOpenAI(good) as server:
+        judge = ("--judge", "openai:a", "--base-url", server.base_url)
+        code, _, err = markbook("review", *inputs, *PAIR, *judge, "--output", tmp_path / "out")
+
+    assert code == 74
+    assert "no space left" in err
+
+
 def test_a_gate_on_a_mean(tmp_path, inputs):
     passed = markbook("review", *inputs, *PAIR, "--output", tmp_path / "a", "--fail-under", "cosine_score=0.1")[0]
     failed = markbook("review", *inputs, *PAIR, "--output", tmp_path / "b", "--fail-under", "cosine_score=0.99")[0]

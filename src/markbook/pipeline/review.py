@@ -265,9 +265,17 @@ class _Conductor:
             found += _gaps(rows, "tier1", ("semantic_score",))
         if self.plan is not None and 2 in self.config.tiers:
             found += _gaps(rows, "tier2", ("technical_accuracy", "constructiveness", "planning_rationality"))
+            found += _lost_answers(rows)
         if self.request.traces is not None and 3 in self.config.tiers:
             found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), kinds={MissingKind.UNAVAILABLE})
         return found
+
+
+def _lost_answers(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return how many samples or judges of a panel gave nothing where others did."""
+    details = [detail for row in rows for detail in row["tier2"].get("details", {}).values() if detail["n"]]
+    lost = sum(detail["n_missing"] for detail in details)
+    return [f"tier2: {lost} of {lost + sum(detail['n'] for detail in details)} answers are missing"] if lost else []
 
 
 def _gaps(
