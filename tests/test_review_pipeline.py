@@ -136,7 +136,7 @@ def test_the_same_bytes_from_the_server_from_a_cassette_and_after_a_resume(tmp_p
 
     assert (code, again) == (0, 0)
     assert calls > 0
-    for name in ("results.jsonl", "summary.json", "evaluation_summary.md"):
+    for name in ("results.jsonl", "summary.json", "evaluation_summary.md", "report.html"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
     spent = json.loads((second / "run.json").read_text())["judge_account"]["openai:fake-model"]
     assert (spent["requests"], spent["replayed"]) == (0, calls)
@@ -406,11 +406,22 @@ def test_hostile_names_reach_no_terminal_and_no_markdown(tmp_path, inputs):
     assert "<script>" not in (folder / "evaluation_summary.md").read_text()
 
 
+def test_the_page_is_made_and_shows_no_raw_markup(tmp_path, inputs):
+    rows = [{"paper_id": "one", "system": "<script>alert(1)</script>", "review": "x"}]
+
+    _, folder, out, _ = run(tmp_path, *inputs[:2], "--reviews", reviews(tmp_path, rows), *PAIR)
+
+    page = (folder / "report.html").read_text()
+    assert "report.html" in out
+    assert "Tier 1" in page
+    assert "<script>alert" not in page
+
+
 def test_two_runs_differ_in_nothing_but_times(tmp_path, inputs):
     _, first, _, _ = run(tmp_path, *inputs, *PAIR, name="a")
     _, second, _, _ = run(tmp_path, *inputs, *PAIR, name="b")
 
-    for name in ("results.jsonl", "summary.json", "evaluation_summary.md"):
+    for name in ("results.jsonl", "summary.json", "evaluation_summary.md", "report.html"):
         assert (first / name).read_bytes() == (second / name).read_bytes()
 
 

@@ -176,7 +176,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
         click.echo(run.read("summary.json"), nl=False)
         return
     _tables(json.loads(run.read("summary.json")))
-    click.echo(f"Report: {run.folder / 'evaluation_summary.md'}")
+    click.echo(f"Report: {run.folder / 'report.html'}")
 
 
 def _tables(summary: Mapping[str, Any]) -> None:
