@@ -172,6 +172,15 @@ def test_entries_that_are_no_objects_are_noted(tmp_path):
     assert "2 entries" in paper.notes[0]
 
 
+def test_the_folder_may_be_any_level_of_the_layout(tmp_path):
+    write(tmp_path, "acl_2017", "train", "1", [{"comments": "a"}])
+    root = tmp_path / "acl_2017" / "train"
+
+    for place in (tmp_path, root.parent, root, root / "reviews", root / "reviews" / "1.json"):
+        (paper,) = PeerRead().load(place).papers
+        assert (paper.id, paper.scale) == ("1", (1, 5))
+
+
 def test_a_folder_without_papers_is_refused(tmp_path):
     (tmp_path / "other.json").write_text("{}")
 

@@ -37,6 +37,14 @@ def test_rows_of_text_and_of_fields(tmp_path):
     assert (third.text, third.meta["recommendation"]) == ("S.\n\nW.", "weak_accept")
 
 
+@pytest.mark.parametrize("wrap", [list, lambda rows: {"reviews": rows}, lambda rows: rows[0]])
+def test_json_files_hold_an_array_an_object_or_one_row(tmp_path, wrap):
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps(wrap([{"paper_id": "1", "system": "a", "review": "x"}])))
+
+    assert [attempt.text for attempt in load(file).attempts] == ["x"]
+
+
 def test_several_attempts_of_one_system_are_numbered(tmp_path):
     file = rows(tmp_path / "r.jsonl", *[{"paper_id": "1", "system": "a", "review": text} for text in "xyz"])
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,14 +71,15 @@ def command(**options: Any) -> None:
     markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
     markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
     """
-    _log_to(options["log_file"], verbose=options["verbose"])
-    with ended_by_signal():
+    with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
         run = _rescore(options) if options["rescored"] else _review(options)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     _finish(run, options["fail_under"])
 
 
-def _log_to(path: Path | None, *, verbose: bool) -> None:
+@contextmanager
+def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
+    """Send the log to a file, or to stderr, for as long as the command runs."""
     logger = logging.getLogger("markbook")
     handler: logging.Handler = logging.StreamHandler()
     if path is not None:
@@ -86,11 +89,17 @@ def _log_to(path: Path | None, *, verbose: bool) -> None:
             from markbook.errors import OutputError
 
             raise OutputError(f"the log cannot be written: {error.strerror}", at=str(path)) from error
-    handler.setFormatter(
-        logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s" if path else "%(message)s")
-    )
-    logger.handlers = [handler]
+    layout = "%(asctime)s %(levelname)s %(name)s: %(message)s" if path else "%(message)s"
+    handler.setFormatter(logging.Formatter(layout))
+    logger.addHandler(handler)
+    before = logger.level
     logger.setLevel(logging.DEBUG if verbose else logging.INFO if path else logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
+        handler.close()
 
 
 def _config(options: Mapping[str, Any]) -> ReviewConfig:
@@ -167,7 +176,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
         click.echo(run.read("summary.json"), nl=False)
         return
     _tables(json.loads(run.read("summary.json")))
-    click.echo(f"Report: {run.folder / 'evaluation_summary.md'}")
+    click.echo(f"Report: {run.folder / 'report.html'}")
 
 
 def _tables(summary: Mapping[str, Any]) -> None:
@@ -179,12 +188,15 @@ def _tables(summary: Mapping[str, Any]) -> None:
     from markbook.pipeline.review_report import HEAD, short_rows
     from markbook.text import terminal
 
-    console = Console()
+    # A file or pipe has no width of its own; there the table is as wide as it needs.
+    console = Console(width=None if sys.stdout.isatty() else 110)
     for name, system in summary["systems"].items():
-        table = Table(title=Text(f"{terminal(name, limit=60)}: {system['reviews']} reviews"), box=SIMPLE_HEAD)
+        table = Table(
+            title=Text(f"{terminal(name, limit=60)}: {system['reviews']} reviews"), box=SIMPLE_HEAD, pad_edge=False
+        )
         for head in HEAD:
             right = head in ("mean", "95 % interval", "scored")
-            table.add_column(head, justify="right" if right else "left", no_wrap=head != "missing")
+            table.add_column(head, justify="right" if right else "left", no_wrap=head != "missing", overflow="fold")
         for row in short_rows(system):
             table.add_row(*map(Text, row))
         console.print(table)

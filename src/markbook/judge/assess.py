@@ -97,15 +97,20 @@ class Question:
 
 def questions(subject: Subject, settings: Settings) -> tuple[list[Question], dict[str, Missing]]:
     """Return every call that assesses a review, and for each rubric that cannot be asked the reason."""
-    asked: list[Question] = []
-    missing: dict[str, Missing] = {}
-    for rubric in RUBRICS.values():
-        reason = _unreadable(rubric, subject)
-        if reason is not None:
-            missing[rubric.name] = reason
-            continue
-        asked.extend(_rubric_questions(rubric, subject, settings))
+    missing = unreadable(subject)
+    asked = [
+        question
+        for rubric in RUBRICS.values()
+        if rubric.name not in missing
+        for question in _rubric_questions(rubric, subject, settings)
+    ]
     return asked, missing
+
+
+def unreadable(subject: Subject) -> dict[str, Missing]:
+    """Return, for each rubric that cannot be asked, the reason."""
+    found = {rubric.name: _unreadable(rubric, subject) for rubric in RUBRICS.values()}
+    return {name: reason for name, reason in found.items() if reason is not None}
 
 
 def _unreadable(rubric: Rubric, subject: Subject) -> Missing | None:

@@ -17,12 +17,12 @@ from typing import Any
 
 from markbook import plugins
 from markbook.errors import StrictDataError
-from markbook.judge.assess import Subject
+from markbook.judge.assess import Subject, unreadable
 from markbook.judge.client import Judged
 from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
 from markbook.pipeline.review_config import ReviewConfig, default_config
-from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, Work, ask_all, make_plan, unanswerable
+from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, Work, ask_all, make_plan
 from markbook.pipeline.review_score import read_journal, reports, score
 from markbook.pipeline.review_tiers import (
     Similarities,
@@ -156,6 +156,7 @@ class _Conductor:
         self.clock = _Clock()
         self.accounts: dict[str, Any] = {}
         self.similarities = Similarities(self.config)
+        self._sections: dict[str, list[str]] = {}
 
     def run(self) -> None:
         if 1 in self.config.tiers:
@@ -168,6 +169,7 @@ class _Conductor:
         paper_ids = [paper.id for paper in self.papers.papers]
         rows, summary = score(kept, human, self.config, paper_ids, judge_asked=self.plan is not None, models=models)
         self.writer.publish(reports(rows, summary))
+        _log.info("%d reviews scored; report in %s", len(rows), self.writer.folder)
         incomplete = self._incomplete(rows)
         extra = {
             "performance": self.clock.report(len(self.attempts), self.config.targets),
@@ -232,7 +234,7 @@ class _Conductor:
             Work(key := self._key(attempt), self._subject(attempt, summaries.get(key, ""))) for attempt in self.attempts
         ]
         for item in work:
-            reasons = {name: to_json(value) for name, value in unanswerable(item, plan.settings).items()}
+            reasons = {name: to_json(value) for name, value in unreadable(item.subject).items()}
             self.writer.add("unanswerable", item.key, reasons)
         counter = itertools.count(1)
 
@@ -248,11 +250,13 @@ class _Conductor:
         self.clock.measure("tier2", start)
 
     def _subject(self, attempt: Attempt, trace: str) -> Subject:
-        paper = self.known.get(attempt.sample_id)
-        sections: list[str] = []
-        if paper is not None:
-            sections = [f"{part.heading}\n{part.text}".strip() for part in paper.sections] or [paper.abstract]
-        return Subject(attempt.text, [text for text in sections if text], trace)
+        paper_id = attempt.sample_id
+        if paper_id not in self._sections:
+            # One copy a paper, however many systems reviewed it.
+            paper = self.known.get(paper_id)
+            parts = [f"{part.heading}\n{part.text}".strip() for part in paper.sections] if paper else []
+            self._sections[paper_id] = [text for text in parts or [paper.abstract if paper else ""] if text]
+        return Subject(attempt.text, self._sections[paper_id], trace)
 
     def _incomplete(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return what was asked for and could not do its work."""
@@ -261,9 +265,17 @@ class _Conductor:
             found += _gaps(rows, "tier1", ("semantic_score",))
         if self.plan is not None and 2 in self.config.tiers:
             found += _gaps(rows, "tier2", ("technical_accuracy", "constructiveness", "planning_rationality"))
+            found += _lost_answers(rows)
         if self.request.traces is not None and 3 in self.config.tiers:
             found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), kinds={MissingKind.UNAVAILABLE})
         return found
+
+
+def _lost_answers(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return how many samples or judges of a panel gave nothing where others did."""
+    details = [detail for row in rows for detail in row["tier2"].get("details", {}).values() if detail["n"]]
+    lost = sum(detail["n_missing"] for detail in details)
+    return [f"tier2: {lost} of {lost + sum(detail['n'] for detail in details)} answers are missing"] if lost else []
 
 
 def _gaps(

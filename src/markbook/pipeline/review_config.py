@@ -237,7 +237,8 @@ def _read_judge(config: ReviewConfig, section: Mapping[str, Any], at: str) -> Re
     if isinstance(model := section.get("model"), str):
         config = replace(config, judge_name=model)
     if section.get("weights") is not None:
-        weights = {_RUBRIC_NAMES.get(name, name): value for name, value in dict(section["weights"]).items()}
+        given = _section(section, "weights", at)
+        weights = {_RUBRIC_NAMES.get(name, name): value for name, value in given.items()}
         config = replace(config, rubric_weights=_named(weights, tuple(TIER_WEIGHTS), "tier2 weights", at))
     if "paper_excerpt_length" in section and config.profile != "documented":
         note = "paper_excerpt_length has no effect: papers are judged whole, in parts where they are long"
@@ -255,7 +256,7 @@ def _read_graph(config: ReviewConfig, section: Mapping[str, Any], at: str) -> Re
 def _read_system(config: ReviewConfig, section: Mapping[str, Any], at: str) -> ReviewConfig:
     tiers = section.get("tiers_enabled")
     if tiers is not None:
-        if not isinstance(tiers, list) or not tiers or not set(tiers) <= {1, 2, 3}:
+        if not isinstance(tiers, list) or not tiers or any(tier not in (1, 2, 3) for tier in tiers):
             raise ConfigError("'tiers_enabled' must list some of 1, 2 and 3", at=at)
         config = replace(config, tiers=tuple(sorted(set(tiers))))
     targets = section.get("performance_targets")

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import UsageError
+from markbook.errors import MarkbookError, UsageError
 from markbook.judge.assess import Question, Settings, Subject, questions
 from markbook.judge.cassette import Cassette
 from markbook.judge.client import Asks, Judge, Judged, Patience
 from markbook.judge.live import LiveJudge
 from markbook.judge.prices import Price, known_price, parse_price
 from markbook.pipeline.review_config import ReviewConfig
-from markbook.types import Missing
 
 Keep = Callable[[Question, Judged, tuple[str | int, ...]], None]
 """Takes an answer with its question and the key of its review."""
@@ -117,11 +116,6 @@ class Work:
     subject: Subject
 
 
-def unanswerable(work: Work, settings: Settings) -> dict[str, Missing]:
-    """Return, by rubric, why it cannot be asked of this review."""
-    return questions(work.subject, settings)[1]
-
-
 @asynccontextmanager
 async def open_judges(plan: JudgePlan) -> AsyncIterator[tuple[dict[str, Judge], Cassette | None]]:
     """Open every judge of a plan with one cassette between them.
@@ -162,7 +156,14 @@ def ask_all(
     An answer is kept the moment it comes. What could not be answered is kept too; the caller decides from
     `Judged.is_lasting` whether a later run should ask again.
     """
-    return asyncio.run(_ask_all(plan, work, keep, is_done, tick))
+    try:
+        return asyncio.run(_ask_all(plan, work, keep, is_done, tick))
+    except BaseExceptionGroup as group:
+        # A task group wraps what one of its tasks raised; the command line knows the plain error.
+        ours = [error for error in group.exceptions if isinstance(error, MarkbookError)]
+        if ours:
+            raise ours[0] from group
+        raise
 
 
 async def _ask_all(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from markbook import plugins
 from markbook.aggregate.yardstick import Yardstick, measure_yardstick, percentile
 from markbook.errors import DataError, UsageError
 from markbook.pipeline.review_config import ReviewConfig
@@ -96,12 +97,26 @@ def _calibrated(config: ReviewConfig, yardstick: Yardstick) -> tuple[ReviewConfi
     return replace(config, threshold=threshold), source
 
 
-def reports(rows: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the deterministic files of a review run."""
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A run's published content as the report plugins read it."""
+
+    manifest: Mapping[str, Any]
+    summary: Mapping[str, Any]
+    content: Sequence[dict[str, Any]]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        return iter(self.content)
+
+
+def reports(rows: Sequence[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the files of a review run, made from its rows alone: no times are in them."""
+    page = plugins.create("reports", "html")(_View({"command": "review"}, summary, rows))
     return {
         "results.jsonl": (encode(row) + "\n" for row in rows),
         "summary.json": json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
         "evaluation_summary.md": markdown(summary),
+        **page,
     }
 
 

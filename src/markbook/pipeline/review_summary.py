@@ -88,7 +88,8 @@ def _metric(rows: Sequence[Row], tier: str, name: str, absent: int, config: Revi
         else:
             values.append(value)
             clusters.append(row["paper_id"])
-    limits = (0.0, 1.0) if config.profile == "corrected" else (-math.inf, math.inf)
+    # The document's formulas leave 0..1, so there the range is what was seen.
+    limits = (min([0.0, *values]), max([1.0, *values]))
     repeated = len(set(clusters)) < len(clusters) and len(set(clusters)) > 1
     summary = summarise_values(
         values,
@@ -98,7 +99,8 @@ def _metric(rows: Sequence[Row], tier: str, name: str, absent: int, config: Revi
         clusters=clusters if repeated else None,
         seed=config.seed,
     )
-    return _record(summary)
+    record = _record(summary)
+    return record if config.profile == "corrected" else {**record, "bounds": None}
 
 
 def _record(summary: Summary) -> dict[str, Any]:
