@@ -346,6 +346,17 @@ def test_marks_are_a_sheet_for_comparisons(folder):
         task_view(run).sheet("nope")
 
 
+def test_two_runs_are_compared_on_the_same_rows(folder):
+    first = markbook.run_task("task.yaml", predictions=answers(folder, WORDS, model="m1"))
+    second = markbook.run_task("task.yaml", predictions=answers(folder, ["x", "y", WORDS[2]], "b.jsonl", model="m2"))
+
+    found = call("compare", first.folder, second.folder, "--metric", "exact_match", "--json")
+
+    assert found.exception is None
+    (pair,) = json.loads(found.stdout)["pairs"]
+    assert abs(pair["difference"]) == pytest.approx(2 / 3)
+
+
 def say(request, _number):
     """Answer with something that depends on the question alone."""
     asked = request["messages"][-1]["content"]

@@ -40,6 +40,11 @@ class TaskView:
         """The names of the tasks, in the order of the results."""
         return list(dict.fromkeys(row["task"] for row in self.rows()))
 
+    @property
+    def first_metric(self) -> str:
+        """The first metric of the first task: what is compared where nobody says what."""
+        return next(iter(next(iter(self.summary["tasks"].values()))["metrics"]))
+
     def rows(self, task: str = "") -> Iterator[dict[str, Any]]:
         """Yield the rows of `results.jsonl`, those of one task if it is named."""
         for line in self.run.read("results.jsonl").split("\n"):
