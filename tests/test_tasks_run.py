@@ -339,6 +339,18 @@ def test_two_runs_are_compared_on_the_same_rows(folder):
     assert abs(pair["difference"]) == pytest.approx(2 / 3)
 
 
+def test_measuring_in_workers_gives_the_same_bytes(folder, monkeypatch):
+    monkeypatch.setattr("markbook.pipeline.task_shards.MANY", 2)
+    monkeypatch.setattr("markbook.pipeline.task_shards._MANY_BYTES", 1)
+    path = answers(folder, ["one two", "", "nine ten eleven twelve"])
+
+    alone = markbook.run_task("task.yaml", predictions=path)
+    shared = markbook.run_task("task.yaml", predictions=path, workers=2)
+
+    for name in ("results.jsonl", "summary.json"):
+        assert alone.read(name) == shared.read(name)
+
+
 def say(request, _number):
     """Answer with something that depends on the question alone."""
     asked = request["messages"][-1]["content"]
