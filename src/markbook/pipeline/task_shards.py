@@ -50,7 +50,7 @@ def workers(engine: str, count: int | None, answers: Path | None) -> Iterator[Ex
 def _is_large(answers: Path | None) -> bool:
     """Whether so many answers are likely, judged by size alone: nothing is read yet."""
     if answers is None:
-        return True
+        return False  # a model is asked first, and marking is quicker than any model
     if answers.is_file():
         return answers.stat().st_size >= _MANY_BYTES
     return answers.is_dir() and sum(each.stat().st_size for each in answers.glob("*") if each.is_file()) >= _MANY_BYTES
