@@ -1,6 +1,10 @@
 """The local engine."""
 
 import operator
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +31,21 @@ def test_two_workers_do_the_work():
 def test_no_worker_is_an_error():
     with pytest.raises(ConfigError, match="0 workers"):
         local(0)
+
+
+def test_workers_end_when_their_parent_is_killed():
+    program = (
+        "import os, time; from markbook.engine import local\n"
+        "pool = local(2)\n"
+        "print(*{pool.submit(os.getpid).result() for _ in range(8)}, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        workers = [int(pid) for pid in parent.stdout.readline().split()]
+        parent.kill()
+
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert workers
+    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]

@@ -14,8 +14,6 @@ from click.testing import CliRunner
 from fake_openai import FAULTS, FakeOpenAI, Reply as Wire, text
 
 import markbook
-from markbook import plugins
-from markbook.aggregate.task_view import task_view
 from markbook.cli import cli, main
 from markbook.errors import ConfigError, DataError, OutputError, StrictDataError, UsageError
 
@@ -316,9 +314,9 @@ def test_a_run_of_results_can_be_marked_again(folder):
 def test_the_harness_files_are_written_and_read_back(folder):
     first = markbook.run_task("task.yaml", predictions=answers(folder, ["one two", "five", ""], model="m1"))
 
-    files = plugins.create("reports", "lm-eval")(task_view(first))
+    assert call("report", first.folder, "--format", "lm-eval", "--output", "out").exception is None
 
-    results = json.loads(files["results.json"])
+    results = json.loads((folder / "out" / "results.json").read_text(encoding="utf-8"))
     assert results["results"]["demo"]["bleu,none"] == numbers(first)["bleu"]
     assert results["higher_is_better"]["demo"] == {
         "exact_match": True, "bleu": True, "rouge1": True, "rouge2": True, "edit_distance": False,
@@ -326,24 +324,31 @@ def test_the_harness_files_are_written_and_read_back(folder):
     assert results["n-samples"]["demo"] == {"original": 3, "effective": 3}
     assert results["versions"]["demo"] == 3
     assert results["model_name"] == "m1"
-    (folder / "out").mkdir()
-    (folder / "out" / "samples_demo_2026-01-01T00-00-00.0.jsonl").write_text(
-        "".join(files["samples_demo.jsonl"]), encoding="utf-8"
-    )
     again = markbook.run_task("task.yaml", predictions="out")
     assert numbers(again) == numbers(first)
 
 
-def test_marks_are_a_sheet_for_comparisons(folder):
-    run = markbook.run_task("task.yaml", predictions=answers(folder, [WORDS[0], "x"], model="m1"))
+def test_two_runs_are_compared_on_the_same_rows(folder):
+    first = markbook.run_task("task.yaml", predictions=answers(folder, WORDS, model="m1"))
+    second = markbook.run_task("task.yaml", predictions=answers(folder, ["x", "y", WORDS[2]], "b.jsonl", model="m2"))
 
-    sheet = task_view(run).sheet("exact_match")
+    found = call("compare", first.folder, second.folder, "--metric", "exact_match", "--json")
 
-    assert sheet.models == ["m1"]
-    assert sheet.marks["m1"]["2"].missing.kind == "absent"
-    assert [sheet.marks["m1"][name].value for name in ("0", "1")] == [1, 0]
-    with pytest.raises(UsageError, match="has no metric 'nope'"):
-        task_view(run).sheet("nope")
+    assert found.exception is None
+    (pair,) = json.loads(found.stdout)["pairs"]
+    assert abs(pair["difference"]) == pytest.approx(2 / 3)
+
+
+def test_measuring_in_workers_gives_the_same_bytes(folder, monkeypatch):
+    monkeypatch.setattr("markbook.pipeline.task_shards.MANY", 2)
+    monkeypatch.setattr("markbook.pipeline.task_shards._MANY_BYTES", 1)
+    path = answers(folder, ["one two", "", "nine ten eleven twelve"])
+
+    alone = markbook.run_task("task.yaml", predictions=path)
+    shared = markbook.run_task("task.yaml", predictions=path, workers=2)
+
+    for name in ("results.jsonl", "summary.json"):
+        assert alone.read(name) == shared.read(name)
 
 
 def say(request, _number):

@@ -1,3 +1,4 @@
+# ruff: noqa: ARG002, FBT002 - the model class keeps the harness's signatures
 """The real lm-evaluation-harness beside ours: the same task files, the same replies, the same numbers.
 
 Not part of `make test`: `make interop` installs the harness from the package index first.
@@ -77,13 +78,13 @@ def run_harness(folder, task, replies):
     from lm_eval.tasks import TaskManager
 
     class Replay(LM):
-        def generate_until(self, requests, disable_tqdm=False):  # noqa: ARG002, FBT002 - the harness's signature
+        def generate_until(self, requests, disable_tqdm=False):
             return [replies[request.doc_id] for request in requests]
 
-        def loglikelihood(self, requests, disable_tqdm=False):  # noqa: FBT002 - the harness's signature
+        def loglikelihood(self, requests, disable_tqdm=False):
             raise NotImplementedError
 
-        def loglikelihood_rolling(self, requests, disable_tqdm=False):  # noqa: FBT002 - the harness's signature
+        def loglikelihood_rolling(self, requests, disable_tqdm=False):
             raise NotImplementedError
 
     manager = TaskManager(include_path=str(folder), include_defaults=False)
@@ -131,7 +132,7 @@ def test_the_harness_reads_what_we_export(folder):
 
     import markbook
     from markbook import plugins
-    from markbook.aggregate.task_view import task_view
+    from markbook.aggregate.files_view import FilesView
 
     (folder / "demo.yaml").write_text(TASK, encoding="utf-8")
     rows = [{"question": f"q{n}", "target": target} for n, target in enumerate(TARGETS)]
@@ -139,7 +140,7 @@ def test_the_harness_reads_what_we_export(folder):
     (folder / "answers.json").write_text(json.dumps([{"prediction": reply} for reply in REPLIES]), encoding="utf-8")
     run = markbook.run_task("demo.yaml", predictions="answers.json")
 
-    files = plugins.create("reports", "lm-eval")(task_view(run))
+    files = plugins.create("reports", "lm-eval")(FilesView(run))
 
     table = make_table(json.loads(files["results.json"]))
     assert "demo" in table

@@ -31,7 +31,9 @@ def number(value: float | None) -> str:
 
 
 def _task(name: str, record: Mapping[str, Any]) -> Table:
-    rows = tuple(_metric(key, found, record["rows"]) for key, found in record["metrics"].items())
+    metrics = record["metrics"]
+    is_whole = not any(found["n_missing"] for found in metrics.values())
+    rows = tuple(_metric(key, found, record["rows"], is_whole=is_whole) for key, found in metrics.items())
     parts = [f"{record['rows']} rows, {record['answers']} answers"]
     for key, words in (
         ("rows_rejected", "rows could not be used"),
@@ -42,28 +44,27 @@ def _task(name: str, record: Mapping[str, Any]) -> Table:
             parts.append(f"{record[key]} {words}")
     title = record["alias"] or name
     title = title if title == name else f"{title} ({name})"
-    headers = ("metric", "value", "interval", "better", "scored", "missing", "bounds")
+    headers = ("metric", "value", "interval", "method", "scored", *(() if is_whole else ("missing", "bounds")))
     return Table(title, headers, rows, frozenset({1}), "; ".join(parts))
 
 
-def _metric(key: str, found: Mapping[str, Any], rows: int) -> tuple[str, ...]:
-    missing = ", ".join(f"{count} {kind}" for kind, count in found["n_missing"].items())
-    bounds = found["bounds"]
-    return (
-        key,
+def _metric(key: str, found: Mapping[str, Any], rows: int, *, is_whole: bool) -> tuple[str, ...]:
+    interval, bounds = found["interval"], found["bounds"]
+    cells = (
+        key if found["direction"] == "higher" else f"{key} (lower is better)",
         number(found["value"]),
-        _interval(found["interval"]),
-        found["direction"],
+        NOTHING if interval is None else f"{interval['low']:.3f} to {interval['high']:.3f}",
+        NOTHING if interval is None else interval["method"],
         f"{found['n']} of {rows}",
-        missing or NOTHING,
-        f"{bounds[0]:.4f} to {bounds[1]:.4f}" if missing and bounds else NOTHING,
     )
+    if is_whole:
+        return cells
+    missing = ", ".join(f"{count} {kind}" for kind, count in found["n_missing"].items())
+    return (*cells, missing or NOTHING, f"{bounds[0]:.3f} to {bounds[1]:.3f}" if missing and bounds else NOTHING)
 
 
 def _interval(interval: Mapping[str, Any] | None) -> str:
-    if interval is None:
-        return NOTHING
-    return f"{interval['low']:.4f} to {interval['high']:.4f} ({interval['method']})"
+    return NOTHING if interval is None else f"{interval['low']:.3f} to {interval['high']:.3f} ({interval['method']})"
 
 
 def _group(name: str, record: Mapping[str, Any]) -> list[tuple[str, ...]]:

@@ -64,14 +64,10 @@ def _with_metric(row: dict[str, object]) -> dict[str, object]:
 
 
 def _tasks() -> list[dict[str, object]]:
-    """List the ready tasks that ship with the package."""
-    from importlib import resources
+    """List the ready tasks and groups that ship with the package."""
+    from markbook.config import ready_tasks
 
-    folder = resources.files("markbook").joinpath("tasks")
-    if not folder.is_dir():
-        return []
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith((".yaml", ".yml")))
-    return [{"name": name.rpartition(".")[0], "file": name} for name in names]
+    return [{"name": name, "file": path.name} for name, path in ready_tasks().items()]
 
 
 def _text(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -120,9 +121,14 @@ def command(**options: Any) -> int:
     return INCOMPLETE if run.status == "incomplete" else 0
 
 
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 _SAME = (
     "predictions", "model", "base_url", "data", "output", "resume", "limit", "samples", "contexts", "missing", "timeout",
-    "workers", "isolation", "concurrency", "retries", "max_cost", "price", "allow_code", "strict", "profile", "seed",
+    "isolation", "concurrency", "retries", "max_cost", "price", "allow_code", "strict", "profile", "seed",
 )  # fmt: skip
 """Options that have the same name in Python."""
 
@@ -130,6 +136,8 @@ _SAME = (
 def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: options[name] for name in _SAME},
+        # The command's own process may be imported again by workers; a caller's script may not.
+        "workers": options["workers"] or _processors(),
         "per_minute": options["requests_per_minute"],
         "request_seconds": options["request_timeout"],
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Any, TypeVar
 
 from markbook.errors import ConfigError
@@ -29,7 +30,24 @@ def local(workers: int | None = None) -> Executor:
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers < 1:
         raise ConfigError(f"{workers} workers can do no work", hint="--workers 1 or more")
-    return Inline() if workers == 1 else ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    if workers == 1:
+        return Inline()
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """Let this worker end when the process that started it does, also where that was killed.
+
+    A killed parent closes nothing properly: without this, workers would wait for their next work for ever.
+    """
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, name="markbook-parent", daemon=True).start()
 
 
 class Inline(Executor):

@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from markbook.generate import Generator, Reply, Request
 from markbook.pipeline.task_marks import Answer, Key, Tested, answers, measure, tested
 from markbook.pipeline.task_plan import Plan, TaskOptions, TaskPlan, plan
 from markbook.pipeline.task_results import Results
+from markbook.pipeline.task_shards import workers
 from markbook.store import Manifest, Run, RunWriter, open_run
 from markbook.types import Limits
 
@@ -78,27 +81,39 @@ def run_task(
     follow = watcher or Watcher()
     targets = [os.fspath(each) for each in ([task] if isinstance(task, str | os.PathLike) else task)]
     answers_at = None if predictions is None else Path(predictions)
-    work = plan(targets, predictions=answers_at, data=None if data is None else Path(data), options=settings)
-    generator = _generator(model, base_url, settings) if model is not None else None
-    follow.planned(work)
-    manifest = _manifest(work, settings, model, base_url)
-    if resume is not None and _is_finished(Path(resume), manifest):
-        return open_run(resume)
-    with _sandbox(work, settings) as box:
-        if resume is not None:
-            writer = RunWriter.resume(Path(resume), manifest)
-        else:
-            writer = RunWriter.create(Path(output or "generated"), manifest)
-        with writer:
-            _run(writer, work, generator, box, settings, model or "", follow)
+    with workers(settings.engine, settings.workers, answers_at) as executor:
+        rows = None if data is None else Path(data)
+        work = plan(targets, predictions=answers_at, data=rows, options=settings)
+        generator = _generator(model, base_url, settings) if model is not None else None
+        follow.planned(work)
+        manifest = _manifest(work, settings, model, base_url)
+        if resume is not None and _is_finished(Path(resume), manifest):
+            return open_run(resume)
+        with _sandbox(work, settings) as box:
+            if resume is not None:
+                writer = RunWriter.resume(Path(resume), manifest)
+            else:
+                writer = RunWriter.create(Path(output or "generated"), manifest)
+            with writer:
+                _run(writer, work, generator, _Machines(box, executor), settings, model or "", follow)
     return open_run(writer.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Machines:
+    """Where the work runs."""
+
+    box: Any
+    """The sandbox; None where no task runs tests."""
+    executor: Executor | None
+    """Where measuring runs; None for this process."""
 
 
 def _run(
     writer: RunWriter,
     work: Plan,
     generator: Any,
-    box: Any,
+    machines: _Machines,
     settings: TaskOptions,
     model: str,
     follow: Watcher,
@@ -108,8 +123,8 @@ def _run(
     for each in work.tasks:
         for filtered in each.pipelines:
             given = list(answers(each, filtered, replies, model))
-            outcomes = _execute(writer, each, given, box, settings) if each.passes else {}
-            results.add(each, filtered, list(measure(each, given, outcomes)))
+            outcomes = _execute(writer, each, given, machines.box, settings) if each.passes else {}
+            results.add(each, filtered, list(measure(each, given, outcomes, machines.executor)))
     summary = results.summary(model)
     writer.publish(
         {
@@ -122,8 +137,8 @@ def _run(
     usage = _usage(replies.values()) if generator is not None else None
     broken = results.broken
     extra = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
-    if box is not None:
-        extra["isolation"] = box.level.value
+    if machines.box is not None:
+        extra["isolation"] = machines.box.level.value
     writer.finish("incomplete" if broken else "done", extra)
 
 

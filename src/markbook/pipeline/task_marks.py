@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
 from markbook.generate import Reply
-from markbook.pipeline.task_metrics import PassAtK, together
+from markbook.pipeline.task_metrics import PassAtK
 from markbook.pipeline.task_plan import Filtered, TaskPlan
+from markbook.pipeline.task_shards import measure_items
 from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Outcome, Sample, Verdict
-
-_BATCH = 512
-"""Items measured at a time."""
 
 Key = tuple[str | int, ...]
 
@@ -100,23 +99,23 @@ def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], mo
                 yield Answer(filtered.pipeline.name, sample, int(reply.key[-1]), reply, "", model)
 
 
-def measure(plan: TaskPlan, given: Sequence[Answer], outcomes: Mapping[Key, Tested]) -> Iterator[MarkedAnswer]:
+def measure(
+    plan: TaskPlan, given: Sequence[Answer], outcomes: Mapping[Key, Tested], executor: Executor | None
+) -> Iterator[MarkedAnswer]:
     """Yield each answer with its marks, in order."""
     passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
-    for start in range(0, len(given), _BATCH):
-        batch = given[start : start + _BATCH]
-        answered = [each for each in batch if each.reply.missing is None]
-        items = [Item(each.sample, Attempt(each.sample.id, each.text, each.model, each.index)) for each in answered]
-        columns = together(plan.metrics, items) if items else [[] for _ in plan.metrics]
-        place = {id(each): number for number, each in enumerate(answered)}
-        for each in batch:
-            number = place.get(id(each))
-            found = {
-                bound.key: column[number] if number is not None else _unanswered(bound.metric.name, each)
-                for bound, column in zip(plan.metrics, columns, strict=True)
-            }
-            found |= passes.get((each.sample.id, each.index), {})
-            yield MarkedAnswer(each, found, outcomes.get(each.key(plan.task.name)))
+    answered = [each for each in given if each.reply.missing is None]
+    items = [Item(each.sample, Attempt(each.sample.id, each.text, each.model, each.index)) for each in answered]
+    columns = measure_items(plan.metrics, items, executor) if items else [[] for _ in plan.metrics]
+    number = 0
+    for each in given:
+        found = passes.get((each.sample.id, each.index), {})
+        if each.reply.missing is None:
+            found |= {bound.key: column[number] for bound, column in zip(plan.metrics, columns, strict=True)}
+            number += 1
+        else:
+            found |= {bound.key: _unanswered(bound.metric.name, each) for bound in plan.metrics}
+        yield MarkedAnswer(each, found, outcomes.get(each.key(plan.task.name)))
 
 
 def _unanswered(metric: str, answer: Answer) -> Measurement:

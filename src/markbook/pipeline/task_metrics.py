@@ -54,7 +54,7 @@ def bind(
     Args:
         task: the task.
         profile: `documented` computes what the document's code computes, also where that is a misnomer.
-        has_references: whether any sample has a right answer to compare with.
+        has_references: whether the task says what a right answer is; a row without one is missing for itself.
         has_tests: whether any sample has tests.
         foreign: metrics of the Python file beside the task, by the function's full name, where that is allowed.
 

@@ -190,7 +190,7 @@ def _plan_one(
     metrics, passes = bind(
         task,
         options.profile,
-        has_references=any(sample.references for sample in rows.samples),
+        has_references=task.references is not None or any(sample.references for sample in rows.samples),
         has_tests=any(sample.tests for sample in rows.samples),
         foreign=code.metrics,
     )

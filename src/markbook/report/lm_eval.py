@@ -8,19 +8,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from markbook.aggregate.task_view import TaskView
+from markbook.aggregate.files_view import FilesView
 
 Content = str
 
 _UNSAFE = re.compile(r"[^\w.\-]")
 
 
-def lm_eval() -> Callable[[TaskView], Mapping[str, Any]]:
+def lm_eval() -> Callable[[FilesView], Mapping[str, Any]]:
     """Return the renderer: the factory of the report plugin `lm-eval`."""
     return lm_eval_files
 
 
-def lm_eval_files(view: TaskView) -> Mapping[str, Any]:
+def lm_eval_files(view: FilesView) -> Mapping[str, Any]:
     """Return `results.json` and one `samples_<task>.jsonl` a task, by path.
 
     Metrics are named `key,filter` as there; all are 0..1. A value that is missing is null, and a standard error that
@@ -41,7 +41,7 @@ def _safe(task: str) -> str:
     return _UNSAFE.sub("_", task)
 
 
-def _results(view: TaskView, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _results(view: FilesView, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
     tasks = view.summary["tasks"]
     config = view.manifest.get("config", {})
     groups = {
