@@ -59,7 +59,7 @@ def review_row(paper, system, cosine, composite, *, words="no judge was asked", 
     }  # fmt: skip
 
 
-def review_run(folder, rows):
+def review_run(folder, rows, *, graph=None):
     """Write a review run and return it."""
     systems = sorted({row["system"] for row in rows})
 
@@ -87,14 +87,16 @@ def review_run(folder, rows):
         "weight_sensitivity": {"reviews": 1, "label_changes": 0.25, "ranks": None},
         "judge_agreement": {"technical_accuracy": {"alpha": 0.6, "low": 0.4, "high": 0.8, "n": 12, "judges": ["a", "b"]}},
     }  # fmt: skip
-    return _write(folder, "review", rows, summary)
+    return _write(folder, "review", rows, summary, graph)
 
 
-def _write(folder, command, rows, summary):
+def _write(folder, command, rows, summary, graph=None):
     with RunWriter.create(folder, Manifest(command, {"profile": "corrected"}, {})) as writer:
         writer.publish({
             "results.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
             "summary.json": json.dumps(summary),
         })  # fmt: skip
+        if graph:
+            writer.add("tier3", (rows[0]["paper_id"], rows[0]["system"], 0), {"graph": graph})
         writer.finish("done")
     return open_run(writer.folder)

@@ -189,3 +189,18 @@ def test_tasks_and_reviews_are_compared(runs, tmp_path):
         compare(runs["review"], metric="tier1.cosine")
     with pytest.raises(DataError, match="different metrics"):
         compare([runs["run"], runs["review"]])
+
+
+def test_a_review_shows_its_agents_and_its_time(tmp_path):
+    rows = [review_row(f"p{at}", "mas", 0.4, 0.6) for at in range(3)]
+    for row in rows:
+        row["tier1"]["execution_time"] = 2.0
+    run = review_run(tmp_path, rows, graph={"agents": {"<i>boss": 3, "worker": 1}, "edges": [["<i>boss", "worker", 2]]})
+
+    write_report(run, "html", tmp_path / "out")
+
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert 'id="agents-1"' in page
+    assert "&lt;i&gt;boss" in page
+    assert "<i>" not in page
+    assert "2.00" in page

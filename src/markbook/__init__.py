@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from markbook.pipeline.review_api import review as review
     from markbook.pipeline.task import run_task as run_task
     from markbook.store import Run as Run, open_run as open_run
+    from markbook.testing import assert_marks as assert_marks
     from markbook.traces import read_trace as read_trace
     from markbook.types import (
         Attempt as Attempt,
@@ -39,6 +40,7 @@ _HOMES = {
     "Run": "markbook.store",
     "Sample": "markbook.types",
     "Summary": "markbook.types",
+    "assert_marks": "markbook.testing",
     "compare": "markbook.comparison",
     "exam": "markbook.pipeline.exam",
     "measure": "markbook.metrics.measure",
@@ -62,6 +64,7 @@ __all__ = [
     "Sample",
     "Summary",
     "__version__",
+    "assert_marks",
     "compare",
     "exam",
     "measure",

@@ -21,6 +21,10 @@ class Folder(Protocol):
         """Return the text of a report."""
         ...
 
+    def rows(self, kind: str) -> Iterator[Any]:
+        """Yield the journal's rows of a kind."""
+        ...
+
 
 @dataclass
 class FilesView:
@@ -38,6 +42,10 @@ class FilesView:
         """What summary.json holds."""
         found: dict[str, Any] = json.loads(self.run.read("summary.json"))
         return found
+
+    def kept(self, kind: str) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
+        """Yield key and data of the journal's rows of a kind."""
+        return ((row.key, row.data) for row in self.run.rows(kind))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the rows of results.jsonl in order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ BATCH = 512
 PLUGINS = {"cosine": "tfidf_cosine", "jaccard": "jaccard", "semantic": "bertscore_f1"}
 
 STEPS_SHOWN = 120
+AGENTS_SHOWN, EDGES_SHOWN = 60, 200
 
 _log = logging.getLogger(__name__)
 
@@ -172,7 +174,18 @@ def tier3_row(path: Path, profile: str) -> dict[str, Any]:
         for name, value in measured.items()
     }
     # A log with a single moment in it measures no duration.
-    return {"metrics": metrics, "seconds": trace.seconds or None, "summary": planning_summary(trace)}
+    summary = planning_summary(trace)
+    return {"metrics": metrics, "seconds": trace.seconds or None, "summary": summary, "graph": agent_graph(trace)}
+
+
+def agent_graph(trace: Any) -> dict[str, Any]:
+    """Return who did how many steps and who addressed whom how often, the most frequent first; for the report."""
+    steps = Counter(step.agent for step in trace.steps)
+    edges = Counter((step.agent, step.target) for step in trace.steps if step.target)
+    return {
+        "agents": {name: steps[name] for name in trace.roster[:AGENTS_SHOWN]},
+        "edges": [[one, two, count] for (one, two), count in edges.most_common(EDGES_SHOWN)],
+    }
 
 
 def planning_summary(trace: Any) -> str:

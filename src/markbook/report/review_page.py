@@ -8,6 +8,7 @@ from typing import Any
 from markbook.report import charts
 from markbook.report.page import Answer, Chart, Page, Problem, Section, Status
 from markbook.report.records import Files
+from markbook.report.review_traces import graph_sections, time_sections
 from markbook.text import Table, cut
 from markbook.text.table import NOTHING
 
@@ -40,7 +41,7 @@ def review_page(view: Files) -> Page:
             ("Profile", str(summary["profile"])),
         ),
         warnings=tuple(_warnings(summary)),
-        sections=tuple(_sections(summary, systems)),
+        sections=(*_sections(summary, systems), *time_sections(view, systems), *graph_sections(view)),
         problems=tuple(_papers(view)),
         problems_total=int(summary["papers"]),
         items="papers",

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from markbook.errors import DataError, OutputError, StorageError, UsageError
+from markbook.plugins import factory, need
 from markbook.store.disk import Disk, Lock, RealDisk, replace_file
 from markbook.store.journal import Journal, Key, KeySet, Row, encode, locate, read, row_at
 
@@ -283,6 +284,31 @@ class Run:
     def row_at(self, location: int) -> Row:
         """Return the row at a location."""
         return row_at(RealDisk(), self.folder / "journal", location)
+
+    def to_pandas(self) -> Any:
+        """Return one row an attempt as a pandas data frame.
+
+        Raises:
+            ExtraMissingError: pandas is not installed.
+        """
+        return need("pandas", extra="notebook").DataFrame(self._flat_rows())
+
+    def to_polars(self) -> Any:
+        """Return one row an attempt as a polars data frame.
+
+        Raises:
+            ExtraMissingError: polars is not installed.
+        """
+        return need("polars", extra="notebook").DataFrame(self._flat_rows(), infer_schema_length=None)
+
+    def _flat_rows(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = factory("reports", "markbook.report.notebook:rows")(self)
+        return rows
+
+    def _repr_html_(self) -> str:
+        """Show the run's tables in a notebook."""
+        page: str = factory("reports", "markbook.report.notebook:tables")(self)
+        return page
 
     def read(self, name: str) -> str:
         """Return the text of a report.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PAGE_ROWS = 50
 MOST_RUNS = 5_000
 _DEPTH = 3
+_EVERY = 1 << 62
+_SHORT_LOOK = 0.4
 _FIRST_LOOK = 1.0
 """Seconds that a page waits for the index before it shows what there is."""
 _CODE_CAP = 200_000
@@ -149,7 +151,8 @@ class Site:
         start = _whole(query.get("start", "0") or "0")
         filters = {name: query.get(name, "") for name in ("model", "status", "sample")}
         is_plain = not any(filters.values())
-        index.wait(start + PAGE_ROWS if is_plain else 1 << 62, _FIRST_LOOK)
+        index.wait(_EVERY, _SHORT_LOOK)  # a small run is read whole in that time, and its counts are final
+        index.wait(start + PAGE_ROWS if is_plain else _EVERY, _FIRST_LOOK)
         rows, total = index.search(**filters, start=start, count=PAGE_ROWS)
         facts = [("Command", run.command), ("Status", run.status), ("Started", str(run.manifest.get("started", "")))]
         facts += [
@@ -176,7 +179,7 @@ class Site:
     def _attempt(self, number: int, location: int) -> str:
         index = self.index(number)
         shown = self._shown(number, location)
-        index.wait(1 << 62, 0.5)
+        index.wait(_EVERY, _SHORT_LOOK)
         others = [one for one in index.of_sample(shown.sample) if one.location != location][:200]
         return _render(
             "attempt.html.j2", title=f"{shown.sample}: {shown.model}", one=shown, others=others, is_done=index.is_done

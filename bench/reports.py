@@ -1,0 +1,105 @@
+"""Reports and comparisons at size: `python -m bench.reports`. Outcomes are invented; no solution runs.
+
+One HTML report of 10,000 problems x 6 models, one comparison of 19 models on 164 problems, the first page of `view`
+over a million attempts, and for scale the bare reading of that journal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+from markbook.aggregate.exam_view import MODEL, OUTCOME, SAMPLE, ExamView, outcome_record, sample_record
+from markbook.comparison import compare
+from markbook.report.browse.site import Site
+from markbook.report.pages import html
+from markbook.store import Manifest, RunWriter, open_run
+from markbook.types import Isolation, Outcome, Sample, Test, TestResult, Verdict
+
+
+def made_run(folder, *, models, problems, attempts=1):
+    """Write an exam of invented outcomes: model m passes with chance 0.9 - 0.5 m / models."""
+    rng = Random(0)
+    samples = [
+        Sample(f"task_{at}", f"Write f{at}.", tests=(Test(assertion=f"f{at}(1) == {at}"),), meta={"topic": f"topic {at % 12}", "complexity": at % 4})
+        for at in range(problems)
+    ]  # fmt: skip
+    names = [f"model-{at:02}" for at in range(models)]
+    kept = [
+        outcome_record(Outcome((TestResult(passed, Verdict.SEPARATED),), isolation=Isolation.A))
+        for passed in (False, True)
+    ]
+    config = {"error_policy": "zero", "seed": 0, "benchmark_name": "bench", "models": names}
+    with RunWriter.create(folder, Manifest("exam", config, {})) as writer:
+        for place, sample in enumerate(samples):
+            writer.add(SAMPLE, (place,), sample_record(sample))
+        for name in names:
+            writer.add(MODEL, (name,), {"source": "", "attempts": problems * attempts})
+        for number, name in enumerate(names):
+            chance = 0.9 - 0.5 * number / models
+            for sample in samples:
+                for index in range(attempts):
+                    row = {**kept[rng.random() < chance], "code": f"def f(x):\n    return x + {index}\n", "source": ""}
+                    writer.add(OUTCOME, (name, sample.id, index), row, remember=False)
+        writer.finish("done")
+    return open_run(writer.folder)
+
+
+@contextlib.contextmanager
+def timed(found):
+    began = time.perf_counter()
+    yield
+    found.append(time.perf_counter() - began)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        report_at_size(folder / "report")
+        comparison_at_size(folder / "compare")
+        first_page(folder / "view")
+
+
+def report_at_size(folder):
+    run = made_run(folder, models=6, problems=10_000)
+    times, size = [], 0
+    for _ in range(3):
+        with timed(times):
+            size = len(html()(ExamView(run, run.manifest["config"]))["report.html"].encode())
+    print(f"report.html, 10,000 problems x 6 models: {statistics.median(times):.1f} s, {size / 1e6:.2f} MB")
+
+
+def comparison_at_size(folder):
+    run = made_run(folder, models=19, problems=164)
+    times = []
+    for _ in range(3):
+        with timed(times):
+            found = compare(run)
+    print(f"compare, 19 models x 164 problems: {statistics.median(times):.2f} s, {len(found.pairs)} pairs")
+
+
+def first_page(folder):
+    run = made_run(folder, models=10, problems=1000, attempts=100)
+    times, whole = [], []
+    for _ in range(3):
+        with timed(times):
+            site = Site(folder)
+            page = site.page("/run/0", {})
+        with timed(whole):
+            site.index(0).wait(1 << 62, 300)
+        assert page.count('href="/attempt/') == 50
+    bare = []
+    with timed(bare):
+        rows = sum(1 for _ in run.rows(OUTCOME))
+    print(
+        f"view, first page of {rows:,} attempts: {statistics.median(times):.2f} s; whole index after {statistics.median(whole):.1f} s more"
+    )
+    print(f"reading the journal alone: {bare[0]:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Holding a run to its marks in a test suite: `assert_marks` for pytest, or any other runner."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from markbook.errors import UsageError
+from markbook.plugins import suggest
+
+if TYPE_CHECKING:
+    from markbook.aggregate.standing import Standing
+    from markbook.store import Run
+
+
+def assert_marks(
+    run: Run | str | os.PathLike[str],
+    *,
+    at_least: float | Mapping[str, float] | None = None,
+    metric: str | None = None,
+    surely: bool = False,
+    not_worse_than: Run | str | os.PathLike[str] | None = None,
+) -> None:
+    """Fail unless a finished run's marks are good enough.
+
+    Args:
+        run: a run or its folder.
+        at_least: what every model's mean must reach, or the threshold by model; in the metric's range (0..1). Where
+            lower is better it is what must not be exceeded.
+        metric: which metric, where the run has several.
+        surely: hold the near end of the interval against the threshold instead of the mean: a run too small to be
+            sure then fails.
+        not_worse_than: a baseline run of the same models on the same samples; fails only if the whole interval of a
+            difference lies on the worse side.
+
+    Raises:
+        AssertionError: a mark is missing or not good enough; the message has them all.
+        DataError: the run is not finished or cannot be read.
+        UsageError: a threshold names no model of the run.
+    """
+    __tracebackhide__ = True
+    from markbook.aggregate.standing import standings
+    from markbook.comparison.runs import read_sheets
+
+    failed: list[str] = []
+    if at_least is not None:
+        found = {one.model: one for one in standings(read_sheets([run], metric=metric))}
+        wanted = dict(at_least) if isinstance(at_least, Mapping) else dict.fromkeys(found, at_least)
+        for model, threshold in wanted.items():
+            if model not in found:
+                raise UsageError(f"the run has no model {model!r}", hint=suggest(model, list(found)))
+            failed += _below(found[model], threshold, surely=surely)
+    if not_worse_than is not None:
+        failed += _worse(run, not_worse_than, metric)
+    if failed:
+        raise AssertionError("\n".join(failed))
+
+
+def _below(standing: Standing, threshold: float, *, surely: bool) -> list[str]:
+    """Return what is wrong with a mark, nothing if it is good enough."""
+    summary = standing.summary
+    higher = summary.direction == "higher"
+    interval = summary.interval
+    held = summary.value
+    if surely:
+        held = None if interval is None else interval.low if higher else interval.high
+    if held is not None and (held >= threshold if higher else held <= threshold):
+        return []
+    value = "missing" if summary.value is None else f"{summary.value:.4f}"
+    span = f" [{interval.low:.4f}, {interval.high:.4f}]" if interval else " (no interval)"
+    word = "at least" if higher else "at most"
+    why = f"; {summary.note}" if summary.note else ""
+    sure = "surely " if surely else ""
+    return [
+        f"{standing.model}: {summary.metric} is {value}{span} over {summary.n}, wanted {sure}{word} {threshold:g}{why}"
+    ]
+
+
+def _worse(run: Run | str | os.PathLike[str], baseline: Run | str | os.PathLike[str], metric: str | None) -> list[str]:
+    from markbook.aggregate.comparison import compare_sheet
+    from markbook.comparison.gates import check_worse
+    from markbook.comparison.runs import baseline_pairs, read_sheets
+    from markbook.errors import GateFailed
+
+    sheet = read_sheets([run, baseline], metric=metric)
+    try:
+        check_worse(compare_sheet(sheet), baseline_pairs(sheet, str(baseline), last_run=1))
+    except GateFailed as error:
+        return [error.message]
+    return []
