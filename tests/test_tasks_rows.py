@@ -124,7 +124,7 @@ def test_worked_examples_are_the_first_other_rows(tmp_path):
 
 
 def test_all_kinds_of_files_hold_the_same_rows(tmp_path):
-    import pyarrow
+    import pyarrow as pa
     from pyarrow import parquet
 
     rows = [{"a": "x,\ny", "b": "é"}, {"a": "", "b": "\u2028"}]
@@ -136,7 +136,7 @@ def test_all_kinds_of_files_hold_the_same_rows(tmp_path):
         writer = csv.DictWriter(file, ["a", "b"])
         writer.writeheader()
         writer.writerows(rows)
-    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "t.parquet")
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
 
     for name in ("t.jsonl", "t.json", "c.json", "t.jsonl.gz", "t.csv", "t.parquet"):
         assert [dict(line.record) for line in read_table(tmp_path / name)] == rows, name
