@@ -21,6 +21,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "cosine_score": ("tfidf_cosine",),
     "jaccard_score": ("jaccard",),
     "meteor_score": ("meteor",),
+    "pass@k": ("pass_at_k",),
+    "pass^k": ("pass_hat_k",),
     "performance_awareness_score": ("performance_awareness",),
     "rouge": ("rouge1", "rouge2", "rougeL"),
     "rouge_score": ("rouge1", "rouge2", "rougeL"),

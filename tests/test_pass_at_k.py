@@ -1,0 +1,209 @@
+"""pass@k and pass^k: the estimators, what is missing, and programs that really run (in the sandbox)."""
+
+import itertools
+import json
+import math
+import statistics
+
+import pytest
+from hypothesis import given, strategies as st
+
+import markbook
+from markbook.errors import UsageError
+from markbook.metrics.pass_at_k import pass_at_k, pass_hat_k, standard_error
+from markbook.types import Attempt, ErrorKind, Item, Outcome, Sample, TestResult, Verdict
+
+RIGHT = "def add(a, b):\n    return a + b\n"
+WRONG = "def add(a, b):\n    return a - b\n"
+TEST = "assert add(1, 2) == 3\nassert add(0, 5) == 5\n"
+
+
+def outcome(passed, **options):
+    return Outcome((TestResult(passed, Verdict.SEPARATED),), **options)
+
+
+def items(n, c, sample_id="s"):
+    sample = Sample(sample_id)
+    return [Item(sample, Attempt(sample_id, "", index=i), outcome(i < c)) for i in range(n)]
+
+
+def by_text(asked):
+    """Run nothing: a program passes if its text is `right`."""
+    return [outcome(item.attempt.text == "right") for item in asked]
+
+
+def test_the_value_equals_the_exact_one(shared_data):
+    lines = (shared_data / "metric-fixtures" / "passk.jsonl").read_text("utf-8").splitlines()
+    compared = 0
+    for row in map(json.loads, lines):
+        found = pass_at_k(k=row["k"]).measure(items(row["n"], row["c"]))[0]
+        if row["exact"] is None or row["k"] > row["n"]:
+            assert found.missing.kind == "undefined"
+            continue
+        assert found.value == pytest.approx(row["exact"], abs=1e-12)
+        compared += 1
+    assert compared > 30
+
+
+def test_values_worked_out_by_hand():
+    # 5 attempts, 2 right. pass@2: of the 10 pairs, 3 hold no right one: .7. pass^2: 1 pair is both right: .1.
+    assert pass_at_k(k=2).measure(items(5, 2))[0].value == pytest.approx(0.7)
+    assert pass_hat_k(k=2).measure(items(5, 2))[0].value == pytest.approx(0.1)
+
+
+@given(st.integers(1, 8), st.data())
+def test_both_are_shares_of_the_subsets(n, data):
+    c, k = data.draw(st.integers(0, n)), data.draw(st.integers(1, n))
+    subsets = list(itertools.combinations([True] * c + [False] * (n - c), k))
+
+    at = pass_at_k(k=k).measure(items(n, c))[0]
+    hat = pass_hat_k(k=k).measure(items(n, c))[0]
+
+    assert at.value == pytest.approx(statistics.mean(any(one) for one in subsets))
+    assert hat.value == pytest.approx(statistics.mean(all(one) for one in subsets))
+
+
+@given(st.integers(2, 10), st.data())
+def test_the_standard_error_is_that_of_the_estimator(n, data):
+    c, k = data.draw(st.integers(1, n - 1)), data.draw(st.integers(1, n))
+    p = c / n
+    chances = [math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(n + 1)]
+    for every in (False, True):
+        values = [
+            math.comb(i, k) / math.comb(n, k) if every else 1 - math.comb(n - i, k) / math.comb(n, k)
+            for i in range(n + 1)
+        ]
+        centre = sum(chance * value for chance, value in zip(chances, values, strict=True))
+        spread = sum(chance * (value - centre) ** 2 for chance, value in zip(chances, values, strict=True))
+        assert standard_error(n, c, k, every=every) == pytest.approx(math.sqrt(spread), abs=1e-9)
+
+
+def test_the_standard_error_of_one_try_is_the_binomial_one_for_any_n():
+    assert standard_error(100, 20, 1) == pytest.approx(math.sqrt(0.2 * 0.8 / 100))
+    assert standard_error(5000, 1000, 1) == pytest.approx(math.sqrt(0.2 * 0.8 / 5000))
+    assert standard_error(1000, 300, 4) == pytest.approx(standard_error(1001, 300, 4), rel=0.02)
+
+
+def test_k_beyond_n_is_missing_and_says_both_numbers():
+    found = pass_at_k(k=10).measure(items(5, 5))[0]
+
+    assert found.missing.kind == "undefined"
+    assert found.missing.detail == "5 attempts, and k is 10"
+    assert found.stats["n"] == 5
+
+
+def test_of_several_k_the_first_is_the_value_and_all_stand_in_the_stats():
+    found = pass_at_k(k=[1, 2, 9]).measure(items(4, 2))[0]
+
+    assert found.value == 0.5
+    assert found.stats["values"] == {1: 0.5, 2: pytest.approx(5 / 6)}
+    assert "k:1+2+9" in found.signature
+
+
+def test_outcomes_that_exist_are_taken_and_the_mean_is_over_problems():
+    metric = pass_at_k()
+    found = metric.measure([*items(3, 1, "a"), *items(1, 1, "b")])
+
+    assert [one.value for one in found] == [pytest.approx(1 / 3), None, None, 1.0]
+    assert found[1].missing.kind == "not_applicable"
+    assert metric.summarise(found) == pytest.approx(2 / 3)
+
+
+def test_a_flagged_test_is_not_passed_and_no_test_is_no_pass():
+    flagged = Outcome((TestResult(passed=True, verdict=Verdict.FLAGGED),))
+    for one in (flagged, Outcome(())):
+        assert pass_at_k().measure([Item(Sample("s"), Attempt("s", ""), one)])[0].value == 0.0
+
+
+def test_broken_tests_are_never_charged_to_the_programs():
+    broken = outcome(passed=False, benchmark_fault="does not parse")
+
+    found = pass_at_k().measure([Item(Sample("s"), Attempt("s", ""), broken)])[0]
+
+    assert found.missing.kind == "undefined"
+    assert "does not parse" in found.missing.detail
+
+
+def test_errors_are_counted_by_kind():
+    outcomes = [outcome(passed=False, error=ErrorKind.TIMEOUT), outcome(passed=True)]
+    rows = [Item(Sample("s"), Attempt("s", "", index=i), one) for i, one in enumerate(outcomes)]
+
+    assert pass_at_k().measure(rows)[0].stats["errors"] == {"TimeoutError": 1}
+
+
+def test_a_problem_without_tests_is_undefined():
+    assert pass_at_k().measure([Item(Sample("s"), Attempt("s", "x = 1"))])[0].missing.kind == "undefined"
+
+
+@pytest.mark.parametrize(
+    ("candidate", "reference", "kind"),
+    [
+        (None, TEST, "absent"),
+        ([], TEST, "absent"),
+        ([None, None], TEST, "absent"),
+        ([7], TEST, "undefined"),
+        (7, TEST, "undefined"),
+        (["right"], None, "undefined"),
+        (["right"], [], "undefined"),
+        (["right"], 7, "undefined"),
+    ],
+)
+def test_a_bad_row_is_missing_alone(candidate, reference, kind):
+    candidates, references = [candidate, ["right", None, "wrong"]], [reference, TEST]
+
+    found = markbook.measure("pass_at_k", candidates, references, run=by_text)
+
+    assert found[0].missing.kind == kind
+    assert found[1].value == 0.5
+    assert [one.sample_id for one in found] == ["0", "1"]
+
+
+def test_one_program_may_stand_without_a_list():
+    assert markbook.measure("pass@k", ["right"], [TEST], run=by_text)[0].value == 1.0
+
+
+def test_a_runner_that_crashes_is_a_reason():
+    def crash(asked):
+        raise OSError("no room")
+
+    assert markbook.measure("pass_at_k", [["a"]], [TEST], run=crash)[0].missing.detail == "OSError: no room"
+
+
+def test_a_runner_that_loses_outcomes_is_refused():
+    with pytest.raises(UsageError, match="0 outcomes for 1"):
+        markbook.measure("pass_at_k", [["a"]], [TEST], run=lambda _asked: [])
+
+
+def test_without_references_there_is_nothing_to_run():
+    with pytest.raises(UsageError, match="needs references"):
+        markbook.measure("pass_at_k", [["a"]])
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "2", [], [1, 0]])
+def test_a_k_that_is_no_positive_whole_number_is_refused(k):
+    with pytest.raises(UsageError, match="k must be"):
+        pass_at_k(k=k)
+
+
+def test_a_timeout_must_be_positive():
+    with pytest.raises(UsageError, match="timeout"):
+        pass_at_k(timeout=0)
+
+
+def test_programs_run_in_the_sandbox_against_their_tests():
+    loop = "def add(a, b):\n    while True: pass\n"
+    forged = "import os\nos._exit(0)\n"
+    candidates = [[RIGHT, WRONG, "def add(", loop, forged, ""], [RIGHT, RIGHT], [WRONG]]
+    tests = [TEST, [TEST, "assert add(2, 2) == 4"], TEST]
+
+    found = markbook.measure("pass_at_k", candidates, tests, k=[1, 2], timeout=1.0, isolation="weak", workers=1)
+
+    assert (found[0].stats["n"], found[0].stats["c"]) == (6, 1)
+    assert found[0].stats["errors"]["TimeoutError"] == 1
+    assert found[0].stats["errors"]["SyntaxError"] == 1
+    assert found[0].value == pytest.approx(1 / 6)
+    assert found[1].stats["values"] == {1: 1.0, 2: 1.0}
+    assert found[2].value == 0.0
+    summary = markbook.summarise("pass_at_k", found, k=[1, 2])
+    assert summary.n == 3
+    assert summary.value == pytest.approx((1 / 6 + 1) / 3)
