@@ -146,9 +146,16 @@ def test_hostile_words_stay_words_in_every_format(tmp_path):
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").count("<script") == 1
 
 
-def test_an_unfinished_run_has_no_report(exam_run):
-    with pytest.raises(DataError, match="--resume"):
-        view_of(exam_run(finish=""))
+def test_an_unfinished_exam_has_no_documented_files(exam_run, tmp_path):
+    run = exam_run(finish="")
+    assert view_of(run).partial_note() == ""  # every planned attempt happens to be marked
+
+    rows = (run.folder / "journal" / "00000001.jsonl").read_bytes().splitlines(keepends=True)
+    (run.folder / "journal" / "00000001.jsonl").write_bytes(b"".join(rows[:-1]))
+
+    with pytest.raises(DataError, match="appear only when complete"):
+        write_report(run, "documented", tmp_path / "out")
+    assert "This run broke off: scored" in write_report(run, "md", tmp_path / "out")[-1].read_text(encoding="utf-8")
 
 
 def test_command_writes_prints_paths_and_pipes(exam_run):
