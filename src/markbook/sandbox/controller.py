@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import os
 import selectors
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -18,12 +19,14 @@ from markbook.sandbox import job as jobs
 from markbook.sandbox.job import Job
 from markbook.sandbox.outcomes import all_failed, outcome
 from markbook.sandbox.worker import Interpreter, Worker, WorkerLost
-from markbook.types import ErrorKind, Isolation, Outcome
+from markbook.types import ErrorKind, Isolation, Outcome, Sample
 
 _WINDOW = 2048
 """How many jobs are looked at ahead, to take the longest first; memory does not grow beyond it."""
 _AHEAD = 2
 """Jobs given to a worker at once, so that it never waits for the next."""
+ADAPTIVE_FACTOR = 20.0
+"""How many times the canonical solution's CPU time an attempt may use where the limit adapts."""
 _GRACE = 30.0
 """Seconds beyond every limit of a job after which its worker counts as lost."""
 
@@ -38,6 +41,16 @@ class Layer:
     """The errno and what was attempted, where it failed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the tests of one sample are kept apart from the candidate, found with its canonical solution."""
+
+    record: dict[str, Any] | None
+    """What the examiner is told; None where every test runs beside the candidate without being looked at."""
+    seconds: float | None = None
+    """CPU seconds that the canonical solution needed."""
+
+
 @dataclass(order=True)
 class _Entry:
     priority: tuple[float, int]
@@ -47,6 +60,8 @@ class _Entry:
     tries: int = field(compare=False, default=0)
     twins: list[Job] = field(compare=False, default_factory=list)
     """Jobs that are exactly the same and get the same outcome."""
+    calibrates: bool = field(compare=False, default=False)
+    """Whether this is a canonical solution, run to see how the tests that others wait for can be kept apart."""
 
 
 class Sandbox:
@@ -88,6 +103,7 @@ class Sandbox:
         self._workers: list[Worker] = []
         self._layers: list[Layer] = []
         self._seconds: dict[str, float] = {}
+        self._plans: dict[str, Plan] = {}
         self._sequence = itertools.count()
         self.level = self._target = Isolation.D
         self.duplicates = 0
@@ -192,6 +208,11 @@ def reached(target: Isolation, layers: list[Layer]) -> Isolation:
     return Isolation.A if target == Isolation.A and whole <= good else Isolation.B
 
 
+def beside(sample: Sample) -> dict[str, Any]:
+    """Return the plan by which every test of a sample runs in the candidate's process."""
+    return {"tests": [None] * len(sample.tests), "pins": {}, "sure": True}
+
+
 class _Run:
     """One pass over a stream of jobs."""
 
@@ -202,6 +223,8 @@ class _Run:
         self._alone: list[_Entry] = []
         """Jobs whose worker was lost, to be run once more with nothing beside them in their worker."""
         self._open: dict[str, _Entry] = {}
+        self._held: dict[str, list[_Entry]] = {}
+        """Jobs by the task whose calibration they wait for."""
         self._done: list[tuple[Job, Outcome]] = []
         self._texts: dict[int, tuple[object, str]] = {}
         self._exhausted = False
@@ -216,7 +239,7 @@ class _Run:
                 self._feed()
                 yield from self._take_done()
                 if not any(worker.jobs for worker in self._box._workers):
-                    if self._exhausted and not self._waiting and not self._alone and not self._done:
+                    if self._exhausted and not (self._waiting or self._alone or self._done or self._held):
                         return
                     continue
                 self._collect()
@@ -265,7 +288,27 @@ class _Run:
         entry = _Entry((-expected, next(self._box._sequence)), job, task, digest)
         if digest:
             self._open[digest] = entry
-        heapq.heappush(self._waiting, entry)
+        self._queue(entry)
+
+    def _queue(self, entry: _Entry) -> None:
+        """Let a job run, after the calibration of its task where that is to be done first."""
+        plans, task = self._box._plans, jobs.digest(entry.task)
+        canonical = entry.job.sample.references[0] if entry.job.sample.references else ""
+        wanted = self._box._separate or (self._box._adaptive and canonical)
+        if not wanted or task in plans:
+            heapq.heappush(self._waiting, entry)
+        elif task in self._held:
+            self._held[task].append(entry)
+        else:
+            self._held[task] = [entry]
+            job = Job("", canonical, entry.job.sample, entry.job.limits)
+            first = _Entry((-math.inf, next(self._box._sequence)), job, entry.task, task, calibrates=True)
+            heapq.heappush(self._waiting, first)
+
+    def _calibrated(self, entry: _Entry, record: dict[str, Any] | None, seconds: float | None) -> None:
+        self._box._plans[entry.digest] = Plan(record, seconds)
+        for held in self._held.pop(entry.digest):
+            heapq.heappush(self._waiting, held)
 
     def _task(self, job: Job) -> str:
         known = self._texts.get(id(job.sample))
@@ -287,12 +330,20 @@ class _Run:
                     break
 
     def _give(self, worker: Worker, entry: _Entry) -> bool:
-        record = {
+        plan = self._box._plans.get(jobs.digest(entry.task))
+        limits = entry.job.limits
+        if self._box._adaptive and plan is not None and plan.seconds is not None:
+            limits = replace(limits, seconds=min(limits.seconds, max(1.0, ADAPTIVE_FACTOR * plan.seconds)))
+        record: dict[str, Any] = {
             "id": entry.priority[1],
             "code": entry.job.code,
             "task": entry.task,
-            "limits": jobs.limits_on_wire(entry.job.limits),
+            "limits": jobs.limits_on_wire(limits),
         }
+        if entry.calibrates:
+            record["calibrate"] = True
+        elif self._box._separate and plan is not None:
+            record["plan"] = plan.record
         try:
             worker.give(entry, record)
         except WorkerLost:
@@ -328,9 +379,13 @@ class _Run:
         if record["id"] != entry.priority[1] or len(record["tests"]) != len(entry.job.sample.tests):
             raise WorkerLost("an answer to another question")
         found = outcome(record, self._box.level)
+        plan = record["plan"] if entry.calibrates and "plan" in record else None
         worker.jobs.pop(0)
         worker.since = time.monotonic()
-        self._finish(entry, found)
+        if entry.calibrates:
+            self._calibrated(entry, plan or beside(entry.job.sample), found.seconds)
+        else:
+            self._finish(entry, found)
 
     def _finish(self, entry: _Entry, found: Outcome) -> None:
         if found.seconds is not None:
@@ -349,6 +404,8 @@ class _Run:
         for position, entry in enumerate(held):
             if position:
                 heapq.heappush(self._waiting, entry)
+            elif entry.tries and entry.calibrates:
+                self._calibrated(entry, beside(entry.job.sample), None)
             elif entry.tries:
                 self._finish(
                     entry,

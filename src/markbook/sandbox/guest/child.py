@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from . import wire
 from .marking import Result, failure, mark
+from .peer import Peer
 
 MODULE = "solution"
 """The name of the module that a solution becomes."""
@@ -104,10 +105,29 @@ def run(sock: socket.socket) -> NoReturn:
     try:
         job = marshal.loads(wire.receive(sock))  # noqa: S302 - from the examiner, which is trusted
         output = Output(job["output"])
-        _in_process(sock, job, output)
+        if job["mode"] == "in":
+            _in_process(sock, job, output)
+        else:
+            _separated(sock, job, output)
     except BaseException:
         os._exit(1)
     os._exit(0)
+
+
+def _separated(sock: socket.socket, job: dict[str, Any], output: Output) -> None:
+    namespace, error = load(job, output)
+    wire.write(sock, {"error": error})
+    if error is not None:
+        return
+    peer = Peer(sock, examines=False)
+    peer.output = output
+    peer.operations = {
+        **peer.operations,
+        "names": lambda wanted: {name: namespace[name] for name in wanted if name in namespace},
+    }
+    while True:
+        frame = wire.decode(wire.receive(sock).decode("utf-8"))
+        peer.serve(frame)
 
 
 def _in_process(sock: socket.socket, job: dict[str, Any], output: Output) -> None:

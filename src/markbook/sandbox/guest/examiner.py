@@ -14,12 +14,18 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from . import inspection, wire, zygote
+from .canary import perturbed
 from .child import OUTPUT_EXIT
-from .marking import Compiled, Result, Sticky
+from .marking import Compiled, Result, Sticky, mark
+from .peer import Policy
 from .programs import compile_tests
+from .separation import Hall, Plan, names_used, runs_beside
 
 _TASKS = 64
 """How many tasks' compiled tests are kept."""
+_LAST_RESORT = 5.0
+"""Seconds of processor time beyond the limit after which the kernel ends an examiner that hears nothing."""
+_NOT_RUN: Result = {"p": False, "k": "a", "t": "", "m": "not run"}
 
 
 class Deadline(Sticky):
@@ -40,6 +46,10 @@ class Task:
     asks: list[str] = field(default_factory=list)
     """The identifiers that the tests use and do not define."""
     speaks_of_random: bool = False
+    beside: list[bool] = field(default_factory=list)
+    """Which tests say by their text that they need the candidate's process."""
+    perturbed: list[Compiled | None] | None = None
+    """Each test with its expected literals replaced by wrong ones; made when first wanted."""
 
 
 def make_task(text: str) -> Task:
@@ -65,6 +75,8 @@ def make_task(text: str) -> Task:
         patterns=patterns,
         before=before,
         speaks_of_random="random" in text,
+        asks=names_used(tests),
+        beside=[runs_beside(test, spec["name"]) for test in tests],
     )
 
 
@@ -110,15 +122,20 @@ class Examiner:
         self._control = wire.Stream(control)
         self._channel = channel
         self._tasks: OrderedDict[str, Task] = OrderedDict()
+        self._expired = False
 
     def serve(self) -> NoReturn:
         """Answer jobs until the controller goes away."""
-        signal.signal(signal.SIGPROF, _deadline)
+        signal.signal(signal.SIGPROF, self._deadline)
         while True:
             job = self._control.next()
             if job is None:
                 os._exit(0)
             wire.write(self._control.sock, {"id": job["id"], **self._examine(job)})
+
+    def _deadline(self, _number: int, _frame: object) -> None:
+        self._expired = True  # a bare except in a test may swallow what is raised, but not this
+        raise Deadline
 
     def _task(self, text: str) -> Task:
         task = self._tasks.get(text)
@@ -134,28 +151,136 @@ class Examiner:
         task = self._task(job["task"])
         fault = next((fault for fault in task.faults if fault), "")
         seconds = float(job["limits"][0])
+        self._expired = False
         signal.setitimer(signal.ITIMER_PROF, seconds, 0.05)
+        # one long operation of the interpreter's own hears no signal handler: the kernel ends this process then
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds + _LAST_RESORT)
         try:
-            record = self._in_process(task, job)
+            record = self._calibrate(task, job) if job.get("calibrate") else self._verdict(task, job)
             _inspect(task, job["code"], record["tests"])
         except Deadline:
             record = {"tests": [timed_out()] * len(task.tests), "error": timed_out(), "hit": "cpu"}
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         return {**record, "fault": fault}
 
-    def _in_process(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
+    def _verdict(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
+        plan: Plan | None = job.get("plan")
         if task.kind == "text":
             return {"tests": _text_tests(task, job["code"]), "error": None}
+        if plan is None:
+            return self._in_process(task, job)
+        policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
+        useful = set(plan.get("canary", range(len(policies))))
+        if not any(policies):
+            return self._canary(task, job, self._in_process(task, job), useful)
+        record = self._separated(task, job, plan["pins"], policies)
+        beside = {index for index, policy in enumerate(policies) if policy is None and not task.faults[index]}
+        if not plan["sure"]:
+            refused = (i for i, policy in enumerate(policies) if policy is not None and policy.refused)
+            beside |= {index for index in refused if not record["tests"][index]["p"]}
+        if not beside or record["error"] is not None or record.get("hit"):
+            return record
+        other = self._canary(task, job, self._in_process(task, job), beside & useful)
+        for index in beside:
+            record["tests"][index] = other["tests"][index]
+        return {**record, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
+
+    def _calibrate(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
+        """Run a right answer both ways; the record's plan says which tests keep their verdict when separated."""
+        beside = [text or bool(fault) for text, fault in zip(task.beside, task.faults, strict=True)]
+        if not job["code"]:
+            plan = {"tests": [None if there else [] for there in beside], "pins": {}, "sure": False}
+            return {"tests": [{"p": False}] * len(task.tests), "error": None, "plan": plan}
+        together = self._in_process(task, job)
+        policies = [None if there else Policy(None) for there in beside]
+        pins: dict[str, str] = {}
+        apart = self._separated(task, job, pins, policies) if any(policies) else together
+        plans: list[Any] = []
+        for policy, one, other in zip(policies, together["tests"], apart["tests"], strict=True):
+            agrees = policy is not None and one["p"] == other["p"]
+            plans.append(sorted(policy.allowed) if agrees and policy is not None else None)
+        plan = {"tests": plans, "pins": pins, "sure": True, "canary": self._useful(task, job, together, plans)}
+        return {**together, "plan": plan}
+
+    def _useful(self, task: Task, job: dict[str, Any], together: dict[str, Any], plans: list[Any]) -> list[int]:
+        """Return the tests whose wrong expectation a right answer fails, so that passing it proves a forgery."""
+        wanted = {i for i, plan in enumerate(plans) if plan is None and together["tests"][i]["p"]}
+        if together["error"] is not None or together.get("hit"):
+            return []
+        found = self._canary(task, job, {**together, "tests": list(together["tests"])}, wanted)
+        return sorted(i for i in wanted if found["tests"][i]["p"])
+
+    def _separated(
+        self, task: Task, job: dict[str, Any], pins: dict[str, str], policies: list[Policy | None]
+    ) -> dict[str, Any]:
+        """Run the tests here that have a policy; learn the pins if the policies learn."""
+        attempt = Attempt(self._channel, job["limits"])
+        hall = Hall(attempt.sock, task, job["code"])
+        results: list[Result] = []
+        record: dict[str, Any] = {"error": None}
+        seed = task.speaks_of_random or "random" in job["code"]
+        try:
+            first = {"code": job["code"], "mode": "apart", "seed": seed, "output": job["limits"][6]}
+            wire.send(attempt.sock, marshal.dumps(first))
+            record["error"] = hall.load()
+            if record["error"] is None:
+                self._enter(hall, pins)
+                for index, policy in enumerate(policies):
+                    if task.faults[index]:
+                        continue
+                    results.append(hall.run(task.compiled[index], policy) if policy is not None else dict(_NOT_RUN))
+                    if self._expired:
+                        raise Deadline
+        except wire.Gone:
+            record["gone"] = True
+        except Deadline:
+            attempt.end()
+            raise
+        if hall.flags:
+            record["flags"] = hall.flags
+        record.update(attempt.end())
+        if any(policy is not None and policy.learning for policy in policies):
+            pins.update(hall.pins)
+        return _settle(task, record, results, verdict="separated")
+
+    @staticmethod
+    def _enter(hall: Hall, pins: dict[str, str]) -> None:
+        try:
+            hall.enter(pins)
+        except Exception as error:  # the candidate's process answered with an error where an honest one has none
+            raise wire.Gone(type(error).__name__) from None
+
+    def _canary(self, task: Task, job: dict[str, Any], record: dict[str, Any], wanted: set[int]) -> dict[str, Any]:
+        """Run the tests once more with wrong expectations; one that passes again was never decided by its code."""
+        if record["error"] is not None or record.get("hit"):
+            return record
+        if task.perturbed is None:
+            task.perturbed = [perturbed(test) for test in task.tests]
+        passed = {i for i in wanted if record["tests"][i].get("p") and task.perturbed[i] is not None}
+        if not passed:
+            return record
+        tests = [task.perturbed[i] or test if i in passed else test for i, test in enumerate(task.compiled)]
+        again = self._in_process(task, job, tests)
+        for index in passed:
+            if again["tests"][index].get("p"):
+                record["tests"][index] = {
+                    **record["tests"][index], "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict",
+                    "m": "the test passes with a wrong expectation too",
+                }  # fmt: skip
+        return record
+
+    def _in_process(self, task: Task, job: dict[str, Any], compiled: list[Compiled] | None = None) -> dict[str, Any]:
+        compiled = compiled or task.compiled
         attempt = Attempt(self._channel, job["limits"])
         results: list[Result] = []
         record: dict[str, Any] = {"error": None}
         nonce = secrets.token_hex(8)
         try:
-            record["error"] = self._load(attempt, task, job, nonce, record)
+            record["error"] = self._load(attempt, task, job, nonce, record, compiled)
             if record["error"] is None:
-                run = [(i, test) for i, test in enumerate(task.compiled) if not task.faults[i]]
-                for index, _ in run:
+                for index in (i for i in range(len(compiled)) if not task.faults[i]):
                     frame = _frame(attempt.frames, nonce, "test")
                     if frame["i"] != index or not isinstance(frame["r"], dict):
                         raise wire.Gone("out of order")
@@ -166,7 +291,10 @@ class Examiner:
         record.update(attempt.end())
         return _settle(task, record, results)
 
-    def _load(self, attempt: Attempt, task: Task, job: dict[str, Any], nonce: str, record: dict[str, Any]) -> Any:
+    def _load(
+        self, attempt: Attempt, task: Task, job: dict[str, Any], nonce: str, record: dict[str, Any],
+        compiled: list[Compiled],
+    ) -> Any:  # fmt: skip
         code, name = job["code"], task.name
         seed = task.speaks_of_random or "random" in code
         ask = [name] if name else []
@@ -187,14 +315,10 @@ class Examiner:
             "entry": entry,
             "aliases": aliases,
             "before": task.before,
-            "run": [(i, test) for i, test in enumerate(task.compiled) if not task.faults[i]],
+            "run": [(i, test) for i, test in enumerate(compiled) if not task.faults[i]],
         }
         wire.send(attempt.sock, marshal.dumps(tests))
         return None
-
-
-def _deadline(_number: int, _frame: object) -> None:
-    raise Deadline
 
 
 def timed_out() -> Result:
@@ -223,7 +347,7 @@ def crashed(end: dict[str, Any]) -> Result:
     return {"p": False, "k": "o", "t": "ProcessExited", "m": message}
 
 
-def _settle(task: Task, record: dict[str, Any], results: list[Result]) -> dict[str, Any]:
+def _settle(task: Task, record: dict[str, Any], results: list[Result], verdict: str = "in_process") -> dict[str, Any]:
     """Give every test a result: those not reached failed by what ended the attempt."""
     error = record["error"]
     if error is None and record.pop("gone", False):
@@ -241,7 +365,7 @@ def _settle(task: Task, record: dict[str, Any], results: list[Result]) -> dict[s
             whole.append(dict(error) if error else {"p": False, "k": "a", "t": "", "m": "not run"})
         if test[3] and not whole[-1].get("parts"):
             whole[-1] = {**whole[-1], "parts": [whole[-1]] * test[3]}
-    return {**record, "tests": whole}
+    return {**record, "tests": [{**result, "v": verdict} for result in whole]}
 
 
 def _inspect(task: Task, code: str, results: list[Result]) -> None:
@@ -254,14 +378,13 @@ def _inspect(task: Task, code: str, results: list[Result]) -> None:
             tree = inspection.parse(code)
         reason = inspection.inspect(code, tree, names, pattern)
         if reason and results[index]["p"]:
-            results[index] = {"p": False, "k": "a", "t": "InspectionError", "m": reason}
+            results[index] = {**results[index], "p": False, "k": "a", "t": "InspectionError", "m": reason}
 
 
 def _text_tests(task: Task, text: str) -> list[Result]:
-    from .marking import mark
-
     namespace: dict[str, Any] = {"text": text, "candidate_solution": text, "__name__": "test"}
-    return [
+    found = [
         {"p": False, "k": "f", "t": "", "m": task.faults[i]} if task.faults[i] else mark(test, namespace)
         for i, test in enumerate(task.compiled)
     ]
+    return [{**result, "v": "separated"} for result in found]

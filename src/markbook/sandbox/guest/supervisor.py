@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -14,6 +15,9 @@ from typing import Any, NoReturn
 from . import isolation, linux, seccomp, wire
 from .examiner import Examiner
 from .zygote import Zygote
+
+_EXAMINER_MEMORY = 4 << 30
+"""Bytes of address space of an examiner: tests compute with what candidates return."""
 
 
 def main() -> NoReturn:
@@ -67,6 +71,7 @@ def _examiner(config: dict[str, Any], control: socket.socket, channel: socket.so
     wire.write(control, {"hello": True, **found, "layers": found["layers"] + own})
     if "unfit" in found:
         os._exit(0)
+    resource.setrlimit(resource.RLIMIT_AS, (_EXAMINER_MEMORY, _EXAMINER_MEMORY))
     Examiner(control, channel).serve()
 
 

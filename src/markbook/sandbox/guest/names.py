@@ -1,0 +1,268 @@
+"""What may cross the wall by its name alone: classes and pure functions of Python and its standard library.
+
+The lists are closed. Nothing here evaluates text, opens a file, reads attributes by a computed name or builds code,
+so a name that the candidate sends can do nothing in the examiner that a value could not.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from typing import Any
+
+PURE_MODULES = frozenset(
+    [
+        "math",
+        "cmath",
+        "collections",
+        "itertools",
+        "functools",
+        "operator",
+        "string",
+        "re",
+        "json",
+        "copy",
+        "heapq",
+        "bisect",
+        "statistics",
+        "fractions",
+        "decimal",
+        "datetime",
+        "typing",
+        "types",
+        "enum",
+        "abc",
+        "numbers",
+        "textwrap",
+        "contextlib",
+        "collections.abc",
+        "array",
+    ]
+)
+"""Modules of which each side has its own, as they keep nothing between calls."""
+STATEFUL_MODULES = frozenset(("random", "asyncio"))
+"""Modules that the tests share with the candidate: the candidate's."""
+
+_TYPES = [
+    "int",
+    "float",
+    "complex",
+    "bool",
+    "str",
+    "bytes",
+    "bytearray",
+    "list",
+    "tuple",
+    "dict",
+    "set",
+    "frozenset",
+    "range",
+    "slice",
+    "object",
+    "type",
+    "map",
+    "filter",
+    "zip",
+    "enumerate",
+    "reversed",
+]
+_FUNCTIONS = [
+    "len",
+    "abs",
+    "max",
+    "min",
+    "sum",
+    "sorted",
+    "any",
+    "all",
+    "round",
+    "pow",
+    "divmod",
+    "ord",
+    "chr",
+    "repr",
+    "hash",
+    "iter",
+    "next",
+    "isinstance",
+    "issubclass",
+    "callable",
+    "format",
+    "ascii",
+    "bin",
+    "hex",
+    "oct",
+    "print",
+]
+_ERRORS = [
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+]
+_METHODS_OF = ("int", "float", "complex", "str", "bytes", "list", "tuple", "dict", "set", "frozenset")
+_FORMATTING = ("format", "format_map")
+"""They read attributes by a name that stands in the text."""
+_MEMBERS: dict[str, tuple[str, ...] | None] = {
+    "math": None,
+    "cmath": None,
+    "itertools": None,
+    "heapq": None,
+    "bisect": None,
+    "statistics": None,
+    "collections": ("deque", "Counter", "OrderedDict", "defaultdict", "ChainMap"),
+    "functools": ("reduce", "partial", "cmp_to_key"),
+    "fractions": ("Fraction",),
+    "decimal": ("Decimal", "DecimalException", "InvalidOperation", "DivisionByZero", "Overflow", "Inexact", "Rounded"),
+    "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
+    "json": ("JSONDecodeError",),
+    "json.decoder": ("JSONDecodeError",),
+    "re": ("error",),
+    "array": ("array",),
+    "asyncio.exceptions": ("CancelledError", "TimeoutError", "InvalidStateError", "IncompleteReadError"),
+    "asyncio.queues": ("QueueEmpty", "QueueFull"),
+    "queue": ("Empty", "Full"),
+    "dataclasses": ("FrozenInstanceError",),
+    "collections.abc": None,
+    "contextlib": ("suppress", "nullcontext"),
+    "copy": ("copy", "deepcopy"),
+    "concurrent.futures._base": ("CancelledError", "TimeoutError"),
+}
+_OPERATOR = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "neg",
+    "pos",
+    "invert",
+    "and_",
+    "or_",
+    "xor",
+    "lt",
+    "le",
+    "eq",
+    "ne",
+    "gt",
+    "ge",
+    "not_",
+    "truth",
+    "is_",
+    "is_not",
+    "concat",
+    "contains",
+    "countOf",
+    "indexOf",
+    "lshift",
+    "rshift",
+    "matmul",
+    "abs",
+    "index",
+]
+_MEMBERS["operator"] = tuple(_OPERATOR)
+
+_BUILTIN: dict[str, Any] = {name: getattr(builtins, name) for name in (*_TYPES, *_FUNCTIONS, *_ERRORS)}
+for _owner in _METHODS_OF:
+    for _name in vars(getattr(builtins, _owner)):
+        if not _name.startswith("_") and _name not in _FORMATTING:
+            _BUILTIN[f"{_owner}.{_name}"] = getattr(getattr(builtins, _owner), _name)
+_BUILTIN["NoneType"] = type(None)
+_BUILTIN["NotImplemented"] = NotImplemented
+_BUILTIN["Ellipsis"] = ...
+_NAMES: dict[int, str] = {id(value): name for name, value in reversed(_BUILTIN.items())}
+
+_CLAIMS = {
+    "function": type(lambda: None),
+    "generator": type(_ for _ in ()),
+    "method": types.MethodType,
+    "builtin": type(len),
+    "module": type(sys),
+}
+
+
+async def _coroutine() -> None: ...
+
+
+async def _asynchronous() -> Any:
+    yield None
+
+
+_made = _coroutine()
+_CLAIMS["coroutine"] = type(_made)
+_made.close()
+_CLAIMS["async_generator"] = type(_asynchronous())
+_CLAIM_NAMES = {value: name for name, value in _CLAIMS.items()}
+del _made
+
+
+def name_for(value: Any) -> str | None:
+    """Return the name by which this object may cross, None if it may not."""
+    found = _NAMES.get(id(value))
+    if found is not None:
+        return found
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if type(module) is not str or type(name) is not str:
+        return None
+    for at in (module.lstrip("_"), module):
+        if _listed(at, name) and getattr(sys.modules.get(at), name, None) is value:
+            return f"{at}:{name}"
+    return None
+
+
+def _listed(module: str, name: str) -> bool:
+    if module not in _MEMBERS:
+        return False
+    members = _MEMBERS[module]
+    return name in members if members is not None else name.isidentifier() and not name.startswith("_")
+
+
+def named(name: str) -> Any:
+    """Return the object with such a name.
+
+    Raises:
+        LookupError: the list has no such name.
+    """
+    if name in _BUILTIN:
+        return _BUILTIN[name]
+    module, _, member = name.partition(":")
+    if not member:
+        return module_named(module.removeprefix("module "))
+    if not _listed(module, member):
+        raise LookupError(name)
+    __import__(module)
+    home = sys.modules[module]
+    found = getattr(home, member, None) if member in getattr(home, "__all__", (member,)) else None
+    if found is None or isinstance(found, type(sys)):
+        raise LookupError(name)
+    return found
+
+
+def module_named(name: str) -> Any:
+    """Return this side's own module of that name.
+
+    Raises:
+        LookupError: it is not in the list.
+    """
+    if name not in PURE_MODULES:
+        raise LookupError(name)
+    __import__(name)
+    return sys.modules[name]
+
+
+def module_name(value: Any) -> str | None:
+    """Return the name of a pure module of the standard library, None for any other object."""
+    if type(value) is not type(sys):
+        return None
+    name = value.__name__
+    return name if type(name) is str and name in PURE_MODULES and sys.modules.get(name) is value else None
+
+
+def claim_for(kind: type) -> str:
+    """Return the name of the kind of Python object that a stand-in may claim to be; empty for none."""
+    return _CLAIM_NAMES.get(kind, "")
+
+
+def claimed(name: str) -> type | None:
+    """Return the class that a stand-in claims to be."""
+    return _CLAIMS.get(name)

@@ -1,0 +1,222 @@
+"""Running tests here while what they test stays in the candidate's process; and which tests that suits."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from typing import Any
+
+from . import inspection, names, wire
+from .marking import Compiled, Result, Sticky, failure, mark
+from .peer import Peer, Policy
+from .standin import token_of
+
+Plan = dict[str, Any]
+"""`tests`: for each test the operators that it forwards, None where it must run beside the candidate; `pins`: names
+that mean the standard library's object whatever the candidate defines; `sure`: whether a right answer showed it."""
+
+_BESIDE = frozenset(
+    [
+        "inspect",
+        "dataclasses",
+        "fields",
+        "is_dataclass",
+        "asdict",
+        "astuple",
+        "mock",
+        "patch",
+        "MagicMock",
+        "monkeypatch",
+        "perf_counter",
+        "monotonic",
+        "process_time",
+        "timeit",
+        "time_ns",
+        "getcontext",
+        "setcontext",
+        "localcontext",
+        "gc",
+        "weakref",
+        "getrefcount",
+        "globals",
+        "locals",
+        "vars",
+        "eval",
+        "exec",
+        "compile",
+        "open",
+        "tempfile",
+        "shutil",
+        "pathlib",
+        "subprocess",
+        "threading",
+        "multiprocessing",
+        "concurrent",
+        "signal",
+        "socket",
+        "warnings",
+        "logging",
+        "importlib",
+        "traceback",
+        "super",
+        "setattr_static",
+        "getsource",
+        "tracemalloc",
+        "sqlite3",
+        "pickle",
+        "__import__",
+        "input",
+        "settrace",
+        "now",
+        "today",
+        "utcnow",
+    ]
+)
+"""Names in a test that need the candidate's own process: clocks, patches, introspection, files, process-wide state."""
+_BESIDE_MODULES = frozenset(("sys", "os", "time", "builtins"))
+
+
+def runs_beside(test: dict[str, Any], entry: str) -> bool:
+    """Whether the test's text says that it can only run in the candidate's process."""
+    beside = (_BESIDE | _BESIDE_MODULES) - {entry}
+    for part in ("setup", "assertion", "program"):
+        tree = inspection.parse(test.get(part, "").strip())
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Name) and node.id in beside:
+                return True
+            if isinstance(node, ast.Attribute) and node.attr in _BESIDE and node.attr != entry:
+                return True
+            if isinstance(node, ast.Import | ast.ImportFrom) and _imports_beside(node):
+                return True
+    return False
+
+
+def _imports_beside(node: ast.Import | ast.ImportFrom) -> bool:
+    found = [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        found.append(node.module or "")
+    heads = {part for name in found for part in name.split(".")}
+    return bool(heads & (_BESIDE | _BESIDE_MODULES))
+
+
+def names_used(tests: list[dict[str, Any]]) -> list[str]:
+    """Return the identifiers in the tests: all that the candidate learns of them before they run."""
+    found: set[str] = set()
+    for test in tests:
+        for part in ("setup", "assertion", "program"):
+            tree = inspection.parse(test.get(part, "").strip())
+            if tree is not None:
+                found.update(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return sorted(name for name in found if not hasattr(builtins, name))
+
+
+class Sink:
+    """Standard output of tests that nobody reads."""
+
+    encoding = "utf-8"
+    errors = "replace"
+    closed = False
+
+    def write(self, text: str) -> int:
+        """Take the text and forget it."""
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def isatty(self) -> bool:
+        """Return False."""
+        return False
+
+
+class Hall:
+    """One attempt's tests, run here against an attempt that runs there."""
+
+    def __init__(self, sock: Any, task: Any, text: str) -> None:
+        self.peer = Peer(sock, examines=True)
+        self._task = task
+        self._text = text
+        self._sink = Sink()
+        self.namespace: dict[str, Any] = {}
+        self.pins: dict[str, str] = {}
+        """Names that this solution takes from the standard library."""
+        self.flags: list[str] = []
+
+    def load(self) -> Result | None:
+        """Wait for the solution to load; return what went wrong if something did.
+
+        Raises:
+            Gone: it is not there any more.
+        """
+        record = wire.read(wire.receive(self.peer._sock))  # noqa: SLF001 - before the peer's own frames begin
+        error = record.get("error")
+        if error is not None and not isinstance(error, dict):
+            raise wire.Gone("not a record of ours")
+        return {**error, "p": False} if error is not None else None
+
+    def enter(self, pins: dict[str, str]) -> None:
+        """Fill the namespace of the tests."""
+        task = self._task
+        entry, aliases = task.name, {"function": ["func"], "class": ["cls"]}.get(task.kind, [])
+        self.peer.wants_output = self._listener
+        asked = sorted({*task.asks, entry} - {""})
+        found = self.peer.request("names", asked)
+        if type(found) is not dict:
+            raise wire.Gone("no names")
+        if aliases and entry and entry not in found:
+            others = inspection.defined_names(self._text, kind=task.kind)
+            if len(others) == 1:
+                other = self.peer.request("names", others)
+                found[entry] = other.get(others[0])
+                self.flags = ["name_mismatch"]
+        for name, value in found.items():
+            if name != entry and token_of(value) is None:
+                own = names.module_name(value) or names.name_for(value)
+                if own is not None:
+                    self.pins[name] = f"module {own}" if names.module_name(value) else own
+        found.update({name: names.named(pin) for name, pin in pins.items() if name in found})
+        space = self.namespace
+        space.update({"__name__": "solution", "__builtins__": {**vars(builtins), "__import__": self._import}})
+        space.update(found)
+        space["candidate_solution"] = self._text
+        for alias in aliases:
+            if entry in found:
+                space[alias] = found[entry]
+        for code in task.before:
+            exec(code, space)  # noqa: S102 - helpers from the benchmark's prompt
+
+    def run(self, test: Compiled, policy: Policy) -> Result:
+        """Run one test.
+
+        Raises:
+            Gone: the candidate is not there any more, whatever the test made of that.
+        """
+        self.peer.policy = policy
+        kept = sys.stdout, sys.stderr, sys.stdin
+        sys.stdout = sys.stderr = self._sink
+        try:
+            result = mark(test, self.namespace)
+        except wire.Gone:
+            raise
+        except BaseException as error:
+            if isinstance(error, Sticky):
+                raise
+            result = failure(error)
+        finally:
+            sys.stdout, sys.stderr, sys.stdin = kept
+        if self.peer.dead:
+            raise wire.Gone(self.peer.dead)
+        result["v"] = "separated"
+        if policy.own:
+            result["own"] = True
+        return result
+
+    def _listener(self) -> Any:
+        out = sys.stdout
+        return None if out is self._sink else out.write
+
+    def _import(self, name: str, *arguments: Any, **options: Any) -> Any:
+        if name in names.STATEFUL_MODULES and not (len(arguments) > 3 and arguments[3]):
+            return self.peer.request("import", name)
+        return builtins.__import__(name, *arguments, **options)

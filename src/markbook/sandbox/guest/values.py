@@ -1,0 +1,423 @@
+"""Values as JSON and back: exact types, structure kept, shared and cyclic containers numbered. No pickle, no code.
+
+A scalar is itself; everything else is a list that begins with a tag. A `Transfer` is one conversation (a request, its
+reply, and what the call changed in its arguments) and numbers containers in the order in which they are met, the same
+on both sides.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, OrderedDict, defaultdict, deque
+from typing import Any, Protocol
+
+from . import names
+
+MAX_DEPTH = 80
+"""Deeper containers are handed over by handle."""
+_WORD = 1 << 63
+_UNFINISHED = object()
+_SCALARS = frozenset((type(None), bool, str, float))
+_ATOMS = frozenset((*_SCALARS, int))
+_MUTABLE = frozenset((list, dict, set, bytearray, deque, Counter, OrderedDict, defaultdict))
+_KEYED = (dict, Counter, OrderedDict)
+
+
+class Malformed(Exception):
+    """What arrived is no value."""
+
+
+class Handles(Protocol):
+    """What puts objects that have no value form on the wire, and takes them off it."""
+
+    def export(self, value: Any, transfer: Transfer, depth: int) -> Any:
+        """Return the wire form of an object that is no plain value."""
+
+    def resolve(self, form: list[Any], transfer: Transfer) -> Any:
+        """Return the object for such a wire form."""
+
+
+class Transfer:
+    """One conversation about values."""
+
+    def __init__(self, handles: Handles) -> None:
+        self._handles = handles
+        self.numbered: list[Any] = []
+        self.index: dict[int, int] = {}
+        self._open: set[int] = set()
+        self._kept: list[Any] = []
+        self._snapshots: list[tuple[int, Any]] = []
+
+    def put(self, value: Any, depth: int = 0) -> Any:
+        """Return the wire form of a value."""
+        kind = type(value)
+        if kind in _SCALARS:
+            return value
+        if kind is int:
+            return value if -_WORD <= value < _WORD else ["I", hex(value)]
+        put = _PUT.get(kind)
+        if put is None:
+            return self._other(value, kind, depth)
+        if kind in _CONTAINERS:
+            number = self.index.get(id(value))
+            if number is not None:
+                return ["r", number] if number not in self._open else self._handles.export(value, self, depth)
+            if depth >= MAX_DEPTH:
+                return self._handles.export(value, self, depth)
+            self._number(value)
+        return put(self, value, depth + 1)
+
+    def _number(self, value: Any) -> int:
+        number = len(self.numbered)
+        self.numbered.append(value)
+        self.index[id(value)] = number
+        return number
+
+    def _other(self, value: Any, kind: type, depth: int) -> Any:
+        if type(kind) is type and kind.__module__ in _LATE and kind.__name__ in _LATE[kind.__module__]:
+            found = _late_put(value, kind)
+            if found is not None:
+                return found
+        return self._handles.export(value, self, depth)
+
+    def items(self, values: list[Any], depth: int) -> list[Any]:
+        """Return the wire forms of many values."""
+        kinds = set(map(type, values))
+        if kinds <= _SCALARS or (
+            kinds <= _ATOMS and all(-_WORD <= value < _WORD for value in values if type(value) is int)
+        ):
+            return values
+        put = self.put
+        return [put(value, depth) for value in values]
+
+    def put_tuple(self, value: tuple[Any, ...], depth: int) -> Any:
+        """Return the wire form of a tuple, which cannot be referred to before it is finished."""
+        number = self.index[id(value)]
+        self._open.add(number)
+        found = ["T", self.items(list(value), depth)]
+        self._open.discard(number)
+        return found
+
+    def get(self, form: Any) -> Any:
+        """Return the value of a wire form.
+
+        Raises:
+            Malformed: it is none.
+        """
+        kind = type(form)
+        if kind in _ATOMS:
+            return form
+        if kind is not list or not form or type(form[0]) is not str:
+            raise Malformed("no value")
+        get = _GET.get(form[0])
+        if get is None:
+            return self._handles.resolve(form, self)
+        return get(self, form)
+
+    def all(self, forms: Any) -> list[Any]:
+        """Return the values of many wire forms."""
+        if type(forms) is not list:
+            raise Malformed("no list")
+        if set(map(type, forms)) <= _ATOMS:
+            return forms
+        get = self.get
+        return [get(form) for form in forms]
+
+    def begin(self, value: Any) -> Any:
+        """Number a container that is about to be filled."""
+        self._number(value)
+        return value
+
+    def snapshot(self) -> None:
+        """Note what the mutable containers received so far hold."""
+        for number, value in enumerate(self.numbered):
+            kind = type(value)
+            if kind in _MUTABLE:
+                self._snapshots.append((number, contents(value)))
+
+    def changes(self) -> list[Any]:
+        """Return the wire form of what has changed in the containers since the snapshot."""
+        found = []
+        for number, before in self._snapshots:
+            value = self.numbered[number]
+            now = contents(value)
+            if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
+                found.append([number, self.items(now, 1)])
+        return found
+
+    def apply(self, changes: Any) -> None:
+        """Give the containers that were sent what the other side changed in them.
+
+        Raises:
+            Malformed: it changed something that it was not given.
+        """
+        if type(changes) is not list:
+            raise Malformed("no changes")
+        for change in changes:
+            if type(change) is not list or len(change) != 2 or type(change[0]) is not int:
+                raise Malformed("no change")
+            number, forms = change
+            if not 0 <= number < len(self.numbered) or type(self.numbered[number]) not in _MUTABLE:
+                raise Malformed("no container of ours")
+            refill(self.numbered[number], self.all(forms))
+
+
+def contents(value: Any) -> list[Any]:
+    """Return what a mutable container holds, keys and values in turn for mappings, without running its class's code."""
+    if isinstance(value, dict):
+        return [part for pair in dict.items(value) for part in pair]
+    if isinstance(value, bytearray):
+        return list(bytes(value))
+    base = next(kind for kind in (list, set, deque) if isinstance(value, kind))
+    return list(base.__iter__(value))
+
+
+def refill(value: Any, items: list[Any]) -> None:
+    """Replace what a mutable container holds."""
+    if isinstance(value, dict):
+        dict.clear(value)
+        for key, item in pairs(items):
+            dict.__setitem__(value, key, item)
+    elif isinstance(value, list):
+        list.__setitem__(value, slice(None), items)
+    elif isinstance(value, set):
+        set.clear(value)
+        set.update(value, items)
+    elif isinstance(value, bytearray):
+        bytearray.__setitem__(value, slice(None), _bytes(items))
+    else:
+        deque.clear(value)
+        deque.extend(value, items)
+
+
+def _bytes(items: list[Any]) -> bytes:
+    try:
+        return bytes(items)
+    except (TypeError, ValueError):
+        raise Malformed("no bytes") from None
+
+
+def pairs(items: list[Any]) -> list[tuple[Any, Any]]:
+    """Return keys and values that came in turn as pairs."""
+    if len(items) % 2:
+        raise Malformed("a key without a value")
+    return list(zip(items[::2], items[1::2], strict=True))
+
+
+def ordered_set(items: list[Any]) -> set[Any]:
+    """Return a set that iterates in the order of the items, as far as one can be made.
+
+    The order of a set depends on how it grew; an answer such as `list(set)` must not become right or wrong by that.
+    """
+    wanted = list(map(id, items))
+    for source in (items, frozenset(items), dict.fromkeys(items)):
+        found = set(source)
+        if list(map(id, found)) == wanted:
+            return found
+    found = set()
+    for item in items:
+        found.add(item)
+    return found
+
+
+def _text(form: list[Any], at: int = 1) -> str:
+    if len(form) <= at or type(form[at]) is not str:
+        raise Malformed("no text")
+    found: str = form[at]
+    return found
+
+
+def _get_list(t: Transfer, form: list[Any]) -> Any:
+    made: list[Any] = t.begin([])
+    made.extend(t.all(form[1]))
+    return made
+
+
+def _get_tuple(t: Transfer, form: list[Any]) -> Any:
+    number = len(t.numbered)
+    t.numbered.append(_UNFINISHED)
+    made = t.numbered[number] = tuple(t.all(form[1]))
+    t.index[id(made)] = number
+    return made
+
+
+def _get_frozen(t: Transfer, form: list[Any]) -> Any:
+    number = len(t.numbered)
+    t.numbered.append(_UNFINISHED)
+    made = t.numbered[number] = frozenset(ordered_set(t.all(form[1])))
+    t.index[id(made)] = number
+    return made
+
+
+def _get_set(t: Transfer, form: list[Any]) -> Any:
+    number = len(t.numbered)
+    t.numbered.append(_UNFINISHED)
+    made = t.numbered[number] = ordered_set(t.all(form[1]))
+    t.index[id(made)] = number
+    return made
+
+
+def _get_mapping(make: type) -> Any:
+    def get(t: Transfer, form: list[Any]) -> Any:
+        made = t.begin(make())
+        for key, value in pairs(t.all(form[1])):
+            dict.__setitem__(made, key, value)
+        return made
+
+    return get
+
+
+def _get_default(t: Transfer, form: list[Any]) -> Any:
+    made: defaultdict[Any, Any] = t.begin(defaultdict())
+    if len(form) != 3:
+        raise Malformed("no defaultdict")
+    factory = t.get(form[2])
+    made.default_factory = factory if factory is None or callable(factory) else None
+    for key, value in pairs(t.all(form[1])):
+        dict.__setitem__(made, key, value)
+    return made
+
+
+def _get_deque(t: Transfer, form: list[Any]) -> Any:
+    limit = form[2] if len(form) == 3 else None
+    if limit is not None and (type(limit) is not int or limit < 0):
+        raise Malformed("no deque")
+    made: deque[Any] = t.begin(deque(maxlen=limit))
+    made.extend(t.all(form[1]))
+    return made
+
+
+def _get_reference(t: Transfer, form: list[Any]) -> Any:
+    if len(form) != 2 or type(form[1]) is not int or not 0 <= form[1] < len(t.numbered):
+        raise Malformed("no such reference")
+    found = t.numbered[form[1]]
+    if found is _UNFINISHED:
+        raise Malformed("a reference to what is not finished")
+    return found
+
+
+def _get_int(_t: Transfer, form: list[Any]) -> int:
+    return int(_text(form), 16)
+
+
+def _get_complex(_t: Transfer, form: list[Any]) -> complex:
+    if len(form) != 3 or type(form[1]) is not float or type(form[2]) is not float:
+        raise Malformed("no complex number")
+    return complex(form[1], form[2])
+
+
+def _get_range(t: Transfer, form: list[Any]) -> range:
+    parts = t.all(form[1])
+    if len(parts) != 3 or any(type(part) is not int for part in parts):
+        raise Malformed("no range")
+    return range(*parts)
+
+
+def _get_slice(t: Transfer, form: list[Any]) -> slice:
+    parts = t.all(form[1])
+    if len(parts) != 3:
+        raise Malformed("no slice")
+    return slice(*parts)
+
+
+def _get_late(_t: Transfer, form: list[Any]) -> Any:
+    """Return a value of a class that is imported only where it is met."""
+    kind, parts = _text(form), form[2:]
+    if any(type(part) not in _ATOMS for part in parts):
+        raise Malformed("no parts")
+    if kind == "Decimal":
+        import decimal
+
+        return decimal.Decimal(_text(form, 2))
+    if kind == "Fraction":
+        import fractions
+
+        return fractions.Fraction(int(_text(form, 2), 16), int(_text(form, 3), 16))
+    if kind == "array":
+        import array
+
+        return array.array(_text(form, 2), bytes.fromhex(_text(form, 3)))
+    import datetime as dt
+
+    if kind not in ("date", "datetime", "time", "timedelta"):
+        raise Malformed("no such class")
+    zone = None
+    if kind in ("datetime", "time"):
+        *parts, fold, aware = parts
+        zone = dt.UTC if aware else None
+        return getattr(dt, kind)(*parts, tzinfo=zone, fold=fold)
+    return getattr(dt, kind)(*parts)
+
+
+_LATE = {
+    "decimal": ("Decimal",),
+    "fractions": ("Fraction",),
+    "array": ("array",),
+    "datetime": ("date", "datetime", "time", "timedelta"),
+}
+
+
+def _late_put(value: Any, kind: type) -> Any:
+    name = kind.__name__
+    if getattr(sys.modules.get(kind.__module__), name, None) is not kind:
+        return None
+    if name == "Decimal":
+        return ["v", name, str(value)]
+    if name == "Fraction":
+        return ["v", name, hex(value.numerator), hex(value.denominator)]
+    if name == "array":
+        return ["v", name, value.typecode, value.tobytes().hex()]
+    if name == "timedelta":
+        return ["v", name, value.days, value.seconds, value.microseconds]
+    if name == "date":
+        return ["v", name, value.year, value.month, value.day]
+    zone = value.tzinfo
+    if zone is not None and zone is not sys.modules["datetime"].timezone.utc:
+        return None
+    clock = (value.hour, value.minute, value.second, value.microsecond, value.fold, zone is not None)
+    return ["v", name, *((value.year, value.month, value.day) if name == "datetime" else ()), *clock]
+
+
+def _get_name(_t: Transfer, form: list[Any]) -> Any:
+    return names.named(_text(form))
+
+
+_PUT: dict[type, Any] = {
+    list: lambda t, v, d: ["L", t.items(v, d)],
+    tuple: Transfer.put_tuple,
+    dict: lambda t, v, d: ["D", t.items(contents(v), d)],
+    set: lambda t, v, d: ["S", t.items(list(v), d)],
+    frozenset: lambda t, v, d: ["F", t.items(list(v), d)],
+    bytes: lambda _t, v, _d: ["B", v.hex()],
+    bytearray: lambda _t, v, _d: ["Y", v.hex()],
+    complex: lambda _t, v, _d: ["C", v.real, v.imag],
+    range: lambda t, v, d: ["R", t.items([v.start, v.stop, v.step], d)],
+    slice: lambda t, v, d: ["Z", t.items([v.start, v.stop, v.step], d)],
+    deque: lambda t, v, d: ["Q", t.items(list(v), d), v.maxlen],
+    Counter: lambda t, v, d: ["N", t.items(contents(v), d)],
+    OrderedDict: lambda t, v, d: ["O", t.items(contents(v), d)],
+    defaultdict: lambda t, v, d: ["E", t.items(contents(v), d), t.put(v.default_factory, d)],
+    type(NotImplemented): lambda _t, _v, _d: ["n", "NotImplemented"],
+    type(...): lambda _t, _v, _d: ["n", "Ellipsis"],
+}
+_CONTAINERS = frozenset((list, tuple, dict, set, frozenset, bytearray, deque, Counter, OrderedDict, defaultdict))
+_GET: dict[str, Any] = {
+    "L": _get_list,
+    "T": _get_tuple,
+    "D": _get_mapping(dict),
+    "S": _get_set,
+    "F": _get_frozen,
+    "B": lambda _t, form: bytes.fromhex(_text(form)),
+    "Y": lambda t, form: t.begin(bytearray.fromhex(_text(form))),
+    "C": _get_complex,
+    "R": _get_range,
+    "Z": _get_slice,
+    "Q": _get_deque,
+    "N": _get_mapping(Counter),
+    "O": _get_mapping(OrderedDict),
+    "E": _get_default,
+    "I": _get_int,
+    "r": _get_reference,
+    "v": _get_late,
+    "n": _get_name,
+}
