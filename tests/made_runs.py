@@ -71,7 +71,11 @@ def exam_run(output, *, models=None, problems=24, attempts=1, seed=0, absent=0.0
         rng = Random(seed)
         kept = {model: [one for one in samples if rng.random() >= absent] for model in models}
         for model, ones in kept.items():
-            writer.add(MODEL, (model,), {"source": f"{len(model)}.jsonl", "attempts": attempts * len(ones)})
+            writer.add(
+                MODEL,
+                (model,),
+                {"source": f"{len(model)}.jsonl", "attempts": attempts * len(ones), "planned": [attempts] * len(ones)},
+            )
         for model, skill in models.items():
             for one in kept[model]:
                 for index in range(attempts):

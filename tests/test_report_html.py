@@ -178,7 +178,7 @@ def hostile_run(folder, payloads, models):
         for place, sample in enumerate(samples):
             writer.add(SAMPLE, (place,), sample_record(sample))
         for model in models:
-            writer.add(MODEL, (model,), {"source": words(1), "attempts": len(samples)})
+            writer.add(MODEL, (model,), {"source": words(1), "attempts": len(samples), "planned": [1] * len(samples)})
         for number, model in enumerate(models):
             for at, sample in enumerate(samples):
                 failed = (at + number) % 3
