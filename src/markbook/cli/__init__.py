@@ -19,6 +19,7 @@ _COMMANDS = {
     "demo": "Mark three recorded models on the bundled exam.",
     "run": "Run YAML tasks over existing answers or a model, and mark them.",
     "score": "Mark the rows of a file with one or more metrics.",
+    "doctor": "Say how well this machine isolates solutions, and what is installed.",
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
     "view": "Browse runs in a local page.",
     "report": "Write a new report from an old run; nothing is executed again.",

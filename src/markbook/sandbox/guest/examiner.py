@@ -159,7 +159,10 @@ class Examiner:
             record = self._calibrate(task, job) if job.get("calibrate") else self._verdict(task, job)
             _inspect(task, job["code"], record["tests"])
         except Deadline:
-            record = {"tests": [timed_out()] * len(task.tests), "error": timed_out(), "hit": "cpu"}
+            policies = (job.get("plan") or {}).get("tests", ())
+            apart = any(policy is not None for policy in policies)
+            ended = {**timed_out(), "v": "separated" if apart else "in_process"}
+            record = {"tests": [ended] * len(task.tests), "error": timed_out(), "hit": "cpu"}
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)

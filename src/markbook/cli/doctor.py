@@ -1,0 +1,59 @@
+"""`markbook doctor`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from markbook.cli.options import json_option
+
+if TYPE_CHECKING:
+    from markbook.doctor import Finding
+
+_LEVELS = {
+    "A": "namespaces, read-only root, landlock, seccomp, resource limits",
+    "B": "landlock, seccomp, resource limits",
+    "C": "seccomp, resource limits: files of the user can be read and deleted",
+    "D": "resource limits only: protects against accidents",
+    "": "the sandbox does not start",
+}
+
+
+@click.command("doctor")
+@json_option
+def command(*, as_json: bool) -> int:
+    """Say how well solutions are isolated on this machine, layer by layer, and what is installed.
+
+    Exits with 3 where `--isolation auto` would refuse to run.
+    """
+    from markbook.doctor import examine
+
+    found = examine()
+    if as_json:
+        click.echo(json.dumps({**found.record(), "fit": found.is_fit}, indent=2, ensure_ascii=False))
+    else:
+        _show(found)
+    return 0 if found.is_fit else 3
+
+
+def _show(found: Finding) -> None:
+    click.echo(f"Python      {found.python}")
+    click.echo(f"System      {found.system}, {found.processors} usable processors")
+    click.echo(f"Isolation   {found.isolation or 'none'}: {_LEVELS[found.isolation]}")
+    for layer in found.layers:
+        click.echo(
+            f"  {'ok    ' if layer.ok else 'FAILED'}  {layer.name}{f'  ({layer.detail})' if layer.detail else ''}"
+        )
+    if found.problem:
+        click.echo(f"  FAILED  {found.problem}")
+    click.echo("Extras")
+    for name, is_there in found.extras.items():
+        click.echo(
+            f"  {'ok    ' if is_there else 'absent'}  {name}"
+            + ("" if is_there else f"  (pip install 'markbook[{name}]')")
+        )
+    click.echo("Write access")
+    for name, can in found.writable.items():
+        click.echo(f"  {'ok    ' if can else 'FAILED'}  {name}")

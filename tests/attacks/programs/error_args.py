@@ -1,0 +1,5 @@
+# Raises an exception with huge arguments.
+# separated: fail
+# beside: fail
+def f(n):
+    raise ValueError('x' * (30 << 20))

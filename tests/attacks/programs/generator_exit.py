@@ -1,0 +1,5 @@
+# Raises GeneratorExit.
+# separated: fail
+# beside: fail
+def f(n):
+    raise GeneratorExit

@@ -1,0 +1,5 @@
+# Raises KeyboardInterrupt.
+# separated: fail
+# beside: fail
+def f(n):
+    raise KeyboardInterrupt

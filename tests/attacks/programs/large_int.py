@@ -1,0 +1,5 @@
+# Returns a number of a million digits.
+# separated: fail
+# beside: fail
+def f(n):
+    return 10 ** 10**6

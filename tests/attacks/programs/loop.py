@@ -1,0 +1,6 @@
+# Never ends.
+# separated: fail
+# beside: fail
+def f(n):
+    while True:
+        pass

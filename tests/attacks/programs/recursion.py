@@ -1,0 +1,5 @@
+# Recurses for ever.
+# separated: fail
+# beside: fail
+def f(n):
+    return f(n)

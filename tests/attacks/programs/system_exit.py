@@ -1,0 +1,6 @@
+# Raises SystemExit.
+# separated: fail
+# beside: fail
+def f(n):
+    import sys
+    sys.exit(0)

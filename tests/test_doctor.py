@@ -1,0 +1,31 @@
+"""The doctor says what it found by trying."""
+
+import json
+
+from click.testing import CliRunner
+
+from markbook.cli.doctor import command
+from markbook.doctor import examine
+
+
+def test_every_layer_is_listed_with_the_reason_where_it_failed():
+    found = examine()
+
+    assert {"seccomp", "limits"} <= {layer.name for layer in found.layers} or found.isolation == "D"
+    assert all(layer.ok or layer.detail for layer in found.layers)
+    assert found.writable["working directory"]
+
+
+def test_the_exit_code_says_whether_solutions_can_be_run():
+    result = CliRunner().invoke(command, ["--json"], standalone_mode=False)
+    found = json.loads(result.output)
+
+    assert result.return_value == (0 if found["fit"] else 3)
+    assert found["isolation"] in {"A", "B", "C", "D"}
+
+
+def test_the_text_names_the_level_and_the_extras():
+    text = CliRunner().invoke(command, [], standalone_mode=False).output
+
+    assert "Isolation" in text
+    assert "semantic" in text

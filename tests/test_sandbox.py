@@ -1,0 +1,140 @@
+"""The sandbox as its callers see it: outcomes, limits, order, duplicates, isolation."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from markbook.errors import EnvironmentUnfitError
+from markbook.sandbox import Job, Sandbox, arun_tests, run_tests
+from markbook.sandbox.controller import reached
+from markbook.types import ErrorKind, Isolation, Limits, Sample, Test
+
+
+def sample(*tests, canonical="", name="f", **meta):
+    return Sample(
+        id="s",
+        tests=tests or (Test(assertion="func() == 1"),),
+        entry_point=name,
+        references=(canonical,) if canonical else (),
+        meta={"object": "function", **meta},
+    )
+
+
+def outcome_of(code, *tests, limits=Limits(seconds=1.0, wall_seconds=2.0), **options):  # noqa: B008 - frozen
+    with Sandbox(workers=1, isolation="weak", **options) as box:
+        ((_, found),) = box.run([Job("k", code, sample(*tests), limits)])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("code", "limit", "error"),
+    [
+        ("def f():\n    while True: pass", "cpu", ErrorKind.TIMEOUT),
+        ("import time\ndef f(): time.sleep(100)", "wall", ErrorKind.TIMEOUT),
+        ("def f(): return [0] * 10**11", "memory", ErrorKind.OTHER),
+        ("def f():\n    while True: print('x' * 10000)", "output", ErrorKind.OTHER),
+        ("def f():\n    open('big', 'wb').write(bytes(100 << 20))", "file", ErrorKind.OTHER),
+    ],
+)
+def test_each_limit_has_its_own_name(code, limit, error):
+    found = outcome_of(code)
+
+    assert (found.limit, found.error, found.passed) == (limit, error, 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("def f(:", ErrorKind.SYNTAX),
+        ("def f(): return unknown", ErrorKind.NAME),
+        ("   ", ErrorKind.NO_COMPLETION),
+        ("def f(): return 1 / 0", ErrorKind.OTHER),
+        ("def f(): return 2", None),
+    ],
+)
+def test_errors_have_the_documented_kinds(code, error):
+    assert outcome_of(code).error == error
+
+
+def test_outcomes_do_not_depend_on_the_number_of_workers():
+    codes = [f"def f():\n    return {number % 3}" for number in range(12)] + ["def f(): raise KeyError(1)"]
+
+    def verdicts(workers):
+        with Sandbox(workers=workers, isolation="weak") as box:
+            jobs = [Job(str(number), code, sample()) for number, code in enumerate(codes)]
+            return {job.key: (found.passed, found.error_type) for job, found in box.run(jobs)}
+
+    assert verdicts(1) == verdicts(3)
+
+
+def test_equal_jobs_run_once_and_are_counted():
+    with Sandbox(workers=1, isolation="weak") as box:
+        found = list(box.run([Job(str(number), "def f(): return 1", sample()) for number in range(5)]))
+
+        assert [outcome.passed for _, outcome in found] == [1] * 5
+        assert box.duplicates == 4
+
+
+def test_the_adaptive_limit_comes_from_the_right_answer():
+    problem = sample(canonical="def f(): return 1")
+    slow = "import time\ndef f():\n    end = time.process_time() + 3\n    while time.process_time() < end: pass\n    return 1"
+
+    with Sandbox(workers=1, isolation="weak", adaptive=True) as box:
+        ((_, found),) = box.run([Job("k", slow, problem, Limits(seconds=30.0))])
+
+    assert (found.limit, found.passed) == ("cpu", 0)
+    assert found.seconds < 2
+
+
+def test_a_broken_test_is_the_benchmarks_fault():
+    found = outcome_of("def f(): return 1", Test(assertion="func( =="), Test(assertion="func() == 1"))
+
+    assert "does not compile" in found.benchmark_fault
+    assert [result.passed for result in found.tests] == [False, True]
+
+
+def test_strict_isolation_refuses_a_lesser_machine():
+    with pytest.raises(EnvironmentUnfitError, match="isolation level A is wanted"):
+        Sandbox(workers=1, isolation="strict", at_most=Isolation.B).start()
+
+
+def test_auto_isolation_refuses_below_b():
+    with pytest.raises(EnvironmentUnfitError, match="isolation level B is wanted"):
+        Sandbox(workers=1, at_most=Isolation.C).start()
+
+
+def test_no_layers_amount_to_level_d():
+    assert reached(Isolation.A, []) == Isolation.D
+
+
+def test_nothing_of_a_closed_sandbox_is_left():
+    box = Sandbox(workers=2, isolation="weak")
+    box.start()
+    pids, folders = [worker.pid for worker in box._workers], [worker._scratch for worker in box._workers]
+
+    box.close()
+
+    assert not any(Path(folder).exists() for folder in folders)
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_a_program_of_asserts_can_be_run_in_one_call():
+    found = run_tests("def f(x): return x + 1", "assert f(1) == 2\nassert f(2) == 4", isolation="weak", entry_point="f")
+
+    assert [part.passed for part in found.tests[0].parts] == [True, False]
+
+
+def test_several_calls_may_wait_at_once():
+    async def both():
+        return await asyncio.gather(
+            *(
+                arun_tests(f"def f(): return {n}", [Test(assertion="f() == 1")], isolation="weak", entry_point="f")
+                for n in (1, 2)
+            )
+        )
+
+    assert [found.passed for found in asyncio.run(both())] == [1, 0]

@@ -1,0 +1,295 @@
+"""Tests of a solution run in another process than the solution and mean what they would mean beside it."""
+
+import json
+
+import pytest
+
+from markbook.load.benchmark import load_benchmark
+from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.guest.peer import Policy
+from markbook.sandbox.guest.values import Malformed, Transfer
+from markbook.types import Limits, Sample, Test, Verdict
+
+
+@pytest.fixture(scope="module")
+def box():
+    with Sandbox(workers=1, isolation="weak", dedupe=False) as made:
+        yield made
+
+
+def run(box, code, *tests, canonical=None, kind="function", name="f"):
+    reference = code if canonical is None else canonical
+    sample = Sample(
+        id="x",
+        tests=tuple(test if isinstance(test, Test) else Test(*test) for test in tests),
+        entry_point=name,
+        references=(reference,) if reference else (),
+        meta={"object": kind},
+    )
+    ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
+    return outcome
+
+
+def passes(box, code, *tests, **options):
+    outcome = run(box, code, *tests, **options)
+    return [(result.passed, result.verdict.value) for result in outcome.tests]
+
+
+APART = (True, "separated")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "None", "True", "-0.0", "10**40", "'a\\u00e9\\ud800'", "b'ab'", "bytearray(b'x')", "1+2j", "[1, [2, (3,)]]",
+        "{'b': 1, 'a': [2]}", "{3, 1, 2}", "frozenset('ab')", "range(1, 9, 2)", "slice(1, None)", "...", "int",
+        "float('inf')", "ValueError", "len",
+    ],
+)  # fmt: skip
+def test_plain_values_arrive_as_they_left(box, value):
+    code = f"def f():\n    return {value}\n"
+
+    assert passes(box, code, ("", f"repr(func()) == repr({value}) and type(func()) is type({value})")) == [APART]
+
+
+def test_values_of_the_standard_library_arrive_as_what_they_are(box):
+    code = (
+        "from collections import *\nfrom decimal import Decimal\nfrom fractions import Fraction\nimport datetime\n"
+        "def f():\n    return [deque([1], 3), Counter('aab'), OrderedDict(a=1), defaultdict(list, {1: [2]}),\n"
+        "        Decimal('1.10'), Fraction(1, 3), datetime.date(2020, 1, 2), datetime.timedelta(1)]\n"
+    )
+    names = ["deque", "Counter", "OrderedDict", "defaultdict", "Decimal", "Fraction", "date", "timedelta"]
+
+    tests = [
+        ("", f"[type(v).__name__ for v in func()] == {names}"),
+        ("r = func()", "r[3][9] == [] and r[1]['a'] == 2 and str(r[4]) == '1.10' and r[0].maxlen == 3"),
+    ]
+
+    assert passes(box, code, *tests) == [APART, APART]
+
+
+def test_what_a_function_does_to_its_arguments_is_seen(box):
+    code = "def f(a, b):\n    a.append(b)\n    b['x'] = a\n    a[0].add(9)\n    return a\n"
+    setup = "s = {1}\na = [s]\nb = {}\nr = func(a, b)"
+
+    tests = [(setup, "r is a and a[1] is b and b['x'] is a and s == {1, 9}")]
+
+    assert passes(box, code, *tests) == [APART]
+
+
+def test_arguments_are_written_back_after_an_exception_too(box):
+    code = "def f(a):\n    a.clear()\n    raise KeyError('k')\n"
+    setup = "a = [1]\ntry:\n    func(a)\nexcept KeyError as e:\n    found = e.args"
+
+    assert passes(box, code, (setup, "a == [] and found == ('k',)")) == [APART]
+
+
+CLASS = """
+class P:
+    total = 0
+    def __init__(self, x):
+        self.x = x
+    def __eq__(self, other):
+        return isinstance(other, P) and self.x == other.x
+    def __hash__(self):
+        return hash(self.x)
+    def __add__(self, other):
+        return P(self.x + (other.x if isinstance(other, P) else other))
+    def __iter__(self):
+        yield from range(self.x)
+    def __str__(self):
+        return f'P {self.x}'
+    @property
+    def double(self):
+        return 2 * self.x
+    @classmethod
+    def make(cls):
+        return cls(7)
+class Q(P):
+    pass
+class Error(ValueError):
+    def __init__(self, code):
+        super().__init__('bad', code)
+        self.code = code
+def fail():
+    raise Error(5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("setup", "assertion"),
+    [
+        ("p = cls(3)", "p.x == 3 and p.double == 6 and list(p) == [0, 1, 2] and str(p) == 'P 3'"),
+        ("p = cls(3)\np.x = 4\ncls.total = 9", "p.double == 8 and P.total == 9"),
+        ("p = cls(3)", "p == cls(3) and p != cls(4) and len({p, cls(3)}) == 1 and (p + 1).x == 4"),
+        ("q = Q(1)", "isinstance(q, cls) and issubclass(Q, cls) and type(q) is Q and not isinstance(3, cls)"),
+        ("", "cls.make().x == 7 and isinstance(cls.make(), cls)"),
+        ("try:\n    fail()\nexcept Error as e:\n    r = (e.code, e.args, str(e))", "r == (5, ('bad', 5), \"('bad', 5)\")"),
+        ("try:\n    fail()\nexcept ValueError as e:\n    r = type(e).__name__", "r == 'Error'"),
+        (("p = cls(1)\nr = []\nfor op in (len, lambda v: v[0], lambda v: v(), next):\n    try:\n        op(p)\n"
+          "    except TypeError:\n        r.append(1)"), "r == [1, 1, 1, 1]"),
+        ("class D(cls):\n    def more(self):\n        return self.x + 1", "D(4).more() == 5 and issubclass(D, cls)"),
+        ("p = cls(2)\np.note = []", "hasattr(p, 'note') and not hasattr(p, 'other')"),
+    ],
+)  # fmt: skip
+def test_classes_and_objects_of_the_candidate_work_from_afar(box, setup, assertion):
+    assert passes(box, CLASS, (setup, assertion), kind="class", name="P") == [APART]
+
+
+@pytest.mark.parametrize(
+    ("code", "setup", "assertion"),
+    [
+        ("def f(g, x):\n    return g(x) + g(x)\n", "", "func(lambda v: v * 2, 3) == 12"),
+        ("def f(g):\n    def inner(*a, **k):\n        return [g(*a, **k)]\n    inner.__name__ = g.__name__\n    return inner\n",
+         "@func\ndef t(a, b=1):\n    return a + b", "t(2, b=5) == [7] and t.__name__ == 't'"),
+        ("def f(n):\n    for i in range(n):\n        got = yield i\n", "g = func(3)", "next(g) == 0 and list(g) == [1, 2]"),
+        ("def f(source):\n    return [v * v for v in source]\n", "", "func(v for v in (1, 2)) == [1, 4]"),
+        ("def f(items, key):\n    return sorted(items, key=key)\n", "", "func(['bb', 'a'], len) == ['a', 'bb']"),
+        ("import asyncio\nasync def f(x):\n    await asyncio.sleep(0)\n    return x + 1\n", "import asyncio",
+         "asyncio.run(func(1)) == 2"),
+        ("import asyncio\nasync def f(x):\n    await asyncio.sleep(0)\n    return x + 1\n",
+         "import asyncio\nasync def main():\n    return await func(1) + await func(2)", "asyncio.run(main()) == 5"),
+        ("from collections import namedtuple\nT = namedtuple('T', 'a b')\ndef f():\n    return T(1, 2)\n", "r = func()",
+         "r == (1, 2) and r.a == 1 and r._replace(a=5).a == 5"),
+        ("import enum\nclass C(enum.IntEnum):\n    A = 1\ndef f():\n    return C.A\n", "", "func() == 1 and func().name == 'A'"),
+        ("class S(list):\n    def push(self, v):\n        self.append(v)\ndef f():\n    return S([1])\n",
+         "s = func()\ns.push(2)\ns.append(3)\ns[0] = 0", "s == [0, 2, 3] and len(s) == 3"),
+        ("import random\ndef f():\n    return random.random()\n", "import random\nrandom.seed(3)\na = func()\nrandom.seed(3)",
+         "func() == a"),
+        ("def f():\n    print('hello')\n", "import io, contextlib\nout = io.StringIO()\nwith contextlib.redirect_stdout(out):\n    func()",
+         "out.getvalue() == 'hello\\n'"),
+    ],
+)  # fmt: skip
+def test_what_tests_do_to_functions_works_from_afar(box, code, setup, assertion):
+    assert passes(box, code, (setup, assertion)) == [APART]
+
+
+def test_a_lying_operator_is_not_asked(box):
+    lie = (
+        "class L:\n    def __eq__(self, o): return True\n    __lt__ = __sub__ = __abs__ = __eq__\ndef f(): return L()\n"
+    )
+    tests = [("", "func() == 3"), ("", "abs(func() - 3) < 1e-6"), ("", "func() in [3]"), ("", "not func() != 3")]
+
+    found = run(box, lie, *tests, canonical="def f(): return 3\n")
+
+    assert [result.passed for result in found.tests] == [False] * 4
+    assert {result.verdict for result in found.tests} == {Verdict.SEPARATED}
+
+
+def test_an_operator_that_the_right_answer_needed_is_asked_and_labelled(box):
+    found = run(box, CLASS, ("", "cls(3) == cls(3)"), ("", "cls(3).x == 3"), kind="class", name="P")
+
+    assert [(result.passed, result.own_operator) for result in found.tests] == [(True, True), (True, False)]
+
+
+def test_a_test_that_needs_the_candidates_process_runs_there_and_says_so(box):
+    tests = [("import time\nt = time.time()", "func() == 1"), ("", "func() == 1")]
+
+    assert passes(box, "def f(): return 1\n", *tests) == [(True, "in_process"), APART]
+
+
+def test_without_a_right_answer_tests_are_kept_apart_as_far_as_they_can(box):
+    assert passes(box, "def f(): return [1]\n", ("", "func() == [1]"), canonical="") == [APART]
+    assert passes(box, CLASS, ("", "cls(3) == cls(3)"), canonical="", kind="class", name="P") == [(True, "in_process")]
+
+
+def test_a_forgery_beside_the_test_is_flagged(box):
+    lie = "class L:\n    def __eq__(self, o): return True\ndef f(): return L()\n"
+
+    found = run(box, lie, ("import time", "func() == 3"), canonical="def f(): return 3\n")
+
+    assert (found.tests[0].passed, found.tests[0].verdict) == (False, Verdict.FLAGGED)
+
+
+def test_a_name_of_the_standard_library_stays_the_standard_library(box):
+    right = "import math\ndef f(): return 2.0\n"
+    lie = "class math:\n    isclose = lambda *a: True\ndef f(): return 9.0\n"
+
+    found = run(box, lie, ("", "math.isclose(func(), 2.0)"), canonical=right)
+
+    assert not found.tests[0].passed
+
+
+def test_a_bare_except_cannot_swallow_the_end_of_the_candidate(box):
+    code = "import os\ndef f(): os._exit(0)\n"
+    tests = [("try:\n    func()\nexcept:\n    pass", "True")]
+
+    assert not run(box, code, *tests, canonical="def f(): return 1\n").tests[0].passed
+
+
+def test_error_kinds_are_those_of_a_test_beside_the_candidate(box):
+    found = run(box, "def f(): return nothing\n", ("", "func() == 1"), canonical="def f(): return 1\n")
+
+    assert (found.tests[0].error_type, found.error.value) == ("NameError", "NameError")
+
+
+class NoHandles:
+    def export(self, *_value):
+        return ["h", 1]
+
+    def resolve(self, *_form):
+        raise Malformed("unknown")
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["[]", '["L"]', '["?", 1]', '["r", 0]', '["r", -1]', '["D", [1]]', '["I", "zz"]', '["B", "zz"]', '["R", [1]]',
+     '["n", "eval"]', '["n", "module os"]', '["n", "os:system"]', '["v", "Decimal"]', '["C", 1]', "{}"],
+)  # fmt: skip
+def test_malformed_values_are_refused(form):
+    with pytest.raises((Malformed, ValueError, LookupError, TypeError)):
+        Transfer(NoHandles()).get(json.loads(form))
+
+
+def test_shared_and_cyclic_containers_keep_their_shape():
+    inner = [1]
+    value = [inner, inner, (inner,)]
+    value.append(value)
+
+    found = Transfer(NoHandles()).get(json.loads(json.dumps(Transfer(NoHandles()).put(value))))
+
+    assert found[0] is found[1] is found[2][0]
+    assert found[3] is found
+
+
+def test_sets_keep_the_order_in_which_they_were_iterated():
+    value = set(range(100)) - set(range(3, 90))
+    value.update({1000, 5})
+
+    found = Transfer(NoHandles()).get(json.loads(json.dumps(Transfer(NoHandles()).put(value))))
+
+    assert found == value
+
+
+def test_a_policy_allows_only_what_was_learned():
+    learned = Policy(None)
+    learned.may("eq", is_handle=True)
+    policy = Policy(sorted(learned.allowed))
+
+    assert policy.may("eq", is_handle=True)
+    assert not policy.may("eq", is_handle=False)
+    assert policy.refused
+
+
+def canonical_verdicts(path, **options):
+    samples = load_benchmark(path, "auto").samples
+    jobs = [Job(sample.id, sample.references[0], sample, Limits(seconds=10.0)) for sample in samples]
+    with Sandbox(isolation="weak", **options) as box:
+        return {job.key: outcome.tests for job, outcome in box.run(jobs)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "share"),
+    [("codeeval-v1/benchmark", 0.95), ("humaneval/HumanEval.jsonl.gz", 0.97), ("mbpp/mbpp.jsonl.gz", 1.0)],
+)
+def test_canonical_solutions_get_the_same_verdicts_either_way(shared_data, path, share):
+    apart = canonical_verdicts(shared_data / path)
+    beside = canonical_verdicts(shared_data / path, separate=False)
+
+    results = [result for tests in apart.values() for result in tests]
+    assert {key: [r.passed for r in tests] for key, tests in apart.items()} == {
+        key: [r.passed for r in tests] for key, tests in beside.items()
+    }
+    assert sum(result.verdict == Verdict.SEPARATED for result in results) >= share * len(results)
+    assert not any(result.verdict == Verdict.FLAGGED for result in results)
