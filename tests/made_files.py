@@ -24,7 +24,7 @@ def task_row(number, bleu, *, model="m", words="two", text="an answer", kind="fa
     return row | ({"tests": tests} if tests else {})
 
 
-def task_run(folder, rows, *, contexts=False, words="demo"):
+def task_run(folder, rows, *, contexts=False, words="demo", finish=True):
     """Write a run of one task and return it."""
     known = [row["metrics"]["bleu"] for row in rows if row["metrics"]["bleu"] is not None]
     mean = sum(known) / len(known) if known else None
@@ -44,7 +44,7 @@ def task_run(folder, rows, *, contexts=False, words="demo"):
         "groups": {"all": {"alias": "", "version": "1", "tasks": [words], "metrics": {"bleu": metric(mean, len(known))}}},
         "comparisons": [comparison] if contexts else [],
     }  # fmt: skip
-    return _write(folder, "run", rows, summary)
+    return _write(folder, "run", rows, summary, finish=finish)
 
 
 def review_row(paper, system, cosine, composite, *, words="no judge was asked", index=0):
@@ -90,7 +90,7 @@ def review_run(folder, rows, *, graph=None):
     return _write(folder, "review", rows, summary, graph)
 
 
-def _write(folder, command, rows, summary, graph=None):
+def _write(folder, command, rows, summary, graph=None, *, finish=True):
     with RunWriter.create(folder, Manifest(command, {"profile": "corrected"}, {})) as writer:
         writer.publish({
             "results.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
@@ -98,5 +98,6 @@ def _write(folder, command, rows, summary, graph=None):
         })  # fmt: skip
         if graph:
             writer.add("tier3", (rows[0]["paper_id"], rows[0]["system"], 0), {"graph": graph})
-        writer.finish("done")
+        if finish:
+            writer.finish("done")
     return open_run(writer.folder)

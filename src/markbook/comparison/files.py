@@ -7,26 +7,54 @@ from typing import Any
 
 from markbook.aggregate.files_view import FilesView
 from markbook.aggregate.sheet import Cell, Sheet
-from markbook.aggregate.task_view import TaskView
 from markbook.errors import UsageError
 from markbook.plugins import suggest
-from markbook.types import Missing, MissingKind
+from markbook.types import Direction, Missing, MissingKind
 
 COMPOSITE = "composite.composite_score"
 
 
-def task_sheet(view: TaskView, metric: str | None) -> Sheet:
-    """Return one metric's marks on the rows of all tasks that have it.
+def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
+    """Return one metric's marks on the rows of all tasks that have it; a row's mark is the mean over its answers.
 
     Args:
         view: the run.
         metric: its name in results, such as `bleu`; the first of the run's metrics if none.
+        name: what to call a model that the answers do not name.
 
     Raises:
         UsageError: no task of the run has this metric.
     """
-    known = [key for record in view.summary["tasks"].values() for key in record["metrics"]]
-    return view.sheet(metric or next(iter(known), ""))
+    tasks: Mapping[str, Any] = view.summary["tasks"]
+    known = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
+    chosen = metric or next(iter(known), "")
+    if chosen not in known:
+        raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, known))
+    directions: set[Direction] = {
+        record["metrics"][chosen]["direction"] for record in tasks.values() if chosen in record["metrics"]
+    }
+    own, _, pipeline = chosen.partition(",")
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    meta: dict[str, Mapping[str, str]] = {}
+    several = len(tasks) > 1
+    for row in view.rows():
+        if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
+            continue
+        sample = f"{row['task']}/{row['id']}" if several else str(row["id"])
+        found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(row)
+        if several:
+            meta[sample] = {"topic": str(row["task"])}
+    marks = {model: {sample: _row_cell(rows, own) for sample, rows in cells.items()} for model, cells in found.items()}
+    return Sheet(chosen, marks, direction=directions.pop(), meta=meta)
+
+
+def _row_cell(rows: Sequence[Mapping[str, Any]], metric: str) -> Cell:
+    values = [float(row["metrics"][metric]) for row in rows if row["metrics"][metric] is not None]
+    tests = [bool(row["tests"]["passed"]) for row in rows if row.get("tests")]
+    passed = all(tests) if tests else None
+    if values:
+        return Cell(sum(values) / len(values), passed=passed)
+    return Cell(None, _reason((rows[0].get("missing") or {}).get(metric)), passed=passed)
 
 
 def review_sheet(view: FilesView, metric: str | None) -> Sheet:

@@ -10,7 +10,6 @@ from markbook.aggregate.exam_view import ExamView
 from markbook.aggregate.files_view import FilesView
 from markbook.aggregate.sheet import Sheet
 from markbook.aggregate.sheets import exam_sheet, merged
-from markbook.aggregate.task_view import task_view
 from markbook.comparison.files import review_sheet, task_sheet
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
@@ -113,7 +112,7 @@ def _exam(run: Run, metric: str | None) -> Sheet:
 
 
 def _task(run: Run, metric: str | None) -> Sheet:
-    return task_sheet(task_view(run), metric)
+    return task_sheet(FilesView(run), metric, name=run.folder.name)
 
 
 def _review(run: Run, metric: str | None) -> Sheet:

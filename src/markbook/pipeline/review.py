@@ -23,7 +23,7 @@ from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
 from markbook.pipeline.review_config import ReviewConfig, default_config
 from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, Work, ask_all, make_plan
-from markbook.pipeline.review_score import read_journal, reports, score
+from markbook.pipeline.review_score import publish, read_journal, score
 from markbook.pipeline.review_tiers import (
     Similarities,
     TraceFolder,
@@ -168,7 +168,7 @@ class _Conductor:
         models = self.plan.settings.models if self.plan else ()
         paper_ids = [paper.id for paper in self.papers.papers]
         rows, summary = score(kept, human, self.config, paper_ids, judge_asked=self.plan is not None, models=models)
-        self.writer.publish(reports(rows, summary))
+        publish(self.writer, rows, summary)
         _log.info("%d reviews scored; report in %s", len(rows), self.writer.folder)
         incomplete = self._incomplete(rows)
         extra = {

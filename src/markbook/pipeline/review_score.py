@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from markbook import plugins
+from markbook.aggregate.files_view import FilesView
 from markbook.aggregate.yardstick import Yardstick, measure_yardstick, percentile
 from markbook.errors import DataError, UsageError
 from markbook.pipeline.review_config import ReviewConfig
@@ -97,26 +98,18 @@ def _calibrated(config: ReviewConfig, yardstick: Yardstick) -> tuple[ReviewConfi
     return replace(config, threshold=threshold), source
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    """A run's published content as the report plugins read it."""
-
-    manifest: Mapping[str, Any]
-    summary: Mapping[str, Any]
-    content: Sequence[dict[str, Any]]
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        return iter(self.content)
+def publish(writer: RunWriter, rows: Sequence[dict[str, Any]], summary: Mapping[str, Any]) -> None:
+    """Write the files of a review run, and its page from them."""
+    writer.publish(reports(rows, summary))
+    writer.publish(plugins.create("reports", "html")(FilesView(open_run(writer.folder))))
 
 
 def reports(rows: Sequence[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return the files of a review run, made from its rows alone: no times are in them."""
-    page = plugins.create("reports", "html")(_View({"command": "review"}, summary, rows))
     return {
         "results.jsonl": (encode(row) + "\n" for row in rows),
         "summary.json": json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
         "evaluation_summary.md": markdown(summary),
-        **page,
     }
 
 
@@ -149,7 +142,7 @@ def rescore(run: Run, config: ReviewConfig, output: Path) -> Run:
         kept, human = read_journal(writer.rows)
         models = old.get("judge_models", [])
         rows, summary = score(kept, human, config, old.get("papers_read", []), judge_asked=bool(models), models=models)
-        writer.publish(reports(rows, summary))
+        publish(writer, rows, summary)
         same = {name: old[name] for name in ("incomplete", "papers_read", "judge_models", "similarity") if name in old}
         writer.finish(run.status if run.status in ("done", "incomplete") else "incomplete", same)
     return open_run(writer.folder)

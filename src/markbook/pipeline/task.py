@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook import plugins
+from markbook.aggregate.files_view import FilesView
 from markbook.aggregate.task_tables import summary_text
 from markbook.errors import UsageError
 from markbook.generate import Generator, Reply, Request
@@ -134,6 +135,7 @@ def _run(
             "timings.jsonl": _timings(replies),
         }
     )
+    writer.publish(plugins.create("reports", "html")(FilesView(open_run(writer.folder))))
     usage = _usage(replies.values()) if generator is not None else None
     broken = results.broken
     extra = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}

@@ -9,7 +9,6 @@ from typing import Any
 from markbook import plugins
 from markbook.aggregate.exam_view import ExamView
 from markbook.aggregate.files_view import FilesView
-from markbook.aggregate.task_view import task_view
 from markbook.errors import DataError, OutputError
 from markbook.report.records import Files
 from markbook.store import Run
@@ -34,7 +33,7 @@ def view_of(run: Run) -> ExamView | Files:
             at=str(run.folder),
             hint="finish it with --resume",
         )
-    return task_view(run) if run.command == "run" else FilesView(run)
+    return FilesView(run)
 
 
 def write_report(run: Run, name: str, output: Path) -> list[Path]:

@@ -72,4 +72,4 @@ def has_variation(array: Floats) -> bool:
     if array.size == 0:
         return False
     scale = float(np.abs(array).max())
-    return bool(np.ptp(array) > 1e-12 * max(scale, 1e-300))
+    return bool(np.ptp(array) > max(1e-12 * scale, 1e-150))  # below that, squares vanish

@@ -119,6 +119,7 @@ def bca_parameters(array: Floats, means: Floats) -> tuple[float, float]:
     share = (below + at / 2) / means.size
     n = array.size
     gaps = (array - mean) / (n - 1)  # mean of the leave-one-out means minus each of them
+    gaps = gaps / np.abs(gaps).max()  # a has no unit, and powers of tiny gaps would vanish
     spread = float((gaps**2).sum())
     return float(ndtri(share)), float((gaps**3).sum() / (6 * spread**1.5))
 
