@@ -5,12 +5,8 @@ import json
 import pytest
 
 import markbook
-from markbook import config, plugins
+from markbook import config
 from markbook.load.jsonl import Line, read_jsonl
-
-pytestmark = pytest.mark.skipif(
-    not {"codebleu", "context_adherence"} <= set(plugins.names("metrics")), reason="the code metrics are not installed"
-)
 
 FIELDS = {
     "code_completion": "expected_completion",
