@@ -89,13 +89,13 @@ TABLE = (
         "R10",
         "judge and server faults",
         "bounded retries, then missing; never a made-up score",
-        ("test_judge_faults.py",),
+        ("test_judge_client.py",),
     ),
     Fault(
         "R11",
         "injection in judged text",
         "a score comes only from the judge's structured reply",
-        ("test_judge_injection.py",),
+        ("test_judge_reply.py",),
     ),
     Fault(
         "R12",
@@ -109,7 +109,7 @@ TABLE = (
         "no new element, no script, no formula",
         ("test_text.py", "test_report_html.py"),
     ),
-    Fault("R14", "YAML tags, alias bombs", "refused; no code runs", ("test_config.py", "test_config_yaml.py")),
+    Fault("R14", "YAML tags, alias bombs", "refused; no code runs", ("test_config.py", "test_config_tree.py")),
     Fault("R15", "gzip bombs", "refused within the caps", ("test_load_jsonl.py -k gzip",)),
     Fault(
         "R16",
@@ -142,7 +142,7 @@ TABLE = (
         "ends within 5 s, exit 130 or 143, no process left, resumable",
         ("test_exam_reliability.py -k ended_run",),
     ),
-    Fault("R22", "Windows and macOS", "what is not supported is refused, never scored 0", ("test_platform.py",)),
+    Fault("R22", "Windows and macOS", "what is not supported is refused, never scored 0", ("test_sandbox.py -k refuse",)),
 )
 
 
