@@ -142,7 +142,9 @@ TABLE = (
         "ends within 5 s, exit 130 or 143, no process left, resumable",
         ("test_exam_reliability.py -k ended_run",),
     ),
-    Fault("R22", "Windows and macOS", "what is not supported is refused, never scored 0", ("test_sandbox.py -k refuse",)),
+    Fault(
+        "R22", "Windows and macOS", "what is not supported is refused, never scored 0", ("test_sandbox.py -k refuse",)
+    ),
 )
 
 

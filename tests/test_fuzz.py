@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from test_benchmark import EVALPLUS, HUMANEVAL, MBPP
 
 import markbook
-from markbook.config import load_task
+from markbook.config import load
 from markbook.errors import MarkbookError
 from markbook.load.answers import load_answers
 from markbook.load.benchmark import load_benchmark
@@ -93,7 +93,7 @@ def test_task_reader_takes_anything(tmp_path_factory, data):
     path.write_bytes(data)
 
     try:
-        load_task(path)
+        load(path)
     except MarkbookError as error:
         assert error.exit_code == 2
 
