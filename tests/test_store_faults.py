@@ -79,9 +79,9 @@ def test_every_failing_operation_ends_cleanly_and_resumes_to_the_same_bytes(
         try:
             execute(output, disk)
         except (OutputError, StorageError) as error:
-            assert os.strerror(code) in str(error)  # noqa: PT017 - which of the two depends on the operation
+            assert os.strerror(code) in str(error)
         except OSError as error:
-            assert error.errno == code  # noqa: PT017 - the last manifest, after all reports
+            assert error.errno == code
         else:
             break
         for found in output.glob("evaluation_*"):

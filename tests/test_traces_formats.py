@@ -444,7 +444,7 @@ def test_anything_in_any_place_is_read_or_refused(name, data):
             for trace in read_traces(path, format=name):
                 assert trace.tool_calls == len(trace.tools())
         except MarkbookError as error:
-            assert "log.json" in str(error)  # noqa: PT017 - either outcome is right
+            assert "log.json" in str(error)
 
 
 def test_references_come_as_calls_as_tasks_and_as_traces(tmp_path):

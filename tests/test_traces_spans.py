@@ -456,7 +456,7 @@ def test_anything_in_any_place_is_read_or_refused(data):
                 tools = {step.name for step in run.tools()}
                 assert trace_metrics(run)["graph_complexity"].value == len(run.roster) + len(tools)
         except DataError as error:
-            assert "trace.json" in str(error)  # noqa: PT017 - either outcome is right
+            assert "trace.json" in str(error)
 
 
 def test_a_handoff_is_inferred_from_the_times_where_the_tree_is_flat(written):
