@@ -101,4 +101,6 @@ def _watch(config: dict[str, Any], children: list[int]) -> NoReturn:
     poll.poll()
     for pid in children:
         os.kill(pid, signal.SIGKILL)
+    for pid in children:
+        os.waitpid(pid, 0)  # so that what they used is counted as their owner's
     os._exit(0)
