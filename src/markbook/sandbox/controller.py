@@ -75,7 +75,6 @@ class Sandbox:
         python: Path | None = None,
         separate: bool = True,
         dedupe: bool = True,
-        cache: Path | None = None,
         adaptive: bool = False,
         at_most: Isolation = Isolation.A,
     ) -> None:
@@ -87,7 +86,6 @@ class Sandbox:
             python: the interpreter whose environment the candidates see; the running one when None.
             separate: keep tests and candidate in different processes wherever that gives the right verdict.
             dedupe: run exactly equal jobs once.
-            cache: a folder that keeps verdicts between runs.
             adaptive: lower each sample's CPU limit to 20 times what its canonical solution needed, at least 1 s.
             at_most: leave out the layers above this level, to see what a lesser machine would do.
         """
@@ -97,7 +95,6 @@ class Sandbox:
         self._interpreter = Interpreter(python)
         self._separate = separate
         self._dedupe = dedupe
-        self._cache = cache
         self._adaptive = adaptive
         self._at_most = at_most
         self._workers: list[Worker] = []
