@@ -155,6 +155,20 @@ def test_strict_refuses_with_65(paper, tmp_path):
     assert "rows.jsonl:2" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("gate", "code"), [("gpt=0.4", 0), ("gpt=60%", 1), ("exam_score=0.6", 1), ("claude=0.1", 2), ("x", 2)]
+)
+def test_gate_decides_the_exit_code(paper, solutions, tmp_path, gate, code):
+    done = run(
+        "exam", "--benchmark", paper, "--solutions", solutions, "--output", tmp_path / "out", "--isolation", "weak",
+        "--fail-under", gate,
+    )  # fmt: skip
+
+    assert done.returncode == code, done.stderr
+    if code == 1:
+        assert "gpt has 50" in done.stderr
+
+
 def test_unwritable_output_is_73(paper, solutions, tmp_path):
     (tmp_path / "file").write_text("in the way")
 
