@@ -153,3 +153,44 @@ def test_deep_nesting_is_no_crash():
 
     assert score(deep, ADD).value is not None
     assert score(ADD, deep).value is not None
+
+
+@pytest.mark.parametrize("parser", ["ast", "tree-sitter"])
+@pytest.mark.parametrize("loops", [15, 19, 40])
+def test_loops_in_loops_drop_the_data_flow_in_place_of_taking_for_ever(parser, loops):
+    heads = "".join("    " * i + f"while name{i} < {i}:\n" for i in range(loops))
+    code = heads + "    " * loops + "name0 = name1\n"
+
+    found = markbook.measure("codebleu", [code], [code], parser=parser)[0]
+
+    assert found.stats["dropped"] == ["dataflow"]
+    assert found.value == 1.0
+
+
+@pytest.mark.parametrize("parser", ["ast", "tree-sitter"])
+@pytest.mark.parametrize("code", ["x = " + "(" * 150 + "y" + ")" * 150, "x = " + " + ".join(["y"] * 3000)])
+def test_deep_programs_have_a_value(parser, code):
+    assert markbook.measure("codebleu", [code], [code], parser=parser)[0].value is not None
+
+
+def test_phps_foreach_moves_values_although_its_grammar_names_no_field():
+    code = "<?php foreach ($rows as $row) { $last = $row; }"
+
+    assert markbook.measure("codebleu", [code], [code], lang="php")[0].stats["dataflow"] == 1.0
+    other = code.replace("$rows", "[]")
+    assert markbook.measure("codebleu", [other], [code], lang="php")[0].stats["dataflow"] < 1.0
+
+
+def test_php_without_its_opening_tag_is_php_all_the_same():
+    code = "function f($a) { $b = $a + 1; return $b; }"
+
+    found = markbook.measure("codebleu", ["<?php " + code], [code], lang="php")[0]
+    assert found.stats["syntax"] == found.stats["dataflow"] == 1.0
+
+
+def test_a_c_sharp_declaration_moves_a_value():
+    code = "class A { int f(int a) { int b = a; return b; } }"
+    renamed = code.replace("b", "c")
+
+    assert markbook.measure("codebleu", [renamed], [code], lang="c_sharp")[0].stats["dataflow"] == 1.0
+    assert markbook.measure("codebleu", [code.replace("= a", "= 7")], [code], lang="c_sharp")[0].stats["dataflow"] < 1.0

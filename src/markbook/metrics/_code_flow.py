@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 
 from markbook.metrics._code_tree import STRINGS, Node
 
+MAX_STEPS = 200_000
+"""A loop's body is walked twice, so every loop around it doubles the steps: twenty would be a million times as many."""
+
 Edge = tuple[str, str, tuple[str, ...]]
 """A variable, `comesFrom` or `computedFrom`, and the variables its value is from; all renamed `var_0`, `var_1`, ..."""
 
@@ -29,7 +32,7 @@ class Grammar:
     pairwise: bool = False
     """Whether an assignment with as many targets as values pairs them (Python, Go)."""
     declarations: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Kinds with a name and a value, by the names of the two fields."""
+    """Kinds with a name and a value, by the two fields; `#1` is the second named child without a field."""
     updates: frozenset[str] = frozenset()
     """Kinds such as `i++`."""
     branches: frozenset[str] = frozenset()
@@ -41,11 +44,15 @@ class Grammar:
     counted: frozenset[str] = frozenset()
     """Kinds of a C-like for: the `initializer` (or `init`) runs once, the rest twice."""
     each: dict[str, tuple[str, str, str]] = field(default_factory=dict)
-    """Kinds of a for-each, by the fields of target, values and body."""
+    """Kinds of a for-each, by the fields of target, values and body, as above."""
     first: frozenset[str] = frozenset()
     """Kinds that run before their siblings: the `for` of a comprehension."""
     names: frozenset[str] = frozenset({"identifier"})
     """Kinds of a token that names a variable."""
+
+
+class _TooLongError(Exception):
+    """The walk has used up its steps."""
 
 
 class _Item:
@@ -62,9 +69,16 @@ class _Item:
 
 
 def edges(root: Node, grammar: Grammar) -> Counter[Edge]:
-    """Return the data-flow edges of a tree, each with how often it occurs; empty where no value moves."""
+    """Return the data-flow edges of a tree, each with how often it occurs.
+
+    Empty where no value moves, and where the walk would take more than `MAX_STEPS` or more of Python's stack than
+    there is: such a program has no data flow that could be compared within seconds.
+    """
     walk = _Walk(root, grammar)
-    items, _ = walk.visit(root, {})
+    try:
+        items, _ = walk.visit(root, {})
+    except (_TooLongError, RecursionError):
+        return Counter()
     items.sort(key=lambda item: item.index)
     used: set[int] = set()
     for item in items:
@@ -100,6 +114,7 @@ class _Walk:
 
     def __init__(self, root: Node, grammar: Grammar) -> None:
         self.grammar = grammar
+        self.steps = 0
         self.special: frozenset[str] = frozenset().union(
             grammar.declarations, grammar.assignments, grammar.updates, grammar.branches, grammar.alternatives,
             grammar.each, grammar.loops, grammar.counted,
@@ -116,6 +131,9 @@ class _Walk:
     def visit(self, node: Node, states: States) -> tuple[list[_Item], States]:
         """Return the steps of a node, and the state after it. The state given is not changed."""
         grammar, kind = self.grammar, node.kind
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise _TooLongError
         if not node.children or kind in STRINGS:
             return self._token(node, states)
         if kind not in self.special:
@@ -136,7 +154,7 @@ class _Walk:
             return self._each(node, states)
         if kind in grammar.loops:
             return self._twice(node.children, node.children, states)
-        names = ("initializer", "init")
+        names = ("initializer", "initialize", "init")
         again = [child for child in node.children if child.field not in names]
         return self._twice(node.children, again, states)
 
@@ -173,7 +191,7 @@ class _Walk:
 
     def _declaration(self, node: Node, states: States) -> tuple[list[_Item], States]:
         name_field, value_field = self.grammar.declarations[node.kind]
-        names, value = self._variables(node.child(name_field)), node.child(value_field)
+        names, value = self._variables(node.child(name_field)), _part(node, value_field)
         if value is None:
             found = [_Item(name, index, "comesFrom", [], []) for name, index in names]
             return found, {**states, **{name: (index,) for name, index in names}}
@@ -252,7 +270,7 @@ class _Walk:
         return _merged(found + more), states
 
     def _each(self, node: Node, states: States) -> tuple[list[_Item], States]:
-        target, values, body = (node.child(name) for name in self.grammar.each[node.kind])
+        target, values, body = (_part(node, name) for name in self.grammar.each[node.kind])
         found: list[_Item] = []
         for _ in range(2):
             if target is not None and values is not None:
@@ -263,6 +281,15 @@ class _Walk:
                     items, states = self.visit(part, states)
                     found += items
         return _merged(found), states
+
+
+def _part(node: Node, field: str) -> Node | None:
+    """Return the child in a field or, where the grammar names none, the one at a place."""
+    if not field.startswith("#"):
+        return node.child(field)
+    nameless = [child for child in node.children if child.named and child.field is None]
+    place = int(field[1:])
+    return nameless[place] if place < len(nameless) else None
 
 
 def _merged(items: list[_Item]) -> list[_Item]:

@@ -102,12 +102,14 @@ GRAMMARS: dict[str, Grammar | None] = {
     ),
     "c_sharp": replace(
         _C_LIKE,
+        declarations={"variable_declarator": ("name", "#0")},
         updates=frozenset({"postfix_unary_expression"}),
         each={"foreach_statement": ("left", "right", "body")},
     ),
     "php": replace(
         _C_LIKE,
         assignments=_AUGMENTED,
+        each={"foreach_statement": ("#1", "#0", "body")},
         names=frozenset({"name"}),
     ),
     "ruby": Grammar(

@@ -42,6 +42,8 @@ def parse(lang: str, source: str) -> Node | str:
 
     The parser mends what it cannot read, so every text has a tree; `has_error` of the root tells them apart.
     """
+    if lang == "php" and "<?" not in source:
+        source = f"<?php\n{source}"  # without its tag the grammar sees text, and an answer seldom has it
     data = source.encode("utf-8", "replace")
     tree = parser(lang).parse(data)
     if tree.root_node.descendant_count > MAX_NODES:
