@@ -126,7 +126,7 @@ def test_ended_run_leaves_no_process_and_resumes_to_the_same_bytes(looping, tmp_
     begun = time.monotonic()
     process.wait(timeout=10)
 
-    assert process.returncode == code
+    assert process.returncode == code, process.stderr.read()[-3000:]
     assert time.monotonic() - begun < 5
     assert gone(workers)
     status = open_run(folder).status

@@ -5,9 +5,11 @@ A command parses, calls one function, prints and exits. Data goes to stdout, pro
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
+from typing import NoReturn
 
 import click
 
@@ -79,6 +81,18 @@ def cli() -> None:
     """Mark what language models and agents produce: code, text, and whole agent runs."""
 
 
+def _leave_at_once(code: int) -> NoReturn:
+    """End the process with this code, whatever the interpreter thinks of an interrupt.
+
+    A SIGINT that arrives while some string is executed makes Python end itself by the signal instead of by our exit
+    code. Everything of ours is closed by now: context managers did it on the way here.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code (`markbook.errors` has the table)."""
     try:
@@ -86,12 +100,9 @@ def main(args: list[str] | None = None) -> None:
     except MarkbookError as error:
         click.echo(f"markbook: {error}", err=True)
         sys.exit(error.exit_code)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("markbook: interrupted", err=True)
-        sys.exit(INTERRUPTED)
-    except KeyboardInterrupt:
-        click.echo("markbook: interrupted", err=True)
-        sys.exit(INTERRUPTED)
+        _leave_at_once(INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
