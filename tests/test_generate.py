@@ -13,7 +13,7 @@ from markbook.errors import UsageError
 from markbook.generate import Request, Settings
 from markbook.generate.faults import parse_retry_after
 from markbook.generate.pace import Budget, Pace
-from markbook.generate.prices import Price, listed_price, parse_price
+from markbook.prices import Price, listed_price, parse_price
 from markbook.types import MissingKind
 
 

@@ -13,7 +13,7 @@ from markbook.judge.assess import Settings, Subject, questions
 from markbook.judge.cassette import Cassette
 from markbook.judge.client import Judge, Patience
 from markbook.judge.live import LiveJudge
-from markbook.judge.prices import Price, parse_price
+from markbook.prices import Price, parse_price
 from markbook.types import MissingKind
 
 MODEL = "openai:fake-model"

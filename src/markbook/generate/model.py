@@ -18,9 +18,9 @@ from typing import Any
 from markbook.errors import UsageError
 from markbook.generate.faults import Fault, fault_of
 from markbook.generate.pace import Breaker, Budget, Pace, backoff
-from markbook.generate.prices import Price, listed_price, parse_price
 from markbook.generate.records import Reply, Request
 from markbook.plugins import need
+from markbook.prices import Price, listed_price, parse_price
 from markbook.types import Missing, MissingKind
 
 _LONGEST_PAUSE = 300.0

@@ -6,8 +6,8 @@ import asyncio
 import random
 import time
 
-from markbook.generate.prices import Price
 from markbook.generate.records import Request
+from markbook.prices import Price
 from markbook.types import Missing, MissingKind
 
 _FIRST_WAIT = 0.5

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from markbook.judge.cassette import Cassette
 from markbook.judge.live import MODES, Answer, Fault
-from markbook.judge.prices import Price
 from markbook.judge.prompts import Call
 from markbook.judge.reply import Violation
+from markbook.prices import Price
 from markbook.types import Missing, MissingKind
 
 CHARS_PER_TOKEN = 3.5
@@ -183,7 +183,7 @@ class Judge:
             answer = await live.ask(call, tally.mode)
         finally:
             self._reserved -= estimate
-        cost = self._price.of(answer) if self._price else answer.cost
+        cost = _cost(answer, self._price)
         tally.add(answer, cost)
         self.account.input_tokens += answer.input_tokens or 0
         self.account.output_tokens += answer.output_tokens or 0
@@ -212,7 +212,7 @@ class Judge:
         if self._price is None:
             return None
         tokens = (len(call.system) + len(call.prompt) + len(str(call.schema))) / CHARS_PER_TOKEN
-        return self._price.for_tokens(tokens, OUTPUT_TOKENS)
+        return self._price.of(tokens, OUTPUT_TOKENS)
 
     async def _wait_for_turn(self) -> None:
         if not self.patience.per_minute:
@@ -317,3 +317,12 @@ def from_record(record: Mapping[str, Any]) -> Judged:
         reason = Missing(MissingKind.FAILED, "the kept answer is damaged")
     used = count("requests"), count("input_tokens"), count("output_tokens")
     return Judged(answer, reason, *used, cost, replayed=True)
+
+
+def _cost(answer: Answer, price: Price | None) -> float | None:
+    """Return what an answer cost; its provider's own figure where there is one, None if tokens or price are unknown."""
+    if answer.cost is not None or price is None:
+        return answer.cost
+    if answer.input_tokens is None or answer.output_tokens is None:
+        return None
+    return price.of(answer.input_tokens, answer.output_tokens)

@@ -14,8 +14,8 @@ from markbook.judge.assess import Question, Settings, Subject, questions
 from markbook.judge.cassette import Cassette
 from markbook.judge.client import Asks, Judge, Judged, Patience
 from markbook.judge.live import LiveJudge
-from markbook.judge.prices import Price, known_price, parse_price
 from markbook.pipeline.review_config import ReviewConfig
+from markbook.prices import Price, listed_price, parse_price
 
 Keep = Callable[[Question, Judged, tuple[str | int, ...]], None]
 """Takes an answer with its question and the key of its review."""
@@ -104,8 +104,14 @@ def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions
     return JudgePlan(settings, patience, options.base_url, options.cassette, price)
 
 
+def _price_of(model: str) -> Price | None:
+    """Return the listed price of `PROVIDER:NAME`."""
+    provider, _, name = model.partition(":")
+    return listed_price(provider, name)
+
+
 def _has_price(models: Sequence[str], price: Price | None) -> bool:
-    return price is not None or all(known_price(model) is not None for model in models)
+    return price is not None or all(_price_of(model) is not None for model in models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,7 @@ async def open_judges(plan: JudgePlan) -> AsyncIterator[tuple[dict[str, Judge], 
         judges = {}
         for model in plan.settings.models:
             live: Asks | None = None
-            price = plan.price or known_price(model)
+            price = plan.price or _price_of(model)
             if cassette is None or not cassette.is_whole:
                 if plan.patience.max_cost is not None and price is None:
                     raise UsageError(

@@ -41,7 +41,7 @@ def parse_price(text: str) -> Price:
 
 
 def listed_price(provider: str, name: str) -> Price | None:
-    """Return the price in the table that comes with the extra `judge`; None where it has none."""
+    """Return the price of a model in the table that comes with the extra `judge`; None where it has none."""
     try:
         from genai_prices import Usage, calc_price
     except ModuleNotFoundError:
