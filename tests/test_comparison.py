@@ -223,6 +223,8 @@ def test_many_models_show_neighbours_and_the_best_only():
 
 
 def test_frames_have_one_row_a_pair():
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("polars", reason="polars is not installed")
     found = compare_sheet(passes(a="1101", b="1100", c="0000"))
 
     assert list(found.to_pandas()["model_a"]) == ["a", "a", "b"]

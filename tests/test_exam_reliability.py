@@ -58,7 +58,7 @@ def test_killer_answers_change_nobody_elses_verdict(tmp_path, workers):
 
 @pytest.fixture
 def looping(tmp_path):
-    """An exam that takes longer than the test waits: a few quick answers, then loops."""
+    """An exam that takes longer than the test waits: loops and quick answers, of which two at least are marked."""
     problems = [problem(f"p{i:02}") for i in range(18)]
     answers = [answer(f"p{i:02}", GOOD if i < 10 else f"# {i}\n{LOOP}") for i in range(18)]
     benchmark = write_rows(tmp_path / "benchmark.jsonl", problems)
@@ -73,7 +73,7 @@ def looping(tmp_path):
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         found = list((tmp_path / "out").glob("evaluation_*/journal/*.jsonl"))
-        if found and found[0].read_bytes().count(b'"kind":"outcome"') >= 10:
+        if found and found[0].read_bytes().count(b'"kind":"outcome"') >= 2:
             break
         time.sleep(0.1)
     else:
@@ -131,7 +131,7 @@ def test_ended_run_leaves_no_process_and_resumes_to_the_same_bytes(looping, tmp_
     assert gone(workers)
     status = open_run(folder).status
     assert status == ("running" if number == signal.SIGKILL else "interrupted")
-    assert len(list(open_run(folder).rows("outcome"))) >= 10
+    assert len(list(open_run(folder).rows("outcome"))) >= 2
     whole = hold(tmp_path / "whole", problems, answers, timeout=1.5, workers=2)
     (tmp_path / "in").mkdir()
     for name in ("benchmark", "answers"):

@@ -112,6 +112,7 @@ def test_failed_sync_is_never_taken_for_good_later(tmp_path):
 
 SIZED = """
 import json, resource, signal, sys
+sys.dont_write_bytecode = True  # a limit on file sizes would leave a cut .pyc behind
 from pathlib import Path
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 limit = int(sys.argv[2])
@@ -148,6 +149,7 @@ def test_full_disk_is_said_with_the_path_and_the_bytes_and_resumes(tmp_path, lim
 
 KILLED = """
 import os, signal, sys
+sys.dont_write_bytecode = True
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 import test_store_faults as faults
