@@ -68,7 +68,12 @@ def looping(tmp_path):
         "--output", str(tmp_path / "out"), "--isolation", "weak", "--timeout", "1.5", "--workers", "2",
     ]  # fmt: skip
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a build server may have it ignored
     )
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
