@@ -6,7 +6,7 @@ for name, module in list(sys.modules.items()):
     if name.endswith('wire'):
         send = module.write
         def write(sock, record, send=send):
-            if record.get('k') == 'test':
+            if 'r' in record:
                 record['r'] = {'p': True}
             send(sock, record)
         module.write = write

@@ -9,18 +9,21 @@ import secrets
 import signal
 import socket
 import struct
+import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from . import inspection, wire, zygote
 from .canary import perturbed
-from .child import OUTPUT_EXIT
-from .marking import Compiled, Result, Sticky, mark
+from .child import OUTPUT_EXIT, compile_solution
+from .marking import Compiled, Result, Sticky, failure, mark
 from .peer import Policy
 from .programs import compile_tests
-from .separation import Hall, Plan, names_used, runs_beside
+from .separation import Hall, Plan, error_of, names_used, runs_beside
 
+_SHORT = 20_000
+"""Characters of a solution that is compiled by the examiner."""
 _TASKS = 64
 """How many tasks' compiled tests are kept."""
 _LAST_RESORT = 5.0
@@ -123,6 +126,8 @@ class Examiner:
         self._channel = channel
         self._tasks: OrderedDict[str, Task] = OrderedDict()
         self._expired = False
+        self._last: tuple[str, Any, dict[str, Any] | None] = ("", None, None)
+        """The solution compiled last: it is often wanted again at once."""
 
     def serve(self) -> NoReturn:
         """Answer jobs until the controller goes away."""
@@ -190,6 +195,24 @@ class Examiner:
             record["tests"][index] = other["tests"][index]
         return {**record, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 
+    def _compiled(self, text: str) -> tuple[Any, dict[str, Any] | None]:
+        """Return what a child is to execute, or the record of an attempt whose solution is no Python.
+
+        Compiling here, where the compiler's pages are at hand, costs a third of compiling in a fresh child. A long
+        text is compiled there all the same: what it may do to a compiler is to happen under the attempt's limits.
+        """
+        if len(text) > _SHORT:
+            return text, None
+        if self._last[0] != text:
+            began = time.process_time()
+            try:
+                self._last = (text, compile_solution(text), None)
+            except Exception as error:
+                spent = time.process_time() - began
+                record = {"error": {**failure(error), "k": "s"}, "status": 0, "cpu": spent, "wall": spent, "hit": ""}
+                self._last = (text, None, record)
+        return self._last[1:]
+
     def _calibrate(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
         """Run a right answer both ways; the record's plan says which tests keep their verdict when separated."""
         beside = [text or bool(fault) for text, fault in zip(task.beside, task.faults, strict=True)]
@@ -219,17 +242,18 @@ class Examiner:
         self, task: Task, job: dict[str, Any], pins: dict[str, str], policies: list[Policy | None]
     ) -> dict[str, Any]:
         """Run the tests here that have a policy; learn the pins if the policies learn."""
+        code, refused = self._compiled(job["code"])
+        if refused is not None:
+            return _settle(task, dict(refused), [], verdict="separated")
         attempt = Attempt(self._channel, job["limits"])
         hall = Hall(attempt.sock, task, job["code"])
         results: list[Result] = []
         record: dict[str, Any] = {"error": None}
         seed = task.speaks_of_random or "random" in job["code"]
         try:
-            first = {"code": job["code"], "mode": "apart", "seed": seed, "output": job["limits"][6]}
-            wire.send(attempt.sock, marshal.dumps(first))
-            record["error"] = hall.load()
+            wire.send(attempt.sock, marshal.dumps((False, code, seed, job["limits"][6], hall.asks)))
+            record["error"] = self._enter(hall, pins)
             if record["error"] is None:
-                self._enter(hall, pins)
                 for index, policy in enumerate(policies):
                     if task.faults[index]:
                         continue
@@ -249,9 +273,9 @@ class Examiner:
         return _settle(task, record, results, verdict="separated")
 
     @staticmethod
-    def _enter(hall: Hall, pins: dict[str, str]) -> None:
+    def _enter(hall: Hall, pins: dict[str, str]) -> Result | None:
         try:
-            hall.enter(pins)
+            return hall.enter(pins)
         except Exception as error:  # the candidate's process answered with an error where an honest one has none
             raise wire.Gone(type(error).__name__) from None
 
@@ -276,39 +300,43 @@ class Examiner:
 
     def _in_process(self, task: Task, job: dict[str, Any], compiled: list[Compiled] | None = None) -> dict[str, Any]:
         compiled = compiled or task.compiled
+        code, refused = self._compiled(job["code"])
+        if refused is not None:
+            return _settle(task, dict(refused), [])
         attempt = Attempt(self._channel, job["limits"])
         results: list[Result] = []
         record: dict[str, Any] = {"error": None}
         nonce = secrets.token_hex(8)
         try:
-            record["error"] = self._load(attempt, task, job, nonce, record, compiled)
+            record["error"] = self._load(attempt, task, job, code, nonce, record, compiled)
             if record["error"] is None:
-                for index in (i for i in range(len(compiled)) if not task.faults[i]):
-                    frame = _frame(attempt.frames, nonce, "test")
-                    if frame["i"] != index or not isinstance(frame["r"], dict):
+                wanted = [index for index in range(len(compiled)) if not task.faults[index]]
+                for place, index in enumerate(wanted, 1):
+                    frame = _frame(attempt.frames, nonce)
+                    result = frame.get("r")
+                    if frame.get("i") != index or frame.get("left") != len(wanted) - place or type(result) is not dict:
                         raise wire.Gone("out of order")
-                    results.append(frame["r"])
-                _frame(attempt.frames, nonce, "end")
+                    results.append(result)
         except wire.Gone:
             record["gone"] = True
         record.update(attempt.end())
         return _settle(task, record, results)
 
     def _load(
-        self, attempt: Attempt, task: Task, job: dict[str, Any], nonce: str, record: dict[str, Any],
+        self, attempt: Attempt, task: Task, job: dict[str, Any], ready: Any, nonce: str, record: dict[str, Any],
         compiled: list[Compiled],
     ) -> Any:  # fmt: skip
         code, name = job["code"], task.name
         seed = task.speaks_of_random or "random" in code
         ask = [name] if name else []
-        first = {"code": code, "mode": "in", "nonce": nonce, "ask": ask, "seed": seed, "output": job["limits"][6]}
-        wire.send(attempt.sock, marshal.dumps(first))
-        loaded = _frame(attempt.frames, nonce, "loaded")
-        if loaded["error"] is not None:
-            return loaded["error"]
-        names = loaded["names"]
+        wire.send(attempt.sock, marshal.dumps((True, ready, seed, job["limits"][6], ask, nonce)))
+        loaded = _frame(attempt.frames, nonce)
+        if loaded.get("error") is not None:
+            return error_of(loaded["error"])
+        if type(loaded.get("names")) is not list:
+            raise wire.Gone("not a frame of ours")
         entry, aliases = name, {"function": ["func"], "class": ["cls"]}.get(task.kind, [])
-        if aliases and name and not names.get(name):
+        if aliases and name and name not in loaded["names"]:
             found = inspection.defined_names(code, kind=task.kind)
             if len(found) == 1:
                 entry, aliases = found[0], [*aliases, name]
@@ -329,9 +357,9 @@ def timed_out() -> Result:
     return {"p": False, "k": "t", "t": "TimeoutError", "m": "the time limit was reached"}
 
 
-def _frame(frames: wire.Stream, nonce: str, kind: str) -> dict[str, Any]:
+def _frame(frames: wire.Stream, nonce: str) -> dict[str, Any]:
     frame = frames.next()
-    if frame is None or frame.get("nonce") != nonce or frame.get("k") != kind:
+    if frame is None or frame.get("nonce") != nonce:
         raise wire.Gone("not a frame of ours")
     return frame
 

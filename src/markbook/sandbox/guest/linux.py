@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import struct
+import sys
+from typing import Any, NoReturn
 
-MACHINE = platform.machine()
-SUPPORTED = os.name == "posix" and platform.system() == "Linux" and MACHINE in ("x86_64", "aarch64")
+MACHINE = os.uname().machine if hasattr(os, "uname") else ""
+SUPPORTED = sys.platform == "linux" and MACHINE in ("x86_64", "aarch64")
 
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -29,11 +30,22 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 
 
+prctl_as_it_is: Any = _libc.prctl if SUPPORTED else None
+"""The C function: it wants its arguments as C values and says by -1 that it failed."""
+
+
+def refused(what: str) -> NoReturn:
+    """Raise the error that the last call left.
+
+    Raises:
+        OSError: always.
+    """
+    number = ctypes.get_errno()
+    raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
 def _checked(result: int, what: str) -> int:
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
-    return result
+    return result if result >= 0 else refused(what)
 
 
 def syscall(number: int, *arguments: object, what: str = "syscall") -> int:

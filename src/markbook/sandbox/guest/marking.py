@@ -95,9 +95,9 @@ def mark(test: Compiled, namespace: dict[str, Any]) -> Result:
     """
     kind, setup, body, count = test
     parts = Parts(count)
+    if kind == "p":
+        namespace[PART] = parts
     try:
-        if kind == "p":
-            namespace[PART] = parts
         if setup is not None:
             exec(setup, namespace)  # noqa: S102 - running code is what this is for
         if kind == "p":
@@ -120,5 +120,5 @@ def mark(test: Compiled, namespace: dict[str, Any]) -> Result:
 
 def _program_result(parts: Parts) -> Result:
     if not parts.failed:
-        return {"p": True, "parts": parts.results(passed=True, stopped=None)}
+        return {"p": True}  # and so did every part
     return {**next(iter(parts.failed.values())), "parts": parts.results(passed=False, stopped=None)}

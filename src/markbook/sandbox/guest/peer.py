@@ -15,7 +15,7 @@ from typing import Any
 
 from . import names, wire
 from .standin import MUTABLE_BASES, SPECIAL, TOKEN, Meta, Shape, make_class, own_special, plain_base, token_of
-from .values import Malformed, Transfer, contents, refill
+from .values import ATOMS, SCALARS, Malformed, Transfer, contents, is_word, refill
 
 _MAX_NAME = 200
 _ARGS: Any = BaseException.args
@@ -98,30 +98,50 @@ class Peer:
         """
         if self.dead:
             raise wire.Gone(self.dead)
-        transfer = Transfer(self)
+        transfer = None
         listen = self.wants_output()
-        forms = transfer.items(list(arguments), 0)
-        named = [[name, transfer.put(value)] for name, value in options.items()]
+        forms = _simple_forms(arguments) if not options else None
+        named: list[Any] = []
+        if forms is None:
+            transfer = Transfer(self)
+            forms = transfer.items(list(arguments), 0)
+            named = [[name, transfer.put(value)] for name, value in options.items()]
         wire.send(self._sock, wire.encode(["q", operation, forms, named, listen is not None]).encode("ascii"))
         while True:
-            frame = self._receive()
+            frame = self._checked(self._receive())
             if frame[0] == "q":
                 self.serve(frame)
                 continue
             return self._settle(frame, transfer, listen)
 
-    def _receive(self) -> list[Any]:
+    def opening(self) -> tuple[Any, Any]:
+        """Return what the other side says unasked at the beginning: that it cannot, or the value of its reply.
+
+        Raises:
+            Gone: there is no other side, or it says neither.
+        """
+        frame = self._receive()
+        if type(frame) is dict:
+            return frame, None
+        return None, self._settle(self._checked(frame), None, None)
+
+    def _receive(self) -> Any:
         try:
-            frame = wire.decode(wire.receive(self._sock).decode("utf-8"))
+            return wire.decode(wire.receive(self._sock).decode("utf-8"))
         except wire.Gone as error:
             self._fail(str(error))
         except (ValueError, RecursionError, MemoryError):
             self._fail("not a frame")
+
+    def _checked(self, frame: Any) -> list[Any]:
         if type(frame) is not list or len(frame) < 2 or frame[0] not in ("q", "v", "x"):
             self._fail("not a frame")
         return frame  # type: ignore[no-any-return]  # checked above
 
-    def _settle(self, frame: list[Any], transfer: Transfer, listen: Callable[[str], object] | None) -> Any:
+    def _settle(self, frame: list[Any], transfer: Transfer | None, listen: Callable[[str], object] | None) -> Any:
+        if len(frame) == 2 and frame[0] == "v" and type(frame[1]) in ATOMS:
+            return frame[1]
+        transfer = transfer or Transfer(self)
         try:
             value = transfer.get(frame[1])
             if len(frame) > 2:
@@ -153,9 +173,37 @@ class Peer:
         Raises:
             Gone: it asked for what cannot be asked for.
         """
-        transfer = Transfer(self)
         if len(frame) != 5 or type(frame[1]) is not str or type(frame[3]) is not list:
             self._fail("not a request")
+        arguments, options, transfer = self._taken(frame)
+        if frame[4] and self.output is not None:
+            self.output.kept = []
+        try:
+            if self._examines:
+                self._guard(frame[1], arguments)
+            value = self.operations[frame[1]](*arguments, **options)
+            kind = type(value)
+            if kind in SCALARS or (kind is int and is_word(value)):
+                reply = ["v", value]
+            else:
+                transfer = transfer or Transfer(self)
+                reply = ["v", transfer.put(value)]
+        except wire.Gone:
+            raise
+        except BaseException as error:
+            if self._examines and not isinstance(error, Exception | SystemExit | KeyboardInterrupt | GeneratorExit):
+                raise
+            transfer = transfer or Transfer(self)
+            reply = ["x", self._put_error(error, transfer)]
+        if transfer is not None or self._shared or frame[4]:
+            self._add_changes(reply, transfer or Transfer(self), heard=bool(frame[4]))
+        wire.send(self._sock, wire.encode(reply).encode("ascii"))
+
+    def _taken(self, frame: list[Any]) -> tuple[list[Any], dict[str, Any], Transfer | None]:
+        simple = self._simple_values(frame[2]) if not frame[3] else None
+        if simple is not None:
+            return simple, {}, None
+        transfer = Transfer(self)
         try:
             arguments = transfer.all(frame[2])
             options = {name: transfer.get(form) for name, form in frame[3]}
@@ -164,30 +212,36 @@ class Peer:
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}"[:_MAX_NAME])
         transfer.snapshot()
-        before = self.output
-        if frame[4] and before is not None:
-            before.kept = []
-        try:
-            if self._examines:
-                self._guard(frame[1], arguments)
-            reply = ["v", transfer.put(self.operations[frame[1]](*arguments, **options))]
-        except wire.Gone:
-            raise
-        except BaseException as error:
-            if self._examines and not isinstance(error, Exception | SystemExit | KeyboardInterrupt | GeneratorExit):
-                raise
-            reply = ["x", self._put_error(error, transfer)]
+        return arguments, options, transfer
+
+    def _add_changes(self, reply: list[Any], transfer: Transfer, *, heard: bool) -> None:
+        """Add what the call changed in what it was given, and what it printed, as far as there is any."""
         changes, shared = transfer.changes(), self._stale(transfer)
         text = ""
-        if frame[4] and before is not None:
-            text, before.kept = "".join(before.kept or ()), None
+        if heard and self.output is not None:
+            text, self.output.kept = "".join(self.output.kept or ()), None
         if text:
             reply += [changes, shared, text]
         elif shared:
             reply += [changes, shared]
         elif changes:
             reply.append(changes)
-        wire.send(self._sock, wire.encode(reply).encode("ascii"))
+
+    def _simple_values(self, forms: Any) -> list[Any] | None:
+        """Return the values of wire forms that are scalars or objects of this side; None if there are others."""
+        if type(forms) is not list:
+            return None
+        found = []
+        for form in forms:
+            if type(form) in ATOMS:
+                found.append(form)
+            elif type(form) is list and len(form) == 2 and form[0] == "b" and type(form[1]) is int:
+                if not 0 <= form[1] < len(self._mine):
+                    return None
+                found.append(self._mine[form[1]])
+            else:
+                return None
+        return found
 
     def _guard(self, operation: str, arguments: list[Any]) -> None:
         """Let the candidate use what a test gave it as its author would: no attribute that begins with `_`.
@@ -435,6 +489,23 @@ class Peer:
             if not isinstance(value, MUTABLE_BASES):
                 raise Malformed("no copy of ours")
             refill(value, transfer.all(change[1]))
+
+
+def _simple_forms(values: tuple[Any, ...]) -> list[Any] | None:
+    """Return the wire forms of scalars and of objects of the other side; None if there are other values.
+
+    Most calls are of this kind, and need no account of what they may change.
+    """
+    forms: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind in SCALARS or (kind is int and is_word(value)):
+            forms.append(value)
+        elif (token := token_of(value)) is not None:
+            forms.append(["b", token])
+        else:
+            return None
+    return forms
 
 
 def _plain(base: Any, value: Any) -> list[Any]:

@@ -44,13 +44,14 @@ _ALONE_REFUSED = {
     "tkill": (200, 130), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
     "pidfd_send_signal": (424, 424), "pidfd_open": (434, 434), "sched_setaffinity": (203, 122),
     "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "sched_setattr": (314, 274),
-    "setpriority": (141, 140), "ioprio_set": (251, 30), "setpgid": (109, 154), "setsid": (112, 157),
+    "setpriority": (141, 140), "setrlimit": (160, 164), "ioprio_set": (251, 30), "setpgid": (109, 154), "setsid": (112, 157),
 }  # fmt: skip
 _FORK = {"fork": (57, -1), "vfork": (58, -1)}
 _CLONE, _CLONE3, _KILL, _TGKILL, _PRLIMIT, _FCNTL, _IOCTL = (
     (56, 220), (435, 435), (62, 129), (234, 131), (302, 261), (72, 25), (16, 29),
 )  # fmt: skip
 _CLONE_THREAD = 0x00010000
+_RLIMIT_STACK = 3
 _OWNER_COMMANDS = (8, 10, 15)
 """fcntl commands that have the kernel send signals to others: F_SETOWN, F_SETSIG, F_SETOWN_EX."""
 _TERMINAL_REQUESTS = (0x5412, 0x541C, 0x8901, 0x8902)
@@ -89,6 +90,25 @@ def _first_argument_is(value: int) -> list[Instruction]:
     return [
         (_LOAD, 0, 0, _ARGUMENTS),
         (_JUMP_EQUAL, 1, 0, value),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+
+
+def _own_stack_limit_only() -> list[Instruction]:
+    """For `prlimit64`: limits of one's own may be read, and only that of the stack may be changed.
+
+    The limits are the zygote's, put in place once for every attempt: as soft ones, for it cannot raise hard ones again.
+    """
+    return [
+        (_LOAD, 0, 0, _ARGUMENTS),
+        (_JUMP_EQUAL, 0, 6, 0),
+        (_LOAD, 0, 0, _ARGUMENTS + 8),
+        (_JUMP_EQUAL, 5, 0, _RLIMIT_STACK),
+        (_LOAD, 0, 0, _ARGUMENTS + 16),
+        (_JUMP_EQUAL, 0, 2, 0),
+        (_LOAD, 0, 0, _ARGUMENTS + 20),
+        (_JUMP_EQUAL, 1, 0, 0),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
         (_RETURN, 0, 0, _ALLOW),
     ]
@@ -136,7 +156,7 @@ def child_filter() -> tuple[bytes, list[int]]:
     for numbers in _ALONE_REFUSED.values():
         if numbers[column] >= 0:
             program += _refuse(numbers[column], errno.EPERM)
-    program += _when(_PRLIMIT[column], _first_argument_is(0))
+    program += _when(_PRLIMIT[column], _own_stack_limit_only())
     own = []
     for numbers in (_KILL, _TGKILL):
         own.append(8 * (len(program) + 2) + 4)
@@ -159,14 +179,30 @@ class Filter:
         self._buffer = ctypes.create_string_buffer(code, len(code))
         self._own = own or []
         self._program = _Program(len(code) // 8, ctypes.addressof(self._buffer))
-        self._reference = ctypes.byref(self._program)
+        self._arguments = (
+            ctypes.c_int(linux.PR_SET_SECCOMP),
+            ctypes.c_ulong(linux.SECCOMP_MODE_FILTER),
+            ctypes.byref(self._program),
+            ctypes.c_ulong(0),
+            ctypes.c_ulong(0),
+        )
+        self._call = linux.prctl_as_it_is
 
-    def install(self, pid: int = 0) -> None:
+    def install(self) -> None:
         """Put the filter on the calling process, for good.
+
+        Raises:
+            OSError: the kernel refuses.
+        """
+        if self._call(*self._arguments) < 0:
+            linux.refused("seccomp")
+
+    def install_as(self, pid: int) -> None:
+        """Put the filter on the calling process, whose number this is.
 
         Raises:
             OSError: the kernel refuses.
         """
         for offset in self._own:
             struct.pack_into("<I", self._buffer, offset, pid)
-        linux.prctl(linux.PR_SET_SECCOMP, linux.SECCOMP_MODE_FILTER, self._reference, what="seccomp")
+        self.install()

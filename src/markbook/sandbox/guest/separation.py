@@ -111,6 +111,17 @@ def names_used(tests: list[dict[str, Any]]) -> list[str]:
     return sorted(name for name in found if not hasattr(builtins, name))
 
 
+def error_of(form: Any) -> Result:
+    """Return what a child says of a solution that did not load.
+
+    Raises:
+        Gone: it is not what ours says.
+    """
+    if type(form) is not dict:
+        raise wire.Gone("not a record of ours")
+    return {**form, "p": False}
+
+
 class Sink:
     """Standard output of tests that nobody reads."""
 
@@ -138,30 +149,25 @@ class Hall:
         self._task = task
         self._text = text
         self._sink = Sink()
+        self.asks = sorted({*task.asks, task.name} - {""})
+        """The names of the solution's that the tests may use."""
         self.namespace: dict[str, Any] = {}
         self.pins: dict[str, str] = {}
         """Names that this solution takes from the standard library."""
         self.flags: list[str] = []
 
-    def load(self) -> Result | None:
-        """Wait for the solution to load; return what went wrong if something did.
+    def enter(self, pins: dict[str, str]) -> Result | None:
+        """Wait for the solution to load and fill the namespace of the tests; return what went wrong if something did.
 
         Raises:
-            Gone: it is not there any more.
+            Gone: it is not there any more, or says something else.
         """
-        record = wire.read(wire.receive(self.peer._sock))  # noqa: SLF001 - before the peer's own frames begin
-        error = record.get("error")
-        if error is not None and not isinstance(error, dict):
-            raise wire.Gone("not a record of ours")
-        return {**error, "p": False} if error is not None else None
-
-    def enter(self, pins: dict[str, str]) -> None:
-        """Fill the namespace of the tests."""
         task = self._task
         entry, aliases = task.name, {"function": ["func"], "class": ["cls"]}.get(task.kind, [])
         self.peer.wants_output = self._listener
-        asked = sorted({*task.asks, entry} - {""})
-        found = self.peer.request("names", asked)
+        refusal, found = self.peer.opening()
+        if refusal is not None:
+            return error_of(refusal.get("error"))
         if type(found) is not dict:
             raise wire.Gone("no names")
         if aliases and entry and entry not in found:
@@ -185,6 +191,7 @@ class Hall:
                 space[alias] = found[entry]
         for code in task.before:
             exec(code, space)  # noqa: S102 - helpers from the benchmark's prompt
+        return None
 
     def run(self, test: Compiled, policy: Policy) -> Result:
         """Run one test.

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import isolation, linux, seccomp, wire
-from .examiner import Examiner
 from .zygote import Zygote
 
 _EXAMINER_MEMORY = 4 << 30
@@ -58,6 +57,9 @@ def main() -> NoReturn:
 
 
 def _examiner(config: dict[str, Any], control: socket.socket, channel: socket.socket) -> NoReturn:
+    # only here: whatever the zygote has in memory, every attempt pays for when it is forked
+    from .examiner import Examiner
+
     report: isolation.Report = []
     try:
         if config["level"] == "A":
@@ -78,19 +80,14 @@ def _examiner(config: dict[str, Any], control: socket.socket, channel: socket.so
 def _zygote(config: dict[str, Any], channel: socket.socket, report: isolation.Report) -> NoReturn:
     inside = config["level"] == "A"
     scratch = isolation.SCRATCH if inside else config["scratch"]
-    guard: Callable[[], None] = _nothing
+    guard: Callable[[int], None] | None = None
     if linux.SUPPORTED:
         isolation.confine(report, config, may_fork=True)
         if any(layer["name"] == "seccomp" and layer["ok"] for layer in report):
-            own = seccomp.Filter(*seccomp.child_filter())
-            guard = lambda: own.install(os.getpid())  # noqa: E731 - one line is all it is
+            guard = seccomp.Filter(*seccomp.child_filter()).install_as
     server = Zygote(channel, scratch, guard, alone=inside)
     channel.send(wire.encode({"layers": report}).encode())
     server.serve()
-
-
-def _nothing() -> None:
-    """Harden nothing: there is no layer for a child here."""
 
 
 def _watch(config: dict[str, Any], children: list[int]) -> NoReturn:

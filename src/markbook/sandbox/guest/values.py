@@ -17,10 +17,15 @@ MAX_DEPTH = 80
 """Deeper containers are handed over by handle."""
 _WORD = 1 << 63
 _UNFINISHED = object()
-_SCALARS = frozenset((type(None), bool, str, float))
-_ATOMS = frozenset((*_SCALARS, int))
+SCALARS = frozenset((type(None), bool, str, float))
+ATOMS = frozenset((*SCALARS, int))
 _MUTABLE = frozenset((list, dict, set, bytearray, deque, Counter, OrderedDict, defaultdict))
 _KEYED = (dict, Counter, OrderedDict)
+
+
+def is_word(value: int) -> bool:
+    """Whether an int crosses as it is."""
+    return -_WORD <= value < _WORD
 
 
 class Malformed(Exception):
@@ -51,7 +56,7 @@ class Transfer:
     def put(self, value: Any, depth: int = 0) -> Any:
         """Return the wire form of a value."""
         kind = type(value)
-        if kind in _SCALARS:
+        if kind in SCALARS:
             return value
         if kind is int:
             return value if -_WORD <= value < _WORD else ["I", hex(value)]
@@ -83,8 +88,8 @@ class Transfer:
     def items(self, values: list[Any], depth: int) -> list[Any]:
         """Return the wire forms of many values."""
         kinds = set(map(type, values))
-        if kinds <= _SCALARS or (
-            kinds <= _ATOMS and all(-_WORD <= value < _WORD for value in values if type(value) is int)
+        if kinds <= SCALARS or (
+            kinds <= ATOMS and all(-_WORD <= value < _WORD for value in values if type(value) is int)
         ):
             return values
         put = self.put
@@ -105,7 +110,7 @@ class Transfer:
             Malformed: it is none.
         """
         kind = type(form)
-        if kind in _ATOMS:
+        if kind in ATOMS:
             return form
         if kind is not list or not form or type(form[0]) is not str:
             raise Malformed("no value")
@@ -118,7 +123,7 @@ class Transfer:
         """Return the values of many wire forms."""
         if type(forms) is not list:
             raise Malformed("no list")
-        if set(map(type, forms)) <= _ATOMS:
+        if set(map(type, forms)) <= ATOMS:
             return forms
         get = self.get
         return [get(form) for form in forms]
@@ -323,7 +328,7 @@ def _get_slice(t: Transfer, form: list[Any]) -> slice:
 def _get_late(_t: Transfer, form: list[Any]) -> Any:
     """Return a value of a class that is imported only where it is met."""
     kind, parts = _text(form), form[2:]
-    if any(type(part) not in _ATOMS for part in parts):
+    if any(type(part) not in ATOMS for part in parts):
         raise Malformed("no parts")
     if kind == "Decimal":
         import decimal

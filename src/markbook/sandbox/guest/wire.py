@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
-from typing import Any
+from collections.abc import Callable
+from json import encoder as _encoder
+from typing import Any, Protocol
 
 MAX_FRAME = 16 << 20
 """Bytes of one frame; a longer one is the sender's failure."""
@@ -13,8 +16,64 @@ MAX_FRAME = 16 << 20
 _LENGTH = struct.Struct("<I")
 _CHUNK = 1 << 16
 
-encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
-decode = json.JSONDecoder().decode
+_JSON = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":"))
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # it is public, only not in the stubs
+
+
+def _encoder_kept() -> Callable[[Any], str]:
+    """Return `_JSON.encode` without the set-up that it repeats for every text."""
+    make = _encoder.c_make_encoder  # type: ignore[attr-defined]  # not in the stubs
+    if make is None:  # an interpreter without the C accelerator
+        return _JSON.encode
+    parts = make(None, _JSON.default, _encoder.encode_basestring_ascii, None, ":", ",", False, False, True)
+    return lambda value: "".join(parts(value, 0))
+
+
+encode = _encoder_kept()
+
+
+def decode(text: str) -> Any:
+    """Return the value of a JSON text that has nothing around it.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        raise ValueError("not JSON") from None
+    if end != len(text):
+        raise ValueError("more than one value")
+    return value
+
+
+class Ends(Protocol):
+    """What frames are sent and received through."""
+
+    def recv(self, size: int, /) -> bytes:
+        """Return what has arrived; empty when the other side has closed."""
+
+    def sendall(self, data: bytes, /) -> None:
+        """Send all of it."""
+
+
+class Link:
+    """A connected socket by its descriptor: in an attempt's process, where a socket object costs too much."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def recv(self, size: int) -> bytes:
+        """Return what has arrived; empty when the other side has closed."""
+        return os.read(self._descriptor, size)
+
+    def sendall(self, data: bytes) -> None:
+        """Send all of it."""
+        sent = os.write(self._descriptor, data)
+        while sent < len(data):
+            sent += os.write(self._descriptor, data[sent:])
 
 
 class Gone(BaseException):
@@ -29,19 +88,19 @@ def pack(payload: bytes) -> bytes:
     return _LENGTH.pack(len(payload)) + payload
 
 
-def send(sock: socket.socket, payload: bytes) -> None:
+def send(sock: Ends, payload: bytes) -> None:
     """Send one frame.
 
     Raises:
         Gone: the other side is not there.
     """
     try:
-        sock.sendall(_LENGTH.pack(len(payload)) + payload)
+        sock.sendall(pack(payload))
     except OSError as error:
         raise Gone(str(error)) from None
 
 
-def receive(sock: socket.socket) -> bytes:
+def receive(sock: Ends) -> bytes:
     """Return the payload of the next frame. For peers that send one frame and wait: nothing is read ahead.
 
     Raises:
@@ -66,7 +125,7 @@ def receive(sock: socket.socket) -> bytes:
         raise Gone(str(error)) from None
 
 
-def _exactly(sock: socket.socket, size: int) -> bytes:
+def _exactly(sock: Ends, size: int) -> bytes:
     parts = []
     while size:
         part = sock.recv(min(size, 1 << 20))
@@ -144,7 +203,7 @@ def read(payload: bytes) -> dict[str, Any]:
     return record
 
 
-def write(sock: socket.socket, record: dict[str, Any]) -> None:
+def write(sock: Ends, record: dict[str, Any]) -> None:
     """Send one record.
 
     Raises:

@@ -1,8 +1,11 @@
-"""The process that forks one child per attempt, limits it, and says how it ended. Single-threaded, holds nothing."""
+"""The process that forks one child per attempt, limits it, and says how it ended. Single-threaded, holds nothing.
+
+What an attempt costs is mostly memory pages: every page of this process that it or its child writes to after a fork is
+copied, and counting a reference is writing. Hence few modules, few objects and straight functions here and in `child`.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import resource
@@ -10,6 +13,7 @@ import select
 import signal
 import socket
 import struct
+import sys
 import time
 from collections.abc import Callable
 from typing import NoReturn
@@ -21,39 +25,55 @@ JOB = struct.Struct("<dddqqq")
 END = struct.Struct("<idd4s")
 """Wait status, CPU seconds, wall seconds, the limit that was hit."""
 STOP = b"end"
-_INFINITY = resource.RLIM_INFINITY
+
+Limits = tuple[float, float, float, int, int, int]
 
 
 class Zygote:
-    """Forks children on request. `before_child` hardens a child before any of the candidate's code runs."""
+    """Forks children on request."""
 
-    def __init__(self, sock: socket.socket, scratch: str, before_child: Callable[[], None], *, alone: bool) -> None:
+    def __init__(self, sock: socket.socket, scratch: str, guard: Callable[[int], None] | None, *, alone: bool) -> None:
+        """Prepare.
+
+        Args:
+            sock: where requests come from.
+            scratch: the folder that an attempt may write to, emptied after each.
+            guard: hardens a child, given its number, before any of the candidate's code runs; it also forbids the
+                child to change its limits.
+            alone: whether this is the first process of its own namespace, so that a kill of everything is a kill of
+                its own, and nothing within can end it.
+        """
         self._sock = sock
         self._scratch = scratch
-        self._before_child = before_child
+        self._guard = guard
         self._alone = alone
-        """Whether it is the first process of its own namespace, so that a kill of everything is a kill of its own."""
+        self._limits: tuple[int, int, int] = (0, 0, 0)
+        """Memory, file size and processes as they are limited now, here and so in every child."""
         self._poll = select.poll()
         self._poll.register(sock.fileno(), select.POLLIN)
 
     def serve(self) -> NoReturn:
         """Answer requests until the examiner goes away."""
+        child.rehearse()
         gc.collect()
         gc.freeze()
         gc.disable()
+        receive, send, size = self._sock.recvmsg, self._sock.send, socket.CMSG_SPACE(4)
         while True:
-            request, descriptors, _, _ = socket.recv_fds(self._sock, JOB.size, 1)
-            if not request:
+            request, descriptors, _, _ = receive(JOB.size, size)
+            if len(request) == JOB.size:
+                send(self._attempt(JOB.unpack(request), int.from_bytes(descriptors[0][2], sys.byteorder)))
+            elif not request:
                 os._exit(0)
-            if len(request) != JOB.size:
-                continue  # the end of an attempt whose child had ended by itself
-            self._attempt(JOB.unpack(request), descriptors[0])
+            # else the end of an attempt whose child had ended by itself
 
-    def _attempt(self, limits: tuple[float, float, float, int, int, int], descriptor: int) -> None:
+    def _attempt(self, limits: Limits, descriptor: int) -> bytes:
+        if limits[3:] != self._limits:
+            self._limit(limits[3:])
         started = time.monotonic()
         pid = os.fork()
         if pid == 0:
-            self._child(limits, descriptor)
+            self._child(descriptor)
         os.close(descriptor)
         handle = os.pidfd_open(pid)
         self._poll.register(handle, select.POLLIN)
@@ -63,36 +83,48 @@ class Zygote:
         if hit is not None:
             os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
-        self._clean()
-        seconds = usage.ru_utime + usage.ru_stime
-        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-            hit = b"cpu"
-        self._sock.send(END.pack(status, seconds, time.monotonic() - started, hit or b""))
+        if self._alone:
+            end_all()
+        if os.listdir(self._scratch):
+            wipe(self._scratch)
+        return END.pack(status, usage.ru_utime + usage.ru_stime, time.monotonic() - started, hit or b"")
 
-    def _child(self, limits: tuple[float, float, float, int, int, int], descriptor: int) -> NoReturn:
+    def _limit(self, limits: tuple[int, int, int]) -> None:
+        """Limit this process and so its children, who under the guard cannot change it."""
+        memory, file_size, processes = self._limits = limits
+        _lower(resource.RLIMIT_AS, memory)
+        _lower(resource.RLIMIT_FSIZE, file_size)
+        if processes and self._alone:  # elsewhere the kernel would count the user's other processes too
+            _lower(resource.RLIMIT_NPROC, processes)
+
+    def _child(self, descriptor: int) -> NoReturn:
         try:
-            self._sock.close()
-            seconds, _, _, memory, file_size, processes = limits
-            whole = int(seconds) + 2
-            resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 2))
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
-            if processes and self._alone:  # elsewhere the kernel would count the user's other processes too
-                resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
-            self._before_child()
+            os.close(self._sock.fileno())
+            if self._guard is not None:
+                self._guard(os.getpid())
+            else:
+                _for_good()
             gc.enable()
-            child.run(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptor))
+            child.run(descriptor)
         finally:
             os._exit(1)
 
-    def _watch(self, pid: int, limits: tuple[float, float, float, int, int, int], started: float) -> bytes | None:
+    def _watch(self, pid: int, limits: Limits, started: float) -> bytes | None:
         """Wait until the child ends, the examiner has enough of it (returns b""), or a limit is hit."""
         cpu_limit, wall_limit, busy_limit = limits[:3]
         clock = (~pid << 3) | 2  # the kernel's encoding of "CPU time of that process"
+        wait = min(cpu_limit, wall_limit, 3600.0)
         while True:
-            spent = 0.0
-            with contextlib.suppress(OSError):  # it has ended in this moment: poll says so below
+            events = self._poll.poll(max(1.0, wait * 1000 + 1))
+            if events:
+                ended = len(events) == 1 and events[0][0] == self._sock.fileno()
+                if ended and not self._sock.recv(len(STOP)):
+                    os._exit(0)
+                return b"" if ended else None
+            try:
                 spent = time.clock_gettime(clock)
+            except OSError:  # it has ended in this moment: poll says so next
+                spent = 0.0
             wall = time.monotonic() - started
             if spent >= cpu_limit:
                 return b"cpu"
@@ -100,22 +132,31 @@ class Zygote:
                 return b"wall"
             # one that waits for the processor rather than sleeping is given the longer limit
             wait = min(cpu_limit - spent, (wall_limit if wall < wall_limit else busy_limit) - wall, 3600.0)
-            events = self._poll.poll(max(1.0, wait * 1000 + 1))
-            if events:
-                ended = all(descriptor == self._sock.fileno() for descriptor, _ in events)
-                if ended and not self._sock.recv(len(STOP)):
-                    os._exit(0)
-                return b"" if ended else None
 
-    def _clean(self) -> None:
-        if self._alone:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(-1, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                while True:
-                    os.wait()
-        if os.listdir(self._scratch):
-            wipe(self._scratch)
+
+def _lower(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+
+
+def _for_good() -> None:
+    """Make the limits hard: there is no guard that keeps a child from raising them."""
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
+        soft, _ = resource.getrlimit(kind)
+        resource.setrlimit(kind, (soft, soft))
+
+
+def end_all() -> None:
+    """End whatever else there is in this namespace."""
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # nothing, as it should be
+    try:
+        while True:
+            os.wait()
+    except ChildProcessError:
+        return
 
 
 def wipe(folder: str) -> None:
