@@ -16,6 +16,14 @@ def shared_data():
     return data
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Keep what runs leave for later runs out of the user's folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MARKBOOK_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def exam_run(tmp_path):
     """Return a maker of finished exam runs whose outcomes are invented, so that no solution needs to run."""

@@ -57,7 +57,7 @@ def run_all(level, texts):
                 Job(f"after {name}", RIGHT, PROBLEM, LIMITS),
             ]
         outcomes = {job.key: outcome for job, outcome in box.run(jobs)}
-        pids = [worker.pid for worker in box._workers]
+        pids = [worker.pid for worker in box._crew.workers]
     return outcomes, pids
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from markbook.sandbox.api import arun_tests, run_tests
-from markbook.sandbox.controller import Layer, Sandbox
+from markbook.sandbox.controller import Sandbox
+from markbook.sandbox.crew import Layer
 from markbook.sandbox.job import Job
+from markbook.sandbox.kept import Keep
 
-__all__ = ["Job", "Layer", "Sandbox", "arun_tests", "run_tests"]
+__all__ = ["Job", "Keep", "Layer", "Sandbox", "arun_tests", "run_tests"]

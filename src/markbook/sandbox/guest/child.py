@@ -142,10 +142,9 @@ def _apart(link: wire.Ends, namespace: dict[str, Any], output: Output, asked: li
         **peer.operations,
         "names": lambda wanted: {name: namespace[name] for name in wanted if name in namespace},
     }
-    frame: list[Any] = ["q", "names", [["L", asked]], [], False]
+    peer.open({name: namespace[name] for name in asked if name in namespace})
     while True:
-        peer.serve(frame)
-        frame = wire.decode(wire.receive(link).decode("utf-8"))
+        peer.serve(wire.decode(wire.receive(link).decode("utf-8")))
 
 
 def _beside(link: wire.Ends, namespace: dict[str, Any], error: Result | None, asked: list[str], nonce: str) -> None:

@@ -20,12 +20,12 @@ from .child import OUTPUT_EXIT, compile_solution
 from .marking import Compiled, Result, Sticky, failure, mark
 from .peer import Policy
 from .programs import compile_tests
-from .separation import Hall, Plan, error_of, names_used, runs_beside
+from .separation import Hall, Plan, error_of, names_used, runs_beside, texts_of
 
 _SHORT = 20_000
 """Characters of a solution that is compiled by the examiner."""
-_TASKS = 64
-"""How many tasks' compiled tests are kept."""
+_TASKS_TEXT = 16 << 20
+"""Characters of tests that are kept compiled."""
 _LAST_RESORT = 5.0
 """Seconds of processor time beyond the limit after which the kernel ends an examiner that hears nothing."""
 _NOT_RUN: Result = {"p": False, "k": "a", "t": "", "m": "not run"}
@@ -61,6 +61,7 @@ def make_task(text: str) -> Task:
     tests = spec["tests"]
     compiled, faults = compile_tests(tests)
     patterns = []
+    trees = [list(map(inspection.parse, texts_of(test))) for test in tests]
     for index, test in enumerate(tests):
         pattern, fault = inspection.compile_pattern(test["pattern"]) if test.get("pattern") else (None, "")
         patterns.append(pattern)
@@ -78,8 +79,8 @@ def make_task(text: str) -> Task:
         patterns=patterns,
         before=before,
         speaks_of_random="random" in text,
-        asks=names_used(tests),
-        beside=[runs_beside(test, spec["name"]) for test in tests],
+        asks=names_used(trees),
+        beside=[runs_beside(parts, spec["name"]) for parts in trees],
     )
 
 
@@ -125,6 +126,7 @@ class Examiner:
         self._control = wire.Stream(control)
         self._channel = channel
         self._tasks: OrderedDict[str, Task] = OrderedDict()
+        self._kept = 0
         self._expired = False
         self._last: tuple[str, Any, dict[str, Any] | None] = ("", None, None)
         """The solution compiled last: it is often wanted again at once."""
@@ -146,8 +148,9 @@ class Examiner:
         task = self._tasks.get(text)
         if task is None:
             task = self._tasks[text] = make_task(text)
-            if len(self._tasks) > _TASKS:
-                self._tasks.popitem(last=False)
+            self._kept += len(text)
+            while self._kept > _TASKS_TEXT and len(self._tasks) > 1:
+                self._kept -= len(self._tasks.popitem(last=False)[0])
         else:
             self._tasks.move_to_end(text)
         return task
@@ -214,18 +217,23 @@ class Examiner:
         return self._last[1:]
 
     def _calibrate(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
-        """Run a right answer both ways; the record's plan says which tests keep their verdict when separated."""
+        """Run a right answer separated, and where that fails a test, also beside it: the plan says what to do where."""
         beside = [text or bool(fault) for text, fault in zip(task.beside, task.faults, strict=True)]
         if not job["code"]:
             plan = {"tests": [None if there else [] for there in beside], "pins": {}, "sure": False}
             return {"tests": [{"p": False}] * len(task.tests), "error": None, "plan": plan}
-        together = self._in_process(task, job)
         policies = [None if there else Policy(None) for there in beside]
         pins: dict[str, str] = {}
-        apart = self._separated(task, job, pins, policies) if any(policies) else together
+        apart = self._separated(task, job, pins, policies) if any(policies) else None
+        if apart is not None and all(
+            policy and test["p"] for policy, test in zip(policies, apart["tests"], strict=True)
+        ):
+            together = apart  # it is known to be right, and right it is found: nothing that the other way could add
+        else:
+            together = self._in_process(task, job)
         plans: list[Any] = []
-        for policy, one, other in zip(policies, together["tests"], apart["tests"], strict=True):
-            agrees = policy is not None and one["p"] == other["p"]
+        for index, (policy, one) in enumerate(zip(policies, together["tests"], strict=True)):
+            agrees = policy is not None and apart is not None and one["p"] == apart["tests"][index]["p"]
             plans.append(sorted(policy.allowed) if agrees and policy is not None else None)
         plan = {"tests": plans, "pins": pins, "sure": True, "canary": self._useful(task, job, together, plans)}
         return {**together, "plan": plan}

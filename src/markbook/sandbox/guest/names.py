@@ -161,6 +161,8 @@ _OPERATOR = [
     "index",
 ]
 _MEMBERS["operator"] = tuple(_OPERATOR)
+HOMES = frozenset(_MEMBERS)
+"""The modules some of whose members may cross by name."""
 
 _BUILTIN: dict[str, Any] = {name: getattr(builtins, name) for name in (*_TYPES, *_FUNCTIONS, *_ERRORS)}
 for _owner in _METHODS_OF:

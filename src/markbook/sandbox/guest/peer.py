@@ -114,6 +114,20 @@ class Peer:
                 continue
             return self._settle(frame, transfer, listen)
 
+    def open(self, found: dict[str, Any]) -> None:
+        """Say unasked what there is: the reply that the other side's `opening` waits for.
+
+        Raises:
+            Gone: there is no other side.
+        """
+        transfer = Transfer(self)
+        transfer.begin(found)  # as it is the first container of the reply
+        forms: list[Any] = []
+        for name, value in found.items():
+            plain = type(value) is types.FunctionType and value.__module__ not in names.HOMES
+            forms += (name, self._handle(value, transfer, 1) if plain else transfer.put(value, 1))
+        wire.send(self._sock, wire.encode(["v", ["D", forms]]).encode("ascii"))
+
     def opening(self) -> tuple[Any, Any]:
         """Return what the other side says unasked at the beginning: that it cannot, or the value of its reply.
 
@@ -294,6 +308,9 @@ class Peer:
             return self._put_error(value, transfer)
         elif isinstance(value, types.FrameType | types.TracebackType | types.CodeType) and self._examines:
             raise TypeError("cannot be handed over")
+        return self._handle(value, transfer, depth)
+
+    def _handle(self, value: Any, transfer: Transfer, depth: int) -> list[Any]:
         known = self._tokens.get(id(value))
         if known is not None:
             return ["h", known]

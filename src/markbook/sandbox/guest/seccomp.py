@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import struct
+from collections.abc import Sequence
 
 from . import linux
 
@@ -149,8 +150,11 @@ def worker_filter(*, may_fork: bool) -> bytes:
     return _assemble([*program, (_RETURN, 0, 0, _ALLOW)])
 
 
-def child_filter() -> tuple[bytes, list[int]]:
-    """Return the filter of one attempt, and the offsets at which it wants the attempt's own process id."""
+def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
+    """Return the filter of one attempt, and the offsets at which it wants the attempt's own process id.
+
+    One that is alone in a namespace with its zygote may send signals to whom it likes: only itself receives them.
+    """
     column = _column()
     program = _head() + _no_processes()
     for numbers in _ALONE_REFUSED.values():
@@ -158,7 +162,7 @@ def child_filter() -> tuple[bytes, list[int]]:
             program += _refuse(numbers[column], errno.EPERM)
     program += _when(_PRLIMIT[column], _own_stack_limit_only())
     own = []
-    for numbers in (_KILL, _TGKILL):
+    for numbers in () if alone else (_KILL, _TGKILL):
         own.append(8 * (len(program) + 2) + 4)
         program += _when(numbers[column], _first_argument_is(0))
     return _assemble([*program, (_RETURN, 0, 0, _ALLOW)]), own
@@ -175,9 +179,9 @@ class _Program(ctypes.Structure):
 class Filter:
     """A filter ready to be installed with one call."""
 
-    def __init__(self, code: bytes, own: list[int] | None = None) -> None:
+    def __init__(self, code: bytes, own: Sequence[int] = ()) -> None:
         self._buffer = ctypes.create_string_buffer(code, len(code))
-        self._own = own or []
+        self._own = [ctypes.c_uint32.from_buffer(self._buffer, offset) for offset in own]
         self._program = _Program(len(code) // 8, ctypes.addressof(self._buffer))
         self._arguments = (
             ctypes.c_int(linux.PR_SET_SECCOMP),
@@ -203,6 +207,6 @@ class Filter:
         Raises:
             OSError: the kernel refuses.
         """
-        for offset in self._own:
-            struct.pack_into("<I", self._buffer, offset, pid)
+        for place in self._own:
+            place.value = pid
         self.install()

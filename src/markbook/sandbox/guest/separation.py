@@ -77,18 +77,21 @@ _BESIDE = frozenset(
 _BESIDE_MODULES = frozenset(("sys", "os", "time", "builtins"))
 
 
-def runs_beside(test: dict[str, Any], entry: str) -> bool:
+def texts_of(test: dict[str, Any]) -> list[str]:
+    """Return the parts of a test that are Python."""
+    return [text.strip() for part in ("setup", "assertion", "program") if (text := test.get(part, ""))]
+
+
+def runs_beside(trees: list[ast.Module | None], entry: str) -> bool:
     """Whether the test's text says that it can only run in the candidate's process."""
     beside = (_BESIDE | _BESIDE_MODULES) - {entry}
-    for part in ("setup", "assertion", "program"):
-        tree = inspection.parse(test.get(part, "").strip())
-        for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, ast.Name) and node.id in beside:
-                return True
-            if isinstance(node, ast.Attribute) and node.attr in _BESIDE and node.attr != entry:
-                return True
-            if isinstance(node, ast.Import | ast.ImportFrom) and _imports_beside(node):
-                return True
+    for node in (node for tree in trees if tree is not None for node in ast.walk(tree)):
+        if isinstance(node, ast.Name) and node.id in beside:
+            return True
+        if isinstance(node, ast.Attribute) and node.attr in _BESIDE and node.attr != entry:
+            return True
+        if isinstance(node, ast.Import | ast.ImportFrom) and _imports_beside(node):
+            return True
     return False
 
 
@@ -100,14 +103,10 @@ def _imports_beside(node: ast.Import | ast.ImportFrom) -> bool:
     return bool(heads & (_BESIDE | _BESIDE_MODULES))
 
 
-def names_used(tests: list[dict[str, Any]]) -> list[str]:
+def names_used(trees: list[list[ast.Module | None]]) -> list[str]:
     """Return the identifiers in the tests: all that the candidate learns of them before they run."""
-    found: set[str] = set()
-    for test in tests:
-        for part in ("setup", "assertion", "program"):
-            tree = inspection.parse(test.get(part, "").strip())
-            if tree is not None:
-                found.update(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    nodes = (node for parts in trees for tree in parts if tree is not None for node in ast.walk(tree))
+    found = {node.id for node in nodes if isinstance(node, ast.Name)}
     return sorted(name for name in found if not hasattr(builtins, name))
 
 

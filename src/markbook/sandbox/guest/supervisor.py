@@ -84,7 +84,7 @@ def _zygote(config: dict[str, Any], channel: socket.socket, report: isolation.Re
     if linux.SUPPORTED:
         isolation.confine(report, config, may_fork=True)
         if any(layer["name"] == "seccomp" and layer["ok"] for layer in report):
-            guard = seccomp.Filter(*seccomp.child_filter()).install_as
+            guard = seccomp.Filter(*seccomp.child_filter(alone=inside)).install_as
     server = Zygote(channel, scratch, guard, alone=inside)
     channel.send(wire.encode({"layers": report}).encode())
     server.serve()

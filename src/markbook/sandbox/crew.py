@@ -1,0 +1,117 @@
+"""The workers of a sandbox: started at the best isolation that this machine allows, replaced, and ended."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+from markbook.errors import EnvironmentUnfitError
+from markbook.sandbox.worker import Interpreter, Worker, WorkerLost
+from markbook.types import Isolation
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer of the isolation, as it was found by trying."""
+
+    name: str
+    ok: bool
+    detail: str = ""
+    """The errno and what was attempted, where it failed."""
+
+
+class Crew:
+    """So many workers, at one level of isolation."""
+
+    def __init__(
+        self,
+        *,
+        count: int | None,
+        isolation: Literal["auto", "strict", "weak"],
+        interpreter: Interpreter,
+        at_most: Isolation,
+    ) -> None:
+        """Set up, starting nothing; the arguments are those of `Sandbox`."""
+        self._processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        self._count = count or max(1, len(self._processors) or (os.cpu_count() or 1))
+        self._isolation = isolation
+        self._interpreter = interpreter
+        self._at_most = at_most
+        self.workers: list[Worker] = []
+        self.layers: list[Layer] = []
+        self.level = self._target = Isolation.D
+
+    def start(self) -> None:
+        """Start the workers; does nothing if they run.
+
+        Raises:
+            EnvironmentUnfitError: the isolation that this machine allows is below what was asked for.
+        """
+        if self.workers:
+            return
+        for level in (level for level in Isolation if level >= self._at_most):
+            self._target = self.level = level
+            first = self._worker(0)
+            try:
+                hello = first.greet()
+            except WorkerLost as error:
+                hello = {"unfit": str(error), "layers": [{"name": "start", "ok": False, "detail": str(error)}]}
+            self.layers = [Layer(layer["name"], layer["ok"], layer["detail"]) for layer in hello["layers"]]
+            if "unfit" not in hello:
+                break
+            first.close()
+        else:
+            raise EnvironmentUnfitError("the sandbox's workers do not start", hint="markbook doctor says more")
+        self.workers = [first]
+        self.level = reached(level, self.layers)
+        self._refuse_below()
+        self.workers += [self._worker(number) for number in range(1, self._count)]
+        try:
+            for worker in self.workers[1:]:
+                worker.greet()
+        except WorkerLost as error:
+            self.close()
+            raise EnvironmentUnfitError(f"a worker of the sandbox does not start: {error}") from None
+
+    def _refuse_below(self) -> None:
+        least = {"strict": Isolation.A, "auto": Isolation.B, "weak": Isolation.D}[self._isolation]
+        if self.level <= least:
+            return
+        failed = "; ".join(f"{layer.name} ({layer.detail})" for layer in self.layers if not layer.ok)
+        self.close()
+        raise EnvironmentUnfitError(
+            f"isolation level {least} is wanted and this machine allows {self.level}: {failed or 'not Linux'}",
+            hint="--isolation weak runs the code all the same; only for code that you trust",
+        )
+
+    def close(self) -> None:
+        """End the workers and everything in them."""
+        for worker in self.workers:
+            worker.close()
+        self.workers = []
+
+    def replace(self, worker: Worker) -> Worker:
+        """End a worker and return the one that takes its place."""
+        worker.close()
+        made = self._worker(worker.number)
+        self.workers[self.workers.index(worker)] = made
+        made.greet()
+        return made
+
+    def _worker(self, number: int) -> Worker:
+        processor = self._processors[number % len(self._processors)] if self._processors else None
+        return Worker(self._interpreter, self._target, number=number, processor=processor)
+
+
+def reached(target: Isolation, layers: list[Layer]) -> Isolation:
+    """Return the level that these layers amount to."""
+    good = {layer.name for layer in layers if layer.ok}
+    bad = {layer.name for layer in layers if not layer.ok}
+    if "seccomp" not in good or "limits" not in good or "self-test" in bad:
+        return Isolation.D
+    files = "landlock" in good or "private root" in good
+    if not files:
+        return Isolation.C
+    whole = {"namespaces", "private root", "landlock", "capabilities", "no new privileges"}
+    return Isolation.A if target == Isolation.A and whole <= good else Isolation.B

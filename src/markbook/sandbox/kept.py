@@ -1,0 +1,128 @@
+"""What is kept from run to run: how tests are kept apart from candidates, and on request verdicts.
+
+Nothing here is needed: a file that cannot be read or written only means that the work is done once more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markbook.sandbox.job import digest
+from markbook.sandbox.worker import HERE, Interpreter
+
+_AT_ONCE = 500
+"""Records between two commits."""
+_OFTEN = 5.0
+"""Seconds after which what is new is committed all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Files for what outlives a run; None keeps nothing."""
+
+    plans: Path | None = None
+    """How each benchmark's tests are kept apart from candidates, so that the next run need not find it out again."""
+    verdicts: Path | None = None
+    """Outcomes: a job whose code, tests, limits, interpreter and isolation are the same gets the one that it had."""
+
+
+NOTHING_KEPT = Keep()
+
+
+def usual(*, verdicts: bool = False) -> Keep:
+    """Return the files in the user's folder; that of verdicts only on request."""
+    place = folder()
+    return Keep(place / "plans.sqlite", place / "verdicts.sqlite" if verdicts else None)
+
+
+def folder() -> Path:
+    """Return the folder for what is kept: `MARKBOOK_CACHE`, or `markbook` in the user's cache folder."""
+    own = os.environ.get("MARKBOOK_CACHE")
+    if own:
+        return Path(own)
+    general = os.environ.get("XDG_CACHE_HOME")
+    return (Path(general) if general else Path.home() / ".cache") / "markbook"
+
+
+def identity(interpreter: Interpreter) -> str:
+    """Return a name for everything but the job that a verdict depends on: our code, the interpreter, its packages."""
+    total = hashlib.blake2b(digest_size=20)
+    for path in sorted((HERE / "guest").glob("*.py")):
+        total.update(path.read_bytes())
+    # a package that is installed or removed changes the time of its folder
+    places = [(path, Path(path).stat().st_mtime_ns) for path in interpreter.path if Path(path).exists()]
+    return digest(total.hexdigest(), json.dumps([interpreter.python, interpreter.facts["version"], places]))
+
+
+class Kept:
+    """Records by key, in a file that several runs may use at once. Without a path it holds nothing."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._base: Any = None
+        self._new = 0
+        self._committed = time.monotonic()
+
+    def get(self, key: str) -> Any:
+        """Return the record with this key, None if there is none or it cannot be read."""
+        base = self._open()
+        if base is None:
+            return None
+        import sqlite3
+
+        try:
+            row = base.execute("SELECT record FROM kept WHERE key = ?", (key,)).fetchone()
+            return json.loads(row[0]) if row is not None else None
+        except (sqlite3.Error, ValueError):
+            return None
+
+    def put(self, key: str, record: Any) -> None:
+        """Keep a record; nothing happens where that is not possible."""
+        base = self._open()
+        if base is None:
+            return
+        import sqlite3
+
+        try:
+            base.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (key, json.dumps(record)))
+            self._new += 1
+            if self._new >= _AT_ONCE or time.monotonic() > self._committed + _OFTEN:
+                base.commit()
+                self._new, self._committed = 0, time.monotonic()
+        except sqlite3.Error:
+            self._forget()
+
+    def close(self) -> None:
+        """Write what is new and close the file."""
+        if self._base is not None:
+            import sqlite3
+
+            with contextlib.suppress(sqlite3.Error):
+                self._base.commit()
+            self._base.close()
+            self._base = None
+
+    def _open(self) -> Any:
+        if self._base is None and self._path is not None:
+            import sqlite3
+
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._base = sqlite3.connect(self._path, timeout=1.0, check_same_thread=False)
+                self._base.execute("PRAGMA synchronous = OFF")  # losing it costs only time
+                self._base.execute("CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, record TEXT)")
+            except (OSError, sqlite3.Error):
+                self._forget()
+        return self._base
+
+    def _forget(self) -> None:
+        if self._base is not None:
+            self._base.close()
+        self._base, self._path = None, None

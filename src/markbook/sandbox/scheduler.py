@@ -1,0 +1,335 @@
+"""Feeding the workers: which job runs when, what it is told, and what becomes of it whatever happens to its worker."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import selectors
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
+
+from markbook.sandbox import job as jobs
+from markbook.sandbox.crew import Crew
+from markbook.sandbox.job import Job
+from markbook.sandbox.kept import Kept
+from markbook.sandbox.outcomes import all_failed, outcome
+from markbook.sandbox.worker import Worker, WorkerLost
+from markbook.types import ErrorKind, Outcome, Sample
+
+_WINDOW = 2048
+"""How many jobs are looked at ahead, to take the longest first; memory does not grow beyond it."""
+_AHEAD = 2
+"""Jobs given to a worker at once, so that it never waits for the next."""
+ADAPTIVE_FACTOR = 20.0
+"""How many times the canonical solution's CPU time an attempt may use where the limit adapts."""
+_GRACE = 30.0
+"""Seconds beyond every limit of a job after which its worker counts as lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the tests of one sample are kept apart from the candidate, found with its canonical solution."""
+
+    record: dict[str, Any] | None
+    """What the examiner is told; None where every test runs beside the candidate without being looked at."""
+    seconds: float | None = None
+    """CPU seconds that the canonical solution needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How jobs are run, whatever they are; see `Sandbox`."""
+
+    separate: bool
+    dedupe: bool
+    adaptive: bool
+
+
+@dataclass
+class Known:
+    """What earlier jobs have shown."""
+
+    kept_plans: Kept
+    kept_verdicts: Kept
+    identity: str
+    """What the kept ones depend on beside the job; see `kept.identity`."""
+    plans: dict[str, Plan] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """CPU time of the last attempt at a sample, by the sample's id."""
+    duplicates: int = 0
+    reused: int = 0
+    sequence: Iterator[int] = field(default_factory=itertools.count)
+
+    def plan(self, task: Task) -> Plan | None:
+        """Return the plan for a task, found now or in an earlier run."""
+        if task.name not in self.plans:
+            found = self.kept_plans.get(jobs.digest(self.identity, task.name, task.canonical))
+            if found is not None:
+                self.plans[task.name] = Plan(found["record"], found["seconds"])
+        return self.plans.get(task.name)
+
+    def learn(self, task: Task, plan: Plan, *, keep: bool) -> None:
+        """Note the plan for a task, and if it is to be kept, for later runs too."""
+        self.plans[task.name] = plan
+        if keep:
+            self.kept_plans.put(jobs.digest(self.identity, task.name, task.canonical), asdict(plan))
+
+    def close(self) -> None:
+        """Write what is to be kept."""
+        self.kept_plans.close()
+        self.kept_verdicts.close()
+
+
+class Task(NamedTuple):
+    """What jobs of one sample have in common."""
+
+    text: str
+    """The tests, as the examiner reads them."""
+    name: str
+    """A digest of the text."""
+    canonical: str
+
+
+@dataclass(order=True)
+class _Entry:
+    priority: tuple[float, int]
+    job: Job = field(compare=False)
+    task: Task = field(compare=False)
+    digest: str = field(compare=False, default="")
+    """The same for equal jobs."""
+    tries: int = field(compare=False, default=0)
+    twins: list[Job] = field(compare=False, default_factory=list)
+    """Jobs that are exactly the same and get the same outcome."""
+    calibrates: bool = field(compare=False, default=False)
+    """Whether this is a canonical solution, run to see how the tests that others wait for can be kept apart."""
+
+
+class Scheduler:
+    """One pass over a stream of jobs."""
+
+    def __init__(self, crew: Crew, rules: Rules, known: Known, jobs_: Iterable[Job]) -> None:
+        self._crew = crew
+        self._rules = rules
+        self._known = known
+        self._source = iter(jobs_)
+        self._waiting: list[_Entry] = []
+        self._alone: list[_Entry] = []
+        """Jobs whose worker was lost, to be run once more with nothing beside them in their worker."""
+        self._open: dict[str, _Entry] = {}
+        self._held: dict[str, list[_Entry]] = {}
+        """Jobs by the task whose calibration they wait for."""
+        self._done: list[tuple[Job, Outcome]] = []
+        self._tasks: dict[int, tuple[object, Task]] = {}
+        self._exhausted = False
+        self._selector = selectors.DefaultSelector()
+
+    def results(self) -> Iterator[tuple[Job, Outcome]]:
+        """Yield each job with its outcome as it completes."""
+        for worker in self._crew.workers:
+            self._selector.register(worker.sock, selectors.EVENT_READ, worker)
+        try:
+            while True:
+                self._refill()
+                self._feed()
+                yield from self._take_done()
+                if not any(worker.jobs for worker in self._crew.workers):
+                    if self._exhausted and not (self._waiting or self._alone or self._done or self._held):
+                        return
+                    continue
+                self._collect()
+        finally:
+            self._selector.close()
+            if any(worker.jobs for worker in self._crew.workers):
+                self._crew.close()  # left early: what runs is of no use to anybody
+
+    def _take_done(self) -> list[tuple[Job, Outcome]]:
+        found, self._done = self._done, []
+        return found
+
+    def _refill(self) -> None:
+        while not self._exhausted and len(self._waiting) + len(self._done) < _WINDOW:
+            job = next(self._source, None)
+            if job is None:
+                self._exhausted = True
+                return
+            self._add(job)
+
+    def _add(self, job: Job) -> None:
+        if not job.code.strip():
+            self._done.append(
+                (
+                    job,
+                    all_failed(
+                        job.sample,
+                        ErrorKind.NO_COMPLETION,
+                        message="the solution is empty",
+                        isolation=self._crew.level,
+                    ),
+                )
+            )
+            return
+        task = self._task(job)
+        digest = jobs.digest(job.code, task.name, repr(job.limits))
+        twin = self._open.get(digest) if self._rules.dedupe else None
+        if twin is not None:
+            self._known.duplicates += 1
+            twin.twins.append(job)
+            return
+        found = self._known.kept_verdicts.get(self._verdict_key(task, digest))
+        if found is not None:
+            self._known.reused += 1
+            self._done.append((job, outcome(found, self._crew.level)))
+            return
+        known = self._known.seconds.get(job.sample.id)
+        expected = known if known is not None else len(job.code) * 1e-7
+        entry = _Entry((-expected, next(self._known.sequence)), job, task, digest)
+        if self._rules.dedupe:
+            self._open[digest] = entry
+        self._queue(entry)
+
+    def _verdict_key(self, task: Task, digest: str) -> str:
+        ways = repr((self._crew.level, self._rules.separate, self._rules.adaptive))
+        return jobs.digest(self._known.identity, digest, task.canonical, ways)
+
+    def _queue(self, entry: _Entry) -> None:
+        """Let a job run, after the calibration of its task where that is to be done first."""
+        task = entry.task
+        wanted = self._rules.separate or (self._rules.adaptive and task.canonical)
+        if not wanted or self._known.plan(task) is not None:
+            heapq.heappush(self._waiting, entry)
+        elif task.name in self._held:
+            self._held[task.name].append(entry)
+        else:
+            self._held[task.name] = [entry]
+            job = Job("", task.canonical, entry.job.sample, entry.job.limits)
+            first = _Entry((-math.inf, next(self._known.sequence)), job, task, calibrates=True)
+            heapq.heappush(self._waiting, first)
+
+    def _calibrated(self, task: Task, plan: Plan, *, keep: bool) -> None:
+        self._known.learn(task, plan, keep=keep)
+        for held in self._held.pop(task.name):
+            heapq.heappush(self._waiting, held)
+
+    def _task(self, job: Job) -> Task:
+        known = self._tasks.get(id(job.sample))
+        if known is not None and known[0] is job.sample:
+            return known[1]
+        if len(self._tasks) > _WINDOW:
+            self._tasks.clear()
+        text = jobs.task_text(job.sample)
+        task = Task(text, jobs.digest(text), job.sample.references[0] if job.sample.references else "")
+        self._tasks[id(job.sample)] = (job.sample, task)
+        return task
+
+    def _feed(self) -> None:
+        for worker in list(self._crew.workers):
+            if self._alone and not worker.jobs:
+                self._give(worker, self._alone.pop())
+                continue
+            while self._waiting and len(worker.jobs) < _AHEAD and not (worker.jobs and worker.jobs[0].tries):
+                if not self._give(worker, heapq.heappop(self._waiting)):
+                    break
+
+    def _give(self, worker: Worker, entry: _Entry) -> bool:
+        plan = self._known.plans.get(entry.task.name)
+        limits = entry.job.limits
+        if self._rules.adaptive and plan is not None and plan.seconds is not None:
+            limits = replace(limits, seconds=min(limits.seconds, max(1.0, ADAPTIVE_FACTOR * plan.seconds)))
+        record: dict[str, Any] = {
+            "id": entry.priority[1],
+            "code": entry.job.code,
+            "task": entry.task.text,
+            "limits": jobs.limits_on_wire(limits),
+        }
+        if entry.calibrates:
+            record["calibrate"] = True
+        elif self._rules.separate and plan is not None:
+            record["plan"] = plan.record
+        try:
+            worker.give(entry, record)
+        except WorkerLost:
+            self._lost(worker)
+            return False
+        return True
+
+    def _collect(self) -> None:
+        events = self._selector.select(self._patience())
+        for key, _ in events:
+            worker: Worker = key.data
+            try:
+                records = worker.read()
+                for record in records:
+                    self._settle(worker, record)
+            except (WorkerLost, KeyError, TypeError, ValueError, IndexError):
+                self._lost(worker)
+        if not events:
+            for worker in list(self._crew.workers):
+                if worker.jobs and time.monotonic() > self._deadline(worker):
+                    self._lost(worker)
+
+    @staticmethod
+    def _deadline(worker: Worker) -> float:
+        return worker.since + jobs.wall_limits(worker.jobs[0].job.limits)[1] + _GRACE
+
+    def _patience(self) -> float:
+        waits = [self._deadline(worker) - time.monotonic() for worker in self._crew.workers if worker.jobs]
+        return max(0.0, min(waits))
+
+    def _settle(self, worker: Worker, record: dict[str, Any]) -> None:
+        entry: _Entry = worker.jobs[0]
+        if record["id"] != entry.priority[1] or len(record["tests"]) != len(entry.job.sample.tests):
+            raise WorkerLost("an answer to another question")
+        found = outcome(record, self._crew.level)
+        plan = record["plan"] if entry.calibrates and "plan" in record else None
+        worker.jobs.pop(0)
+        worker.since = time.monotonic()
+        if entry.calibrates:
+            known = Plan(plan or beside(entry.job.sample), found.seconds)
+            self._calibrated(entry.task, known, keep=plan is not None and not found.limit)
+            return
+        if found.limit != "wall":  # the one limit that depends on what else the machine does
+            self._known.kept_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
+        self._finish(entry, found)
+
+    def _finish(self, entry: _Entry, found: Outcome) -> None:
+        if found.seconds is not None:
+            self._known.seconds[entry.job.sample.id] = found.seconds
+        self._open.pop(entry.digest, None)
+        self._done.append((entry.job, found))
+        self._done.extend((twin, found) for twin in entry.twins)
+
+    def _lost(self, worker: Worker) -> None:
+        """Replace a worker; run what it had under way once more, alone, and then call it a crash."""
+        held = worker.jobs
+        worker.jobs = []
+        self._selector.unregister(worker.sock)
+        made = self._crew.replace(worker)
+        self._selector.register(made.sock, selectors.EVENT_READ, made)
+        for position, entry in enumerate(held):
+            if position:
+                heapq.heappush(self._waiting, entry)
+            elif entry.tries and entry.calibrates:
+                self._calibrated(entry.task, Plan(beside(entry.job.sample)), keep=False)
+            elif entry.tries:
+                self._finish(
+                    entry,
+                    all_failed(
+                        entry.job.sample,
+                        ErrorKind.OTHER,
+                        message="the worker was lost twice while it ran",
+                        isolation=self._crew.level,
+                        error_type="Crash",
+                        flags=("crash",),
+                    ),
+                )
+            else:
+                entry.tries = 1
+                self._alone.append(entry)
+
+
+def beside(sample: Sample) -> dict[str, Any]:
+    """Return the plan by which every test of a sample runs in the candidate's process."""
+    return {"tests": [None] * len(sample.tests), "pins": {}, "sure": True}
