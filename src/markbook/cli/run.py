@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Mapping
@@ -111,6 +112,8 @@ def command(**options: Any) -> int:
     from markbook.cli.run_terminal import Terminal, check_gates, parse_gates, show_run
     from markbook.pipeline.task import run_task
 
+    # Rows, answers and marks live to the end: looking through them for garbage again and again finds none.
+    gc.set_threshold(100_000, 50, 100)
     gates = parse_gates(options["fail_under"])
     terminal = Terminal(verbose=options["verbose"])
     with ended_by_signal(), terminal:
