@@ -1,6 +1,6 @@
 """Running a task over answers that exist: `markbook run` beside lm-evaluation-harness.
 
-python -m bench.tasks [--rows 10000] [--repeats 3]        with the interpreter of `make interop`
+python -m bench.tasks [--rows 10000] [--repeats 3]        needs `make interop` once
 
 All mark the same rows by the same text metrics (exact match, BLEU, ROUGE-1/2/L, METEOR, edit distance), each in a fresh
 process; medians are shown. The harness's own metric loop, `ConfigurableTask.process_results` for each row and then its
@@ -32,7 +32,9 @@ import tempfile
 import time
 from pathlib import Path
 
-WORDS = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8").split()
+ROOT = Path(__file__).resolve().parents[1]
+HARNESS = ROOT / ".venv-interop" / "bin" / "python"
+WORDS = (ROOT / "README.md").read_text(encoding="utf-8").split()
 
 TASK = """\
 task: bench
@@ -207,9 +209,10 @@ def make_rows(folder: Path, count: int) -> None:
 
 
 def child(folder: Path, program: str, *args: str) -> dict:
-    """Run a program in a fresh process and return what it reports."""
+    """Run a program in a fresh process and return what it reports; the harness has an environment of its own."""
+    python = HARNESS if "lm_eval" in program else sys.executable
     done = subprocess.run(
-        [sys.executable, "-c", program, *args], cwd=folder, capture_output=True, text=True, timeout=1800, check=False
+        [python, "-c", program, *args], cwd=folder, capture_output=True, text=True, timeout=1800, check=False
     )
     if done.returncode:
         raise SystemExit(done.stderr[-2000:])
@@ -242,6 +245,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
+    if not HARNESS.exists():
+        raise SystemExit("run `make interop` first: it installs lm-evaluation-harness")
     speeds: dict[str, list[float]] = {arm: [] for arm in ARMS}
     numbers: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as name:

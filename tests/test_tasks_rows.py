@@ -263,3 +263,10 @@ def test_a_data_set_in_the_network_needs_a_file_in_its_place(tmp_path):
     with pytest.raises(ConfigError, match=r"lm\.yaml:2:15: data set 'openai/gsm8k' would have to be fetched"):
         load_samples(task)
     assert [sample.input for sample in load_samples(task, data=rows).samples] == ["2? 2\n\n1?", "1? 1\n\n2?"]
+
+
+def test_a_reference_that_is_a_bare_field_name_is_refused(tmp_path):
+    task = make(tmp_path, TASK.replace('"{{ answer }}"', "answer"))
+
+    with pytest.raises(ConfigError, match=r'task.yaml:4:\d+: .*the word .answer.*"\{\{ answer \}\}"'):
+        load_samples(task)

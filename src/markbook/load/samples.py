@@ -91,6 +91,7 @@ def load_samples(
     """
     builder = _Builder(task, foreign or Foreign(), mode)
     reading = _read(task, data, builder.select)
+    _refuse_bare_field(task, reading)
     few = _few_shot_rows(task, reading)
     samples: list[Sample] = []
     seen: dict[str, str] = {}
@@ -125,6 +126,24 @@ def shown_context(context: object, mode: ContextMode) -> str:
         return context
     sentences = _SENTENCE.split(context.strip())
     return next((each for each in sentences if _DEMAND.search(each)), sentences[0])
+
+
+def _refuse_bare_field(task: Task, reading: _Reading) -> None:
+    """Refuse a right answer that is the name of a field, the same for every row: its value is meant.
+
+    Raises:
+        ConfigError: it is.
+    """
+    text = task.references
+    if text is None or text.template is None or not reading.rows:
+        return
+    name = text.template.strip()
+    if name in reading.rows[0].row:
+        raise ConfigError(
+            f"every row's right answer would be the word {name!r}",
+            at=text.at,
+            hint=f'for the field write "{{{{ {name} }}}}"',
+        )
 
 
 def _nothing(task: Task, reading: _Reading) -> DataError:

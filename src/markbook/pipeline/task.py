@@ -103,7 +103,7 @@ class _Machines:
     """Where the work runs."""
 
     box: Any
-    """The sandbox; None where no task runs tests."""
+    """The sandbox or sandboxes; None where no task runs tests."""
     workers: Workers | None
     """Where measuring runs; None for this process alone."""
 
@@ -244,9 +244,9 @@ def _sandbox(work: Plan, settings: TaskOptions) -> Iterator[Any]:
     if not any(each.passes for each in work.tasks):
         yield None
         return
-    from markbook.sandbox import Sandbox
+    from markbook.pipeline.sandboxes import BoxSettings, open_sandboxes
 
-    with Sandbox(workers=settings.workers, isolation=settings.isolation) as box:
+    with open_sandboxes(settings.engine, BoxSettings(settings.workers, settings.isolation)) as box:
         yield box
 
 

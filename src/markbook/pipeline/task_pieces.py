@@ -11,8 +11,8 @@ from markbook.types import Attempt, Item, Measurement, Metric, Sample
 
 Row = tuple[str, str, tuple[str, ...], str, int, str]
 """What travels of an answer: sample, text, references, model, index, context."""
-Found = tuple["float | None", "tuple[str, str] | None", "dict[str, object] | None"]
-"""What travels back: value, reason, stats."""
+Found = tuple["float | None", "tuple[str, str] | None", "dict[str, object] | None", str]
+"""What travels back: value, reason, stats, and the signature where it says more than the metric's own."""
 
 REPORT = "html"
 """The report plugin that every finished run is given."""
@@ -47,12 +47,14 @@ def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[F
         Item(Sample(name, references=references, meta={"context": context}), Attempt(name, text, model, index))
         for name, text, references, model, index, context in rows
     ]
-    return [[_plain(one) for one in column] for column in together(metrics, items)]
+    columns = zip(metrics, together(metrics, items), strict=True)
+    return [[_plain(one, metric.signature) for one in column] for metric, column in columns]
 
 
-def _plain(one: Measurement) -> Found:
+def _plain(one: Measurement, known: str) -> Found:
     missing = None if one.missing is None else (one.missing.kind.value, one.missing.detail)
-    return one.value, missing, dict(one.stats) if one.stats else None
+    signature = "" if one.signature == known else one.signature
+    return one.value, missing, dict(one.stats) if one.stats else None, signature
 
 
 def prepare_reports() -> None:

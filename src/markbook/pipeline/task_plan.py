@@ -43,6 +43,7 @@ class TaskOptions:
 
     workers: int | None = field(default=None, metadata={"identity": False})
     engine: str = field(default="local", metadata={"identity": False})
+    """Where answers are measured and their tests run: `local`, `ray`, or another of `markbook list engines`."""
     isolation: Literal["auto", "strict", "weak"] = field(default="auto", metadata={"identity": False})
     strict: bool = field(default=False, metadata={"identity": False})
     concurrency: int = field(default=8, metadata={"identity": False})

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from markbook import plugins
-from markbook.errors import IncompleteError
 from markbook.pipeline import task_pieces
+from markbook.pipeline.engines import lost_workers, other_engine
 from markbook.pipeline.task_pieces import Found, Row, measure_piece, together, warm
 from markbook.types import Item, Measurement, Metric, Missing, MissingKind
 
@@ -47,22 +47,23 @@ def start_workers(engine: str, count: int | None, answers: Path | None) -> Itera
         count: how many workers; on this machine the caller is one of them.
         answers: the answers' file or folder; small ones are not worth a process here.
     """
-    local = engine == "local"
-    if local and (count is None or count == 1 or not _is_large(answers)):
+    if engine != "local":
+        with other_engine(engine, count) as other:
+            assert other is not None
+            yield Workers(other, 1, is_local=False)
+        return
+    if count is None or count == 1 or not _is_large(answers):
         yield None
         return
-    options = {"with_caller": True} if local else {}
-    executor: Executor = plugins.create("engines", engine, workers=count, **options)
+    executor: Executor = plugins.create("engines", engine, workers=count, with_caller=True)
     try:
-        for _ in range(count - 1 if local and count else 0):
+        for _ in range(count - 1):
             executor.submit(warm)
-        if local:
-            executor.submit(task_pieces.prepare_reports)  # while this process still reads
-        yield Workers(executor, MANY if local else 1, local)
-    except BrokenExecutor as error:
-        raise IncompleteError(f"a worker was lost: {error}", hint="go on with --resume") from error
+        executor.submit(task_pieces.prepare_reports)  # while this process still reads
+        with lost_workers():
+            yield Workers(executor, MANY, is_local=True)
     finally:
-        executor.shutdown(wait=not local, cancel_futures=True)
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _is_large(answers: Path | None) -> bool:
@@ -123,7 +124,7 @@ def _row(item: Item) -> Row:
 
 
 def _read(metric: Metric, item: Item, found: Found) -> Measurement:
-    value, missing, stats = found
+    value, missing, stats, signature = found
     return Measurement(
         metric.name,
         value,
@@ -132,7 +133,7 @@ def _read(metric: Metric, item: Item, found: Found) -> Measurement:
         index=item.attempt.index,
         model=item.attempt.model,
         stats=_NOTHING if stats is None else MappingProxyType(stats),
-        signature=metric.signature,
+        signature=signature or metric.signature,
     )
 
 
@@ -145,12 +146,6 @@ def _travels(metric: Metric) -> bool:
     except (pickle.PicklingError, TypeError, AttributeError):
         return False
     return True
-
-
-def prepare_reports(workers: Workers | None) -> None:
-    """Let a worker get the renderer of the reports going while this process writes the results."""
-    if workers is not None and workers.is_local:
-        workers.executor.submit(task_pieces.prepare_reports)
 
 
 def render_reports(folder: Path, workers: Workers | None) -> Mapping[str, Any]:

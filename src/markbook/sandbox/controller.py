@@ -77,6 +77,7 @@ class Sandbox:
         dedupe: bool = True,
         adaptive: bool = False,
         at_most: Isolation = Isolation.A,
+        pinned: bool = True,
     ) -> None:
         """Set up, starting nothing.
 
@@ -88,9 +89,12 @@ class Sandbox:
             dedupe: run exactly equal jobs once.
             adaptive: lower each sample's CPU limit to 20 times what its canonical solution needed, at least 1 s.
             at_most: leave out the layers above this level, to see what a lesser machine would do.
+            pinned: give each worker a processor of its own; not where several sandboxes share a machine.
         """
         self._processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._count = workers or max(1, len(self._processors) or (os.cpu_count() or 1))
+        if not pinned:
+            self._processors = []
         self._isolation = isolation
         self._interpreter = Interpreter(python)
         self._separate = separate
