@@ -263,6 +263,7 @@ def _inputs(plans: Sequence[TaskPlan]) -> dict[str, str]:
 def _warnings(plans: Sequence[TaskPlan], predictions: Path | None) -> list[str]:
     found: list[str] = []
     for each in plans:
+        found += [f"{each.task.name}: {note}" for note in each.rows.notes]
         if each.rows.rejections:
             found.append(f"{each.task.name}: {len(each.rows.rejections)} rows could not be used")
         if each.answers is None:
