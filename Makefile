@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := dev,agents,bertscore,code,judge,lint,parquet,report
 STAMP := $(VENV)/.installed
+INTEROP := .venv-interop
 
 .PHONY: help demo test quick interop check format bench constraints clean
 
@@ -29,9 +30,16 @@ test: $(STAMP)  ## set up and run the whole test suite
 quick: $(STAMP)  ## the tests without the slow ones
 	$(BIN)/python -m pytest -m 'not slow'
 
-interop: $(STAMP)  ## run the real lm-evaluation-harness beside ours (installs it)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[interop]'
-	$(BIN)/python -m pytest tests/interop
+# The harness brings many packages of its own; apart from ours they can neither help nor harm the other tests.
+$(INTEROP)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Markbook needs Python 3.11 or newer" >&2; exit 4; }
+	@test -x $(INTEROP)/bin/python || $(PYTHON) -m venv $(INTEROP)
+	@echo "Installing lm-evaluation-harness and Ray into $(INTEROP) (two minutes the first time)" >&2
+	@$(INTEROP)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[interop,ray]' pytest pytest-timeout
+	@touch $@
+
+interop: $(INTEROP)/.installed  ## run beside the real lm-evaluation-harness, and on a real Ray cluster
+	$(INTEROP)/bin/python -m pytest tests/interop tests/test_engine_ray.py
 
 check: $(STAMP)  ## format, lint, types, layers
 	$(BIN)/ruff format --check .
@@ -50,4 +58,4 @@ constraints: $(STAMP)  ## write constraints.txt anew from what is installed (ver
 	$(BIN)/python scripts/freeze_constraints.py > constraints.new && mv constraints.new constraints.txt
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis generated
+	rm -rf $(VENV) $(INTEROP) .mypy_cache .ruff_cache .pytest_cache .hypothesis generated

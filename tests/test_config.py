@@ -79,7 +79,8 @@ def test_the_harness_format_is_read(tmp_path):
 
     assert (task.name, task.version, task.format) == ("demo", "1.5", "lm-eval")
     assert task.data.paths == ("rows.jsonl",)
-    assert task.few_shot == config.FewShot(2, "shots.jsonl")
+    few = task.few_shot
+    assert (few.count, few.paths, few.sampler, few.excludes_self) == (2, ("shots.jsonl",), "default", False)
     assert task.sampling == config.Sampling(temperature=0.0, max_tokens=9, stop=("\n",), samples=4)
     assert [pipeline.name for pipeline in task.pipelines] == ["strict", "loose"]
     assert task.references.fields == ("word",)

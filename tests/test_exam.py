@@ -7,7 +7,7 @@ import pytest
 from exam_kit import answer, errors, hold, problem, rows, scores, write_rows
 
 from markbook.errors import DataError, StrictDataError, UsageError
-from markbook.pipeline.exam import exam
+from markbook.pipeline.exam import Watcher, exam
 from markbook.store import open_run
 
 GOOD = "def f(x):\n    return x\n"
@@ -285,3 +285,20 @@ def test_finished_run_is_opened_and_not_run_again(tmp_path):
     assert again.status == "done"
     assert (run.folder / "run.json").read_bytes() == before
     assert open_run(run.folder).status == "done"
+
+
+def test_duplicates_and_earlier_outcomes_are_counted(tmp_path):
+    counts = []
+
+    class Counts(Watcher):
+        def spared(self, duplicates, reused):
+            counts.append((duplicates, reused))
+
+    answers = [answer("a", GOOD), answer("a", GOOD, model="other"), answer("a", GOOD + "# not the same", model="third")]
+    found = [
+        rows(hold(tmp_path / str(number), [problem("a")], answers, watcher=Counts(), reuse_verdicts=True), "other")
+        for number in range(2)
+    ]
+
+    assert counts == [(1, 0), (0, 3)]
+    assert found[0] == found[1]

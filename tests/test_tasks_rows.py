@@ -7,7 +7,9 @@ import json
 import pytest
 
 from markbook import config
+from markbook.config import FewShot
 from markbook.errors import ConfigError, DataError
+from markbook.load.few_shot import Examples
 from markbook.load.filters import build, find_code
 from markbook.load.jsonl import Rejection
 from markbook.load.samples import load_samples, shown_context
@@ -263,3 +265,42 @@ def test_a_data_set_in_the_network_needs_a_file_in_its_place(tmp_path):
     with pytest.raises(ConfigError, match=r"lm\.yaml:2:15: data set 'openai/gsm8k' would have to be fetched"):
         load_samples(task)
     assert [sample.input for sample in load_samples(task, data=rows).samples] == ["2? 2\n\n1?", "1? 1\n\n2?"]
+
+
+def test_a_reference_that_is_a_bare_field_name_is_refused(tmp_path):
+    task = make(tmp_path, TASK.replace('"{{ answer }}"', "answer"))
+
+    with pytest.raises(ConfigError, match=r'task.yaml:4:\d+: .*the word .answer.*"\{\{ answer \}\}"'):
+        load_samples(task)
+
+
+def test_drawn_examples_are_those_of_the_harness():
+    pool = [{"n": n} for n in range(10)]
+    drawn = Examples(FewShot(2, sampler="default", excludes_self=False), pool)
+    without = Examples(FewShot(2, sampler="default"), pool)
+
+    # random.Random(1234).sample(range(10), 2), twice; then of three drawn those that are not the row itself.
+    assert [[each["n"] for each in drawn.of(pool[0])] for _ in range(2)] == [[7, 1], [0, 1]]
+    assert [each["n"] for each in without.of(pool[7])] == [1, 0]
+
+
+def test_too_few_rows_for_the_examples_are_named():
+    with pytest.raises(DataError, match=r"x.yaml:3:1: 2 rows to take 2 worked examples from, and 3 are needed"):
+        Examples(FewShot(2, at="x.yaml:3:1"), [{"n": 1}, {"n": 2}])
+    with pytest.raises(DataError, match="fewer than 1 rows differ"):
+        Examples(FewShot(1, sampler="default"), [{"n": 1}, {"n": 1}]).of({"n": 1})
+
+
+def test_a_row_that_may_be_its_own_example_is_a_warning(tmp_path):
+    text = (
+        "task: t\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
+        "doc_to_text: '{{ q }}'\ndoc_to_target: '{{ a }}'\nnum_fewshot: 1\n"
+    )
+    rows = [{"q": str(n), "a": str(n)} for n in range(3)]
+
+    leaky = load_samples(make(tmp_path, text, rows))
+    sound = load_samples(make(tmp_path, text + "fewshot_split: test\n", rows))
+
+    assert ["example of itself" in note for note in leaky.notes] == [True]
+    assert sound.notes == ()
+    assert all(sample.input.count(row["q"]) == 1 for sample, row in zip(sound.samples, rows, strict=True))

@@ -70,7 +70,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run_harness(folder, task, replies):
+def run_harness(folder, task, replies, **options):
     """Return the harness's results and the samples file that it writes."""
     from lm_eval import simple_evaluate
     from lm_eval.api.model import LM
@@ -79,7 +79,7 @@ def run_harness(folder, task, replies):
 
     class Replay(LM):
         def generate_until(self, requests, disable_tqdm=False):
-            return [replies[request.doc_id] for request in requests]
+            return [replies[request.doc_id % len(replies)] for request in requests]
 
         def loglikelihood(self, requests, disable_tqdm=False):
             raise NotImplementedError
@@ -89,7 +89,13 @@ def run_harness(folder, task, replies):
 
     manager = TaskManager(include_path=str(folder), include_defaults=False)
     results = simple_evaluate(
-        model=Replay(), tasks=[task], task_manager=manager, log_samples=True, bootstrap_iters=0, verbosity="ERROR"
+        model=Replay(),
+        tasks=[task],
+        task_manager=manager,
+        log_samples=True,
+        bootstrap_iters=0,
+        verbosity="ERROR",
+        **options,
     )
     samples = results.pop("samples")
     tracker = EvaluationTracker(output_path=str(folder / "harness"))
@@ -187,3 +193,66 @@ def test_one_of_the_harness_own_tasks_runs_unchanged_and_agrees(folder):
     for name, record in ours.items():
         assert record["value"] == pytest.approx(theirs["results"]["gsm8k_here"][name], abs=1e-12), name
     assert ours["exact_match,flexible-extract"]["value"] > ours["exact_match,strict-match"]["value"] > 0
+
+
+SHOTS = """\
+task: shots
+dataset_path: json
+output_type: generate_until
+doc_to_text: "Q: {{q}}\\nA:"
+doc_to_target: "{{a}}"
+generation_kwargs: {until: []}
+metric_list:
+  - {metric: exact_match, aggregation: mean, higher_is_better: true}
+"""
+FILES = "dataset_kwargs: {data_files: {train: train.jsonl, validation: validation.jsonl, test: test.jsonl}}\n"
+SETTINGS = {
+    "only a test split": "test_split: test\nnum_fewshot: 3",
+    "the test split itself": "test_split: test\nfewshot_split: test\nnum_fewshot: 3",
+    "another split": "test_split: test\nfewshot_split: train\nnum_fewshot: 2",
+    "training rows by rule": "test_split: test\ntraining_split: train\nvalidation_split: validation\nnum_fewshot: 2",
+    "validation rows by rule": "test_split: test\nvalidation_split: validation\nnum_fewshot: 4",
+    "no test split": "validation_split: validation\nnum_fewshot: 3",
+    "no test split, training rows": "validation_split: validation\ntraining_split: train\nnum_fewshot: 2",
+    "the first of another split": (
+        "test_split: test\nfewshot_split: train\nfewshot_config: {sampler: first_n}\nnum_fewshot: 3"
+    ),
+    "the first of the same": (
+        "test_split: test\nfewshot_split: test\nfewshot_config: {sampler: first_n}\nnum_fewshot: 3"
+    ),
+    "the split in fewshot_config": "test_split: test\nfewshot_config: {split: train, sampler: default}\nnum_fewshot: 1",
+    "rows in the file": (
+        "test_split: test\nnum_fewshot: 2\n"
+        "fewshot_config: {sampler: first_n, samples: [{q: s1, a: t1}, {q: s2, a: t2}, {q: s3, a: t3}]}"
+    ),
+    "drawn rows in the file": (
+        "test_split: test\nnum_fewshot: 2\nfewshot_config: {samples: [{q: s1, a: t1}, {q: s2, a: t2}, {q: s3, a: ''}]}"
+    ),
+    "another look": (
+        "test_split: test\nfewshot_split: train\nnum_fewshot: 2\ndescription: 'Answer. '\ntarget_delimiter: '>'\n"
+        "fewshot_config: {doc_to_text: 'E {{q}}', doc_to_target: a, target_delimiter: '=', fewshot_delimiter: '|'}"
+    ),
+    "another delimiter": "test_split: test\nfewshot_split: test\nnum_fewshot: 1\nfewshot_delimiter: '##'",
+}
+
+
+@pytest.mark.parametrize("limit", [None, 4])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_prompts_with_worked_examples_are_the_same_in_both(folder, name, limit):
+    import markbook
+
+    for split, count in (("train", 6), ("validation", 5), ("test", 9)):
+        rows = [{"q": f"{split} {n}?", "a": f"{n}!" if n % 4 else ""} for n in range(count)]
+        # Equal rows: the harness draws again where it has to drop more than one of them.
+        rows += [dict(rows[0])] * (3 if split == "test" else 0)
+        (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "shots.yaml").write_text(SHOTS + FILES + SETTINGS[name] + "\n", encoding="utf-8")
+
+    _, theirs = run_harness(folder, "shots", ["x"], limit=limit)
+    (folder / "answers.json").write_text(json.dumps([{"prediction": "x"} for _ in theirs]), encoding="utf-8")
+    run = markbook.run_task("shots.yaml", predictions="answers.json", limit=limit)
+
+    prompts = {row["doc_id"]: row["prompt"] for row in rows_of(run)}
+    expected = {sample["doc_id"]: sample["arguments"]["gen_args_0"]["arg_0"] for sample in theirs}
+    assert prompts == expected
+    assert len(prompts) == (limit or (12 if "test_split: test" in SETTINGS[name] else 5))

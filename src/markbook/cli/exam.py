@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import Spread, ended_by_signal, json_option, resume_option
+from markbook.cli.options import (
+    Spread,
+    baseline_option,
+    check_baseline,
+    ended_by_signal,
+    engine_option,
+    hold_against_baseline,
+    json_option,
+    resume_option,
+)
 
 if TYPE_CHECKING:
     from markbook.store import Run
@@ -70,6 +79,7 @@ Examples:
 @click.option("--adaptive-timeout", is_flag=True, help="Limit each problem to 20 x its canonical solution's CPU time.")
 @click.option("--in-process", is_flag=True, help="Run tests beside the candidate: verdicts can be forged.")
 @click.option("--no-dedupe", is_flag=True, help="Run exactly equal answers again instead of once.")
+@click.option("--reuse-verdicts", is_flag=True, help="Do not run again what an earlier run did in the same way.")
 @click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row would be skipped.")
 @click.option(
     "--check-benchmark", is_flag=True, help="Run the canonical solutions instead and list problems that fail or flip."
@@ -88,6 +98,8 @@ Examples:
     metavar="NAME=X",
     help="Exit 1 if a score is below X: a model's, or exam_score for all, such as gpt-4=0.8 or exam_score=80%.",
 )
+@baseline_option
+@engine_option
 @resume_option
 @json_option
 def command(**options: Any) -> int:
@@ -109,10 +121,12 @@ def command(**options: Any) -> int:
     from markbook.pipeline.exam import exam
 
     thresholds = [parse_threshold(text) for text in options["fail_under"]]
+    check_baseline(options["fail_if_worse"], "exam")
     with ended_by_signal(), terminal:
         run = exam(options.pop("benchmark"), list(paths), watcher=terminal, **_settings(options))
     show_run(run, as_json=as_json)
     _check_gates(run, thresholds)
+    hold_against_baseline(run, options["fail_if_worse"], options["seed"])
     return 0
 
 
@@ -158,8 +172,10 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
         "adaptive": options["adaptive_timeout"],
         "python": options["python"],
         "workers": options["workers"],
+        "engine": options["engine"],
         "isolation": options["isolation"],
         "dedupe": not options["no_dedupe"],
+        "reuse_verdicts": options["reuse_verdicts"],
         "strict": options["strict"],
     }
 

@@ -126,6 +126,13 @@ class Terminal(Watcher):
             self._last = now
             self._line()
 
+    def spared(self, duplicates: int, reused: int) -> None:
+        """Say what did not have to run."""
+        if duplicates:
+            self._say(f"{duplicates} answers were exact duplicates of others and took their outcome")
+        if reused:
+            self._say(f"{reused} answers took the outcome that they had in an earlier run")
+
     def _line(self) -> None:
         seconds = max(time.monotonic() - self._start, 1e-3)
         rate = self._fresh / seconds

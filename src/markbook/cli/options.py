@@ -7,9 +7,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from markbook.store import Run
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -54,6 +57,62 @@ def resume_option(function: _F) -> _F:
 def json_option(function: _F) -> _F:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout instead of tables.")(function)
+
+
+def engine_option(function: _F) -> _F:
+    """Add `--engine NAME`."""
+    return click.option(
+        "--engine",
+        default="local",
+        show_default=True,
+        metavar="local|ray",
+        help="Where the work runs: this machine, or a Ray cluster (see docs/engines.md). The results are the same.",
+    )(function)
+
+
+def baseline_option(function: _F) -> _F:
+    """Add `--fail-if-worse RUN`."""
+    return click.option(
+        "--fail-if-worse",
+        type=click.Path(),
+        metavar="RUN",
+        help="Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
+        "compare` shows it, lies on the worse side.",
+    )(function)
+
+
+def check_baseline(path: str | None, command: str) -> None:
+    """Find out before any work that a run cannot be held against its baseline.
+
+    Raises:
+        DataError: the baseline is no run, not finished, or of another command.
+    """
+    if path is None:
+        return
+    from markbook.comparison.runs import sheet_of
+    from markbook.errors import DataError
+    from markbook.store import open_run
+
+    run = open_run(path)
+    if run.command != command:
+        raise DataError(
+            f"the baseline was made by `markbook {run.command}`", at=path, hint="name a run of this command"
+        )
+    sheet_of(run)
+
+
+def hold_against_baseline(run: Run, path: str | None, seed: int) -> None:
+    """Hold a finished run against its baseline, and say on stderr which models passed.
+
+    Raises:
+        GateFailed: a model is worse than before.
+    """
+    if path is None:
+        return
+    from markbook.comparison.runs import hold_against
+
+    for pair in hold_against(run, path, seed=seed):
+        click.echo(f"{pair.first} against {pair.second}: not shown to be worse", err=True)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Mapping
@@ -9,7 +10,16 @@ from typing import Any
 
 import click
 
-from markbook.cli.options import Spread, ended_by_signal, json_option, resume_option
+from markbook.cli.options import (
+    Spread,
+    baseline_option,
+    check_baseline,
+    ended_by_signal,
+    engine_option,
+    hold_against_baseline,
+    json_option,
+    resume_option,
+)
 
 INCOMPLETE = 3
 
@@ -100,6 +110,8 @@ class _Run(Spread):
     "--seed", type=int, default=0, show_default=True, help="For models that take one, and resampled intervals."
 )
 @click.option("--fail-under", multiple=True, metavar="NAME=X", help="Exit 1 if a metric ([TASK/]NAME) is worse than X.")
+@baseline_option
+@engine_option
 @resume_option
 @json_option
 def command(**options: Any) -> int:
@@ -111,13 +123,17 @@ def command(**options: Any) -> int:
     from markbook.cli.run_terminal import Terminal, check_gates, parse_gates, show_run
     from markbook.pipeline.task import run_task
 
+    # Rows, answers and marks live to the end: looking through them for garbage again and again finds none.
+    gc.set_threshold(100_000, 50, 100)
     gates = parse_gates(options["fail_under"])
+    check_baseline(options["fail_if_worse"], "run")
     terminal = Terminal(verbose=options["verbose"])
     with ended_by_signal(), terminal:
         run = run_task(list(options["tasks"]), watcher=terminal, **_settings(options))
     summary = json.loads(run.read("summary.json"))
     show_run(run, summary, as_json=options["as_json"])
     check_gates(summary, gates)
+    hold_against_baseline(run, options["fail_if_worse"], options["seed"])
     return INCOMPLETE if run.status == "incomplete" else 0
 
 
@@ -129,6 +145,7 @@ def _processors() -> int:
 _SAME = (
     "predictions", "model", "base_url", "data", "output", "resume", "limit", "samples", "contexts", "missing", "timeout",
     "isolation", "concurrency", "retries", "max_cost", "price", "allow_code", "strict", "profile", "seed",
+    "engine",
 )  # fmt: skip
 """Options that have the same name in Python."""
 
@@ -137,7 +154,7 @@ def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: options[name] for name in _SAME},
         # The command's own process may be imported again by workers; a caller's script may not.
-        "workers": options["workers"] or _processors(),
+        "workers": options["workers"] or (_processors() if options["engine"] == "local" else None),
         "per_minute": options["requests_per_minute"],
         "request_seconds": options["request_timeout"],
     }

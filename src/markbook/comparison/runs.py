@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from markbook.aggregate.comparison import Comparison, compare_sheet
 from markbook.aggregate.exam_view import ExamView
 from markbook.aggregate.files_view import FilesView
+from markbook.aggregate.pairs import Pair
 from markbook.aggregate.sheet import Sheet
 from markbook.aggregate.sheets import exam_sheet, merged
 from markbook.comparison.files import review_sheet, task_sheet
+from markbook.comparison.gates import check_worse
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
 from markbook.store import Run, open_run
@@ -51,6 +53,22 @@ def read_sheets(runs: Sequence[RunLike], *, metric: str | None = None) -> Sheet:
         return merged([(run.folder.name, sheet_of(run, metric=metric)) for run in opened])
     except ValueError as error:
         raise DataError(str(error), hint="compare runs of one kind, or choose with --metric") from error
+
+
+def hold_against(run: RunLike, baseline: RunLike, *, seed: int = 0) -> list[Pair]:
+    """Hold a run against an earlier one, model by model, by the run's main metric.
+
+    Returns:
+        The pairs, new minus old, none of which is shown to be worse.
+
+    Raises:
+        GateFailed: a model is worse, the whole interval of the difference lying on the worse side.
+        DataError: a run is not finished, or the two have nothing in common.
+        UsageError: a model has no counterpart.
+    """
+    sheet = read_sheets([run, baseline])
+    name = os.fspath(baseline) if not isinstance(baseline, Run) else baseline.folder.name
+    return check_worse(compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=1))
 
 
 def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list[tuple[str, str]]:

@@ -79,9 +79,15 @@ class FilterStep(BaseModel):
 
 
 class FewshotConfig(_Strict):
-    """Where worked examples come from: the first rows, whichever way it is spelt."""
+    """Where worked examples come from and how they look; what is not set is as in the task."""
 
     sampler: Literal["default", "first_n"] = "default"
+    split: str | None = None
+    samples: list[dict[str, Any]] | None = Field(default=None, max_length=10_000)
+    doc_to_text: str | None = None
+    doc_to_target: str | None = None
+    target_delimiter: str | None = None
+    fewshot_delimiter: str | None = None
 
 
 class FilterEntry(_Strict):
@@ -204,7 +210,7 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         process=model.process_docs,
         pipelines=_pipelines(model, node),
         sampling=_sampling(model, node),
-        few_shot=spec.FewShot(model.num_fewshot or 0, _few_shot_path(model, node, split)),
+        few_shot=_few_shot(model, node, split),
         delimiters=(model.target_delimiter, model.fewshot_delimiter),
         tags=tuple(dict.fromkeys([*model.tag, *model.group])),
         alias=model.task_alias,
@@ -274,15 +280,36 @@ def _files(model: TaskFile, node: Node, split: str) -> list[str]:
     return [found] if isinstance(found, str) else found
 
 
-def _few_shot_path(model: TaskFile, node: Node, split: str | None) -> str:
-    """Return the file of worked examples, empty where they come from the task's own rows."""
-    if not model.num_fewshot or model.fewshot_split in (None, split) or model.dataset_path not in _LOCAL:
-        return ""
-    assert model.fewshot_split is not None
-    files = _files(model, node, model.fewshot_split)
-    if len(files) != 1:
-        raise ConfigError("fewshot_split must be one file", at=find(node, ("fewshot_split",)).at)
-    return files[0]
+def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
+    """Return where worked examples come from, by the harness's rules, of which some surprise.
+
+    Without a split for them they come from the training rows, else the validation rows, else the rows that are asked
+    about; and a row is kept out of its own prompt only if the split for examples is named and is the test split, or if
+    neither is named.
+    """
+    if not model.num_fewshot:
+        return spec.FewShot()
+    config = model.fewshot_config or FewshotConfig()
+    named = config.split or model.fewshot_split
+    chosen = named or model.training_split or model.validation_split or model.test_split
+    rows = tuple(config.samples or ()) if named is None else ()
+    own = chosen == split or bool(rows)
+    is_here = model.dataset_path in _LOCAL
+    return spec.FewShot(
+        count=model.num_fewshot,
+        paths=tuple(_files(model, node, chosen)) if is_here and not own and chosen else (),
+        rows=rows,
+        sampler=config.sampler,
+        excludes_self=named == model.test_split,
+        split="" if is_here or own else chosen or "",
+        prompt=None if config.doc_to_text is None else _text(config.doc_to_text, node, "fewshot_config"),
+        references=None if config.doc_to_target is None else _text(config.doc_to_target, node, "fewshot_config"),
+        delimiters=(
+            model.target_delimiter if config.target_delimiter is None else config.target_delimiter,
+            model.fewshot_delimiter if config.fewshot_delimiter is None else config.fewshot_delimiter,
+        ),
+        at=find(node, ("num_fewshot",)).at,
+    )
 
 
 def _text(value: str | Function, node: Node, key: str) -> spec.Text:

@@ -152,11 +152,19 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.Group:
             seed=model.generate.seed,
             samples=model.generate.samples,
         ),
-        few_shot=spec.FewShot(model.few_shot.count, model.few_shot.path) if model.few_shot else spec.FewShot(),
+        few_shot=_few_shot(model, node),
         delimiters=("\n", "\n\n"),
         tags=tuple(model.tags),
         resolved=plain(node),
     )
+
+
+def _few_shot(model: TaskModel, node: Node) -> spec.FewShot:
+    if model.few_shot is None:
+        return spec.FewShot()
+    assert isinstance(node.value, dict)
+    path = model.few_shot.path
+    return spec.FewShot(model.few_shot.count, (path,) if path else (), at=node.value["few_shot"].at)
 
 
 def _use(model: str | MetricModel, metrics: Node, place: int) -> spec.Use:

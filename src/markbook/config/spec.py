@@ -94,8 +94,21 @@ class FewShot:
     """Worked examples put before the question."""
 
     count: int = 0
-    path: str = ""
-    """A file of rows; empty means the first rows of the task's own data, never the row itself."""
+    paths: tuple[str, ...] = ()
+    """Files of rows; empty means the task's own rows."""
+    rows: tuple[Mapping[str, object], ...] = ()
+    """Rows that stand in the task file; they come before files."""
+    sampler: Literal["default", "first_n"] = "first_n"
+    """`default` draws as lm-evaluation-harness does, `first_n` takes the first."""
+    excludes_self: bool = True
+    """Whether a row is no example of itself."""
+    split: str = ""
+    """The split that should be read, where it is not here: the task's own rows stand in for it, with a warning."""
+    prompt: Text | None = None
+    """How an example asks, if not as the task does."""
+    references: Text | None = None
+    delimiters: tuple[str, str] | None = None
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from markbook.errors import ConfigError
 _T = TypeVar("_T")
 
 
-def local(workers: int | None = None) -> Executor:
+def local(workers: int | None = None, *, with_caller: bool = False) -> Executor:
     """Return an executor on this machine: worker processes, or this very process for one worker.
 
     The workers are fresh interpreters (`spawn`), so threads and open files of this process never reach them; a
@@ -22,6 +22,8 @@ def local(workers: int | None = None) -> Executor:
 
     Args:
         workers: how many; None means one for each CPU that this process may use.
+        with_caller: the caller is one of them: it takes back what no process has begun (`Future.cancel`) and does it
+            itself, so one process fewer is started.
 
     Raises:
         ConfigError: fewer than one worker.
@@ -32,6 +34,7 @@ def local(workers: int | None = None) -> Executor:
         raise ConfigError(f"{workers} workers can do no work", hint="--workers 1 or more")
     if workers == 1:
         return Inline()
+    workers -= with_caller
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
 
 

@@ -91,7 +91,7 @@ def parse_object(line: bytes, at: str) -> Line | Rejection:
     except UnicodeDecodeError as error:
         return Rejection(at, f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}")
     try:
-        record = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        record = _DECODER.decode(text)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(record, ensure_ascii=False).encode()  # a lone surrogate cannot be written again
     except json.JSONDecodeError as error:
@@ -190,9 +190,7 @@ def _read_array(path: Path, digest: hashlib._Hash | None) -> Iterator[Line | Rej
         if len(content) > UNPACKED_CAP:
             raise DataError(f"a JSON array larger than {UNPACKED_CAP >> 20} MiB", at=str(path), hint="use JSON Lines")
     try:
-        records = json.loads(
-            content.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
-        )
+        records = _DECODER.decode(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON: {error}", at=str(path)) from error
     if not isinstance(records, list):
@@ -228,3 +226,7 @@ def _finite(text: str) -> float:
 def _kind(value: object) -> str:
     names = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
     return names.get(type(value), "null")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+"""Made once: `json.loads` with options makes one for every line."""

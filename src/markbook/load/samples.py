@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from markbook.config import ContextMode, Function, Task, Text, load
 from markbook.errors import ConfigError, DataError
+from markbook.load.few_shot import Examples
 from markbook.load.filters import unregistered
 from markbook.load.jsonl import Rejection
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
@@ -44,6 +45,8 @@ class TaskRows:
     """SHA-256 of each file that was read, by its name."""
     mode: ContextMode
     """How much of the rows' context the prompts show."""
+    notes: tuple[str, ...] = ()
+    """What the user should know about the prompts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +94,14 @@ def load_samples(
     """
     builder = _Builder(task, foreign or Foreign(), mode)
     reading = _read(task, data, builder.select)
-    few = _few_shot_rows(task, reading)
+    _refuse_bare_field(task, reading)
+    examples, notes = _examples(task, builder, reading)
     samples: list[Sample] = []
     seen: dict[str, str] = {}
     for numbered in reading.rows if limit is None else reading.rows[:limit]:
+        shots = examples.of(numbered.row)
         try:
-            sample = builder.sample(numbered, few)
+            sample = builder.sample(numbered, shots)
         except RenderError as error:
             reading.rejections.append(Rejection(numbered.at, str(error)))
             continue
@@ -108,7 +113,7 @@ def load_samples(
         samples.append(sample)
     if not samples:
         raise _nothing(task, reading)
-    return TaskRows(tuple(samples), tuple(reading.rejections), MappingProxyType(reading.inputs), builder.mode)
+    return TaskRows(tuple(samples), tuple(reading.rejections), MappingProxyType(reading.inputs), builder.mode, notes)
 
 
 def shown_context(context: object, mode: ContextMode) -> str:
@@ -125,6 +130,24 @@ def shown_context(context: object, mode: ContextMode) -> str:
         return context
     sentences = _SENTENCE.split(context.strip())
     return next((each for each in sentences if _DEMAND.search(each)), sentences[0])
+
+
+def _refuse_bare_field(task: Task, reading: _Reading) -> None:
+    """Refuse a right answer that is the name of a field, the same for every row: its value is meant.
+
+    Raises:
+        ConfigError: it is.
+    """
+    text = task.references
+    if text is None or text.template is None or not reading.rows:
+        return
+    name = text.template.strip()
+    if name in reading.rows[0].row:
+        raise ConfigError(
+            f"every row's right answer would be the word {name!r}",
+            at=text.at,
+            hint=f'for the field write "{{{{ {name} }}}}"',
+        )
 
 
 def _nothing(task: Task, reading: _Reading) -> DataError:
@@ -173,10 +196,7 @@ class _Builder:
             return lambda _row: ()
         if text.function is not None:
             return self._registered_target(text.function)
-        if text.template is not None:
-            template = text.template
-            return lambda row: render_references(template, row, text.at)
-        return lambda row: _field(row, text.fields[0])
+        return lambda row: _right_answers(text, row)
 
     def _registered_target(self, function: Function) -> Callable[[Row], tuple[str, ...]]:
         target = TARGETS.get(last(function.name))
@@ -206,20 +226,26 @@ class _Builder:
         if self.foreign.prompt is not None:
             return str(self.foreign.prompt(row))
         if self.prompt.fields:
-            return "".join(_field(row, self.prompt.fields[0])[:1])
+            return _asked(self.prompt, row)
         shown = {**row, "context": shown_context(row.get("context"), self.mode)}
         return render(self.prompt.template or "", shown, self.prompt.at)
 
-    def sample(self, numbered: _Numbered, few: Sequence[_Numbered]) -> Sample:
+    def shot(self, row: Row) -> str:
+        """Return a worked example: question and answer; one without an answer is a question alone."""
+        few = self.task.few_shot
+        asked = self.text(row) if few.prompt is None else _asked(few.prompt, row)
+        answers = self.target(row) if few.references is None else _right_answers(few.references, row)
+        between, after = few.delimiters or self.task.delimiters
+        return asked + between + answers[0] + after if answers and answers[0] else asked
+
+    def sample(self, numbered: _Numbered, examples: Sequence[Row]) -> Sample:
         """Return a row as a sample.
 
         Raises:
             RenderError: the row lacks what the task asks for.
         """
         task, row = self.task, numbered.row
-        examples = [each for each in few if each.row is not row][: task.few_shot.count]
-        between, after = task.delimiters
-        shots = "".join(self.text(each.row) + between + "".join(self.target(each.row)[:1]) + after for each in examples)
+        shots = "".join(map(self.shot, examples))
         description = (
             render(task.description, row, task.prompt.at) if task.description and task.format == "lm-eval" else ""
         )
@@ -295,17 +321,44 @@ def data_file(task: Task, name: str) -> Path:
     return path
 
 
-def _few_shot_rows(task: Task, reading: _Reading) -> list[_Numbered]:
-    """Return the rows that worked examples are made of: one more than asked for, as a row is no example of itself."""
-    if not task.few_shot.count:
-        return []
-    if not task.few_shot.path:
-        return reading.rows[: task.few_shot.count + 1]
-    rows: list[_Numbered] = []
-    _read_file(data_file(task, task.few_shot.path), rows, reading)
-    if len(rows) < task.few_shot.count:
-        raise DataError(f"{len(rows)} rows for {task.few_shot.count} worked examples", at=task.few_shot.path)
-    return rows[: task.few_shot.count]
+def _examples(task: Task, builder: _Builder, reading: _Reading) -> tuple[Examples, tuple[str, ...]]:
+    """Return where worked examples come from, and what the user should know about them.
+
+    Raises:
+        DataError: there are too few rows.
+    """
+    few = task.few_shot
+    rows = [each.row for each in reading.rows]
+    notes: list[str] = []
+    if few.split:
+        few = replace(few, excludes_self=True)
+        notes.append(f"worked examples come from the task's own rows: the split {few.split!r} is not here")
+    elif few.rows:
+        rows = list(few.rows)
+    elif few.paths:
+        other = _Reading(inputs=reading.inputs)
+        found: list[_Numbered] = []
+        for path in few.paths:
+            _read_file(data_file(task, path), found, other)
+        reading.rejections += other.rejections
+        rows = [each.row for each in builder.select(found)]
+    elif few.count and not few.excludes_self:
+        notes.append("a row may be a worked example of itself, as in lm-evaluation-harness: no fewshot_split is named")
+    return Examples(few, rows), tuple(notes)
+
+
+def _asked(text: Text, row: Row) -> str:
+    """Return what a field or template makes of a row."""
+    if text.fields:
+        return "".join(_field(row, text.fields[0])[:1])
+    return render(text.template or "", row, text.at)
+
+
+def _right_answers(text: Text, row: Row) -> tuple[str, ...]:
+    """Return the texts that a field or template stands for in a row."""
+    if text.fields:
+        return _field(row, text.fields[0])
+    return render_references(text.template or "", row, text.at)
 
 
 def _field(row: Row, name: str) -> tuple[str, ...]:

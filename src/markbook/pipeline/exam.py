@@ -16,6 +16,7 @@ from markbook.load.answers import Answers, load_answers
 from markbook.load.assembly import Extract
 from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.load.faults import Fault, without_faults
+from markbook.pipeline.sandboxes import BoxSettings, RemoteSandbox, open_sandboxes
 from markbook.sandbox import Job, Sandbox
 from markbook.store import Manifest, Run, RunWriter, open_run
 from markbook.types import Attempt, Limits, Outcome, Sample
@@ -45,8 +46,12 @@ class ExamOptions:
     """The interpreter whose packages the candidates may import; the running one if empty."""
 
     workers: int | None = field(default=None, metadata={"identity": False})
+    engine: str = field(default="local", metadata={"identity": False})
+    """Where solutions run: `local`, `ray`, or another of `markbook list engines`."""
     isolation: Literal["auto", "strict", "weak"] = field(default="auto", metadata={"identity": False})
     dedupe: bool = field(default=True, metadata={"identity": False})
+    reuse_verdicts: bool = field(default=False, metadata={"identity": False})
+    """Give an attempt that was run before, in the same way, the outcome that it had."""
     strict: bool = field(default=False, metadata={"identity": False})
 
     def identity(self) -> dict[str, Any]:
@@ -79,6 +84,9 @@ class Watcher:
 
     def marked(self, attempt: Attempt, result: Mark, outcome: Outcome) -> None:
         """Be told of one more attempt."""
+
+    def spared(self, duplicates: int, reused: int) -> None:
+        """Be told how many attempts were not run: exact duplicates of others, and those run by an earlier run."""
 
 
 def exam(
@@ -123,8 +131,13 @@ def exam(
         manifest = _manifest(sound, answers, settings)
         if resume is not None and _is_finished(Path(resume), manifest):
             return open_run(resume)
-        with _open_sandbox(settings) as box, _open_writer(resume, output, manifest) as writer:
+        with (
+            open_sandboxes(settings.engine, _box_settings(settings)) as box,
+            _open_writer(resume, output, manifest) as writer,
+        ):
             _hold(writer, box, sound, answers, faults, settings, follow)
+            if isinstance(box, Sandbox):  # others run elsewhere and do not say
+                follow.spared(box.duplicates, box.reused)
             _publish(writer, manifest, reports)
     return open_run(writer.folder)
 
@@ -169,20 +182,21 @@ def _is_finished(folder: Path, manifest: Manifest) -> bool:
         return writer.was_done
 
 
-def _open_sandbox(settings: ExamOptions) -> Sandbox:
-    return Sandbox(
+def _box_settings(settings: ExamOptions) -> BoxSettings:
+    return BoxSettings(
         workers=settings.workers,
         isolation=settings.isolation,
-        python=Path(settings.python) if settings.python else None,
+        python=settings.python,
         separate=settings.separate,
         dedupe=settings.dedupe,
         adaptive=settings.adaptive,
+        reuse_verdicts=settings.reuse_verdicts,
     )
 
 
 def _hold(
     writer: RunWriter,
-    box: Sandbox,
+    box: Sandbox | RemoteSandbox,
     benchmark: Benchmark,
     answers: Answers,
     faults: Sequence[Fault],

@@ -11,6 +11,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from markbook.judge.assess import Subject, unreadable
 from markbook.judge.client import Judged
 from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
+from markbook.pipeline.engines import other_engine
 from markbook.pipeline.review_config import ReviewConfig, default_config
 from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, Work, ask_all, make_plan
 from markbook.pipeline.review_score import publish, read_journal, score
@@ -56,6 +58,10 @@ class ReviewRequest:
     resume: Path | None = None
     limit: int | None = None
     strict: bool = False
+    engine: str = "local"
+    """Where similarities are measured: `local`, `ray`, or another of `markbook list engines`."""
+    workers: int | None = None
+    """Of an engine other than local."""
     progress: Callable[[str], None] = lambda _line: None
 
 
@@ -99,12 +105,13 @@ def run_review(request: ReviewRequest) -> Run:
     if request.judges:
         plan = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
     manifest = _manifest(request, plan, papers, generated, attempts)
-    if request.resume is not None:
-        writer = RunWriter.resume(request.resume, manifest)
-    else:
-        writer = RunWriter.create(request.output, manifest)
-    with writer:
-        _Conductor(request, plan, papers, attempts, writer).run()
+    with other_engine(request.engine, request.workers) as executor:
+        if request.resume is not None:
+            writer = RunWriter.resume(request.resume, manifest)
+        else:
+            writer = RunWriter.create(request.output, manifest)
+        with writer:
+            _Conductor(request, plan, papers, attempts, writer, executor).run()
     return open_run(writer.folder)
 
 
@@ -149,13 +156,14 @@ class _Conductor:
         papers: Papers,
         attempts: Sequence[Attempt],
         writer: RunWriter,
+        executor: Executor | None = None,
     ) -> None:
         self.request, self.plan, self.papers, self.attempts, self.writer = request, plan, papers, attempts, writer
         self.config = request.config
         self.known = papers.by_id()
         self.clock = _Clock()
         self.accounts: dict[str, Any] = {}
-        self.similarities = Similarities(self.config)
+        self.similarities = Similarities(self.config, executor)
         self._sections: dict[str, list[str]] = {}
 
     def run(self) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 from markbook import plugins
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
 from markbook.load.peerread import Paper
+from markbook.pipeline.engines import in_order
 from markbook.pipeline.review_config import ReviewConfig
 from markbook.text import terminal
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
@@ -30,8 +33,15 @@ _log = logging.getLogger(__name__)
 class Similarities:
     """The similarities of a run, each made once."""
 
-    def __init__(self, config: ReviewConfig) -> None:
-        """Make the metrics; one that cannot be made is remembered with its reason."""
+    def __init__(self, config: ReviewConfig, executor: Executor | None = None) -> None:
+        """Make the metrics; one that cannot be made is remembered with its reason.
+
+        Args:
+            config: which similarities.
+            executor: where batches are measured; None for this process.
+        """
+        self._config = config
+        self._executor = executor
         self.unavailable: dict[str, Missing] = {}
         self._metrics: dict[str, Metric] = {}
         for name in config.similarity:
@@ -55,13 +65,23 @@ class Similarities:
     def measure(self, pairs: Iterable[tuple[str, str]]) -> Iterator[dict[str, float | Missing]]:
         """Yield the similarities of each (review, reference) pair, in order, batch by batch."""
         iterator = iter(pairs)
-        while batch := list(itertools.islice(iterator, BATCH)):
-            items = [Item(Sample("", references=(reference,)), Attempt("", review)) for review, reference in batch]
-            rows: list[dict[str, float | Missing]] = [dict(self.unavailable) for _ in batch]
-            for name, metric in self._metrics.items():
-                for row, measured in zip(rows, self._measure(metric, items), strict=True):
-                    row[name] = measured.value if measured.missing is None else measured.missing  # type: ignore[assignment]  # exactly one of the two is there
-            yield from rows
+        batches = iter(lambda: list(itertools.islice(iterator, BATCH)), [])
+        if self._executor is None:
+            found: Iterable[list[dict[str, float | Missing]]] = map(self.measure_batch, batches)
+        else:
+            config = self._config
+            made_by = (config.similarity, config.bertscore_model, config.semantic_asked)
+            found = in_order(self._executor, measure_away, ((*made_by, batch) for batch in batches))
+        yield from itertools.chain.from_iterable(found)
+
+    def measure_batch(self, batch: Sequence[tuple[str, str]]) -> list[dict[str, float | Missing]]:
+        """Return the similarities of some pairs, measured in this process."""
+        items = [Item(Sample("", references=(reference,)), Attempt("", review)) for review, reference in batch]
+        rows: list[dict[str, float | Missing]] = [dict(self.unavailable) for _ in batch]
+        for name, metric in self._metrics.items():
+            for row, measured in zip(rows, self._measure(metric, items), strict=True):
+                row[name] = measured.value if measured.missing is None else measured.missing  # type: ignore[assignment]  # exactly one of the two is there
+        return rows
 
     def _measure(self, metric: Metric, items: Sequence[Item]) -> Sequence[Measurement]:
         try:
@@ -73,6 +93,21 @@ class Similarities:
             _log.warning("%s failed: %s: %s", metric.name, type(error).__name__, error)
             missing = Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}")
         return [Measurement(metric.name, missing=missing) for _ in items]
+
+
+@functools.lru_cache(maxsize=4)
+def _similarities(names: tuple[str, ...], model: str, asked: bool) -> Similarities:  # noqa: FBT001 - the cache's key
+    return Similarities(ReviewConfig(similarity=names, bertscore_model=model, semantic_asked=asked))
+
+
+def measure_away(
+    names: tuple[str, ...],
+    model: str,
+    asked: bool,  # noqa: FBT001 - as above
+    batch: Sequence[tuple[str, str]],
+) -> list[dict[str, float | Missing]]:
+    """Measure a batch in a worker, which makes its metrics once."""
+    return _similarities(names, model, asked).measure_batch(batch)
 
 
 def tier1_rows(

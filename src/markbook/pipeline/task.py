@@ -6,20 +6,18 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from markbook import plugins
-from markbook.aggregate.files_view import FilesView
 from markbook.aggregate.task_tables import summary_text
 from markbook.errors import UsageError
 from markbook.generate import Generator, Reply, Request
 from markbook.pipeline.task_marks import Answer, Key, Tested, answers, measure, tested
 from markbook.pipeline.task_plan import Plan, TaskOptions, TaskPlan, plan
 from markbook.pipeline.task_results import Results
-from markbook.pipeline.task_shards import workers
+from markbook.pipeline.task_shards import Workers, render_reports, start_workers
 from markbook.store import Manifest, Run, RunWriter, open_run
 from markbook.types import Limits
 
@@ -82,7 +80,7 @@ def run_task(
     follow = watcher or Watcher()
     targets = [os.fspath(each) for each in ([task] if isinstance(task, str | os.PathLike) else task)]
     answers_at = None if predictions is None else Path(predictions)
-    with workers(settings.engine, settings.workers, answers_at) as executor:
+    with start_workers(settings.engine, settings.workers, answers_at) as helpers:
         rows = None if data is None else Path(data)
         work = plan(targets, predictions=answers_at, data=rows, options=settings)
         generator = _generator(model, base_url, settings) if model is not None else None
@@ -96,7 +94,7 @@ def run_task(
             else:
                 writer = RunWriter.create(Path(output or "generated"), manifest)
             with writer:
-                _run(writer, work, generator, _Machines(box, executor), settings, model or "", follow)
+                _run(writer, work, generator, _Machines(box, helpers), settings, model or "", follow)
     return open_run(writer.folder)
 
 
@@ -105,9 +103,9 @@ class _Machines:
     """Where the work runs."""
 
     box: Any
-    """The sandbox; None where no task runs tests."""
-    executor: Executor | None
-    """Where measuring runs; None for this process."""
+    """The sandbox or sandboxes; None where no task runs tests."""
+    workers: Workers | None
+    """Where measuring runs; None for this process alone."""
 
 
 def _run(
@@ -125,7 +123,7 @@ def _run(
         for filtered in each.pipelines:
             given = list(answers(each, filtered, replies, model))
             outcomes = _execute(writer, each, given, machines.box, settings) if each.passes else {}
-            results.add(each, filtered, list(measure(each, given, outcomes, machines.executor)))
+            results.add(each, filtered, list(measure(each, given, outcomes, machines.workers)))
     summary = results.summary(model)
     writer.publish(
         {
@@ -135,7 +133,7 @@ def _run(
             "timings.jsonl": _timings(replies),
         }
     )
-    writer.publish(plugins.create("reports", "html")(FilesView(open_run(writer.folder))))
+    writer.publish(render_reports(writer.folder, machines.workers))
     usage = _usage(replies.values()) if generator is not None else None
     broken = results.broken
     extra = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
@@ -246,9 +244,9 @@ def _sandbox(work: Plan, settings: TaskOptions) -> Iterator[Any]:
     if not any(each.passes for each in work.tasks):
         yield None
         return
-    from markbook.sandbox import Sandbox
+    from markbook.pipeline.sandboxes import BoxSettings, open_sandboxes
 
-    with Sandbox(workers=settings.workers, isolation=settings.isolation) as box:
+    with open_sandboxes(settings.engine, BoxSettings(settings.workers, settings.isolation)) as box:
         yield box
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
 from markbook.generate import Reply
 from markbook.pipeline.task_metrics import PassAtK
 from markbook.pipeline.task_plan import Filtered, TaskPlan
-from markbook.pipeline.task_shards import measure_items
+from markbook.pipeline.task_shards import Workers, measure_items
 from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Outcome, Sample, Verdict
 
 Key = tuple[str | int, ...]
@@ -100,13 +99,14 @@ def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], mo
 
 
 def measure(
-    plan: TaskPlan, given: Sequence[Answer], outcomes: Mapping[Key, Tested], executor: Executor | None
+    plan: TaskPlan, given: Sequence[Answer], outcomes: Mapping[Key, Tested], workers: Workers | None
 ) -> Iterator[MarkedAnswer]:
     """Yield each answer with its marks, in order."""
     passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
     answered = [each for each in given if each.reply.missing is None]
     items = [Item(each.sample, Attempt(each.sample.id, each.text, each.model, each.index)) for each in answered]
-    columns = measure_items(plan.metrics, items, executor) if items else [[] for _ in plan.metrics]
+    metrics = [bound.metric for bound in plan.metrics]
+    columns = measure_items(metrics, items, workers)
     number = 0
     for each in given:
         found = passes.get((each.sample.id, each.index), {})

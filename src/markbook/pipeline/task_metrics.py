@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from markbook import plugins
 from markbook.config import Function, Task, Use
@@ -161,21 +161,3 @@ def _refuse_twins(bound: Sequence[Bound]) -> None:
                 f"two metrics are named {each.key!r}", at=each.at, hint=f"the first is at {seen[each.key]}"
             )
         seen[each.key] = each.at
-
-
-def together(bound: Sequence[Bound], items: Sequence[Any]) -> list[list[Any]]:
-    """Return each metric's measurements of the items; those of one family share one pass over the texts."""
-    families: dict[object, list[int]] = {}
-    for place, each in enumerate(bound):
-        family: object = type(each.metric) if hasattr(each.metric, "together") else place
-        families.setdefault(family, []).append(place)
-    found: list[list[Any]] = [[] for _ in bound]
-    for family, places in families.items():
-        if isinstance(family, type) and len(places) > 1:
-            rows = cast("Any", family).together([bound[place].metric for place in places], items)
-            for place, row in zip(places, rows, strict=True):
-                found[place] = row
-        else:
-            for place in places:
-                found[place] = bound[place].metric.measure(items)
-    return found

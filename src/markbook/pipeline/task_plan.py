@@ -43,6 +43,7 @@ class TaskOptions:
 
     workers: int | None = field(default=None, metadata={"identity": False})
     engine: str = field(default="local", metadata={"identity": False})
+    """Where answers are measured and their tests run: `local`, `ray`, or another of `markbook list engines`."""
     isolation: Literal["auto", "strict", "weak"] = field(default="auto", metadata={"identity": False})
     strict: bool = field(default=False, metadata={"identity": False})
     concurrency: int = field(default=8, metadata={"identity": False})
@@ -262,6 +263,7 @@ def _inputs(plans: Sequence[TaskPlan]) -> dict[str, str]:
 def _warnings(plans: Sequence[TaskPlan], predictions: Path | None) -> list[str]:
     found: list[str] = []
     for each in plans:
+        found += [f"{each.task.name}: {note}" for note in each.rows.notes]
         if each.rows.rejections:
             found.append(f"{each.task.name}: {len(each.rows.rejections)} rows could not be used")
         if each.answers is None:

@@ -18,12 +18,14 @@ from markbook.aggregate.task_summary import (
 from markbook.pipeline.task_marks import MarkedAnswer
 from markbook.pipeline.task_metrics import result_keys
 from markbook.pipeline.task_plan import Filtered, Plan, TaskOptions, TaskPlan
-from markbook.types import Measurement, MissingKind, Sample
+from markbook.types import MissingKind, Sample
 
 SCHEMA = 1
 """The version of summary.json and results.jsonl."""
 BROKEN = frozenset({MissingKind.UNAVAILABLE, MissingKind.FAILED, MissingKind.TIMEOUT, MissingKind.BUDGET})
 """Reasons that lie in the run, not in the data: with one of these it is incomplete."""
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True)
 
 
 class Results:
@@ -82,7 +84,7 @@ class Results:
         """Yield `results.jsonl`: one line an answer, in the order of tasks and rows."""
         for plan, filtered, marked in self._marked:
             for each in marked:
-                yield json.dumps(_row(plan, filtered, each), ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n"
+                yield _ENCODER.encode(_row(plan, filtered, each)) + "\n"
 
     def summary(self, model: str) -> dict[str, Any]:
         """Return `summary.json`."""
@@ -208,11 +210,7 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
             row[name] = getattr(reply, name)
     if marked.tested is not None:
         row["tests"] = marked.tested.as_record()
-    stats = {key: _stats(one) for key, one in marked.measurements.items() if one.stats}
+    stats = {key: dict(one.stats) for key, one in marked.measurements.items() if one.stats}
     if stats:
         row["stats"] = stats
     return row
-
-
-def _stats(one: Measurement) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in one.stats.items()}

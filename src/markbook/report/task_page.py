@@ -135,17 +135,25 @@ def _problems(view: Files) -> list[Problem]:
     """Return the first rows whole, as many as fit, with every answer to them."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     spent = 0
+    once = all(_is_answered_once(one) for one in view.summary["tasks"].values())
     for row in view.rows():
         key = (str(row["task"]), str(row["id"]))
         size = (
             len(str(row.get("prompt") or "")) + len(str(row.get("text") or "")) + len(str(row.get("references") or ""))
         )
         if key not in found and (len(found) >= ROWS_SHOWN or spent + size > MOST_BYTES):
+            if once:
+                break  # no later row can belong to one that is shown
             continue
         spent += min(size, 3 * _TEXT_CAP)
         found.setdefault(key, []).append(row)
     several = len({task for task, _ in found}) > 1
     return [_problem(task if several else "", sample, rows) for (task, sample), rows in found.items()]
+
+
+def _is_answered_once(task: Mapping[str, Any]) -> bool:
+    """Whether a task has one row of results for each of its rows: one answer to each at most, one filter pipeline."""
+    return task["answers"] <= task["rows"] and not any("," in name for name in task["metrics"])
 
 
 def _problem(task: str, sample: str, rows: Sequence[Mapping[str, Any]]) -> Problem:

@@ -18,7 +18,7 @@ from markbook.types import Isolation, Outcome
 class Sandbox:
     """Executes attempts in isolated workers. A context manager; the workers start on entry and end on exit."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all by name, each with a default
         self,
         *,
         workers: int | None = None,
@@ -29,6 +29,7 @@ class Sandbox:
         adaptive: bool = False,
         at_most: Isolation = Isolation.A,
         keep: Keep = NOTHING_KEPT,
+        pinned: bool = True,
     ) -> None:
         """Set up, starting nothing.
 
@@ -41,9 +42,10 @@ class Sandbox:
             adaptive: lower each sample's CPU limit to 20 times what its canonical solution needed, at least 1 s.
             at_most: leave out the layers above this level, to see what a lesser machine would do.
             keep: what outlives this sandbox and is there for the next.
+            pinned: give each worker a processor of its own; not where several sandboxes share a machine.
         """
         interpreter = Interpreter(python)
-        self._crew = Crew(count=workers, isolation=isolation, interpreter=interpreter, at_most=at_most)
+        self._crew = Crew(count=workers, isolation=isolation, interpreter=interpreter, at_most=at_most, pinned=pinned)
         self._rules = Rules(separate=separate, dedupe=dedupe, adaptive=adaptive)
         self._known = Known(
             Kept(keep.plans), Kept(keep.verdicts), identity(interpreter) if keep != NOTHING_KEPT else ""

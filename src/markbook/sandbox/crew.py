@@ -31,10 +31,13 @@ class Crew:
         isolation: Literal["auto", "strict", "weak"],
         interpreter: Interpreter,
         at_most: Isolation,
+        pinned: bool,
     ) -> None:
         """Set up, starting nothing; the arguments are those of `Sandbox`."""
         self._processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._count = count or max(1, len(self._processors) or (os.cpu_count() or 1))
+        if not pinned:
+            self._processors = []
         self._isolation = isolation
         self._interpreter = interpreter
         self._at_most = at_most
