@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox.worker import Interpreter, Worker, WorkerLost
@@ -55,27 +55,28 @@ class Crew:
             return
         for level in (level for level in Isolation if level >= self._at_most):
             self._target = self.level = level
-            first = self._worker(0)
-            try:
-                hello = first.greet()
-            except WorkerLost as error:
-                hello = {"unfit": str(error), "layers": [{"name": "start", "ok": False, "detail": str(error)}]}
+            self.workers = [self._worker(number) for number in range(self._count)]  # they start side by side
+            hello = self._first_hello()
             self.layers = [Layer(layer["name"], layer["ok"], layer["detail"]) for layer in hello["layers"]]
             if "unfit" not in hello:
                 break
-            first.close()
+            self.close()
         else:
             raise EnvironmentUnfitError("the sandbox's workers do not start", hint="markbook doctor says more")
-        self.workers = [first]
         self.level = reached(level, self.layers)
         self._refuse_below()
-        self.workers += [self._worker(number) for number in range(1, self._count)]
         try:
             for worker in self.workers[1:]:
                 worker.greet()
         except WorkerLost as error:
             self.close()
             raise EnvironmentUnfitError(f"a worker of the sandbox does not start: {error}") from None
+
+    def _first_hello(self) -> dict[str, Any]:
+        try:
+            return self.workers[0].greet()
+        except WorkerLost as error:
+            return {"unfit": str(error), "layers": [{"name": "start", "ok": False, "detail": str(error)}]}
 
     def _refuse_below(self) -> None:
         least = {"strict": Isolation.A, "auto": Isolation.B, "weak": Isolation.D}[self._isolation]

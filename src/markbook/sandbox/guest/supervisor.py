@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import isolation, linux, seccomp, wire
+from .selftest import try_everything
 from .zygote import Zygote
 
 _EXAMINER_MEMORY = 4 << 30
@@ -85,6 +86,7 @@ def _zygote(config: dict[str, Any], channel: socket.socket, report: isolation.Re
         isolation.confine(report, config, may_fork=True)
         if any(layer["name"] == "seccomp" and layer["ok"] for layer in report):
             guard = seccomp.Filter(*seccomp.child_filter(alone=inside)).install_as
+            try_everything(report, guard, scratch)
     server = Zygote(channel, scratch, guard, alone=inside)
     channel.send(wire.encode({"layers": report}).encode())
     server.serve()

@@ -1,0 +1,101 @@
+"""Trying, in a child as confined as a candidate's, what a candidate must not be able to do."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import NoReturn
+
+from .isolation import Report
+
+_OUTSIDE = ("/etc/passwd", "/proc/self/environ", "/proc/1/status", "/root", "/home")
+"""Files and folders that are there on nearly every system and that no candidate needs."""
+
+
+def try_everything(report: Report, guard: Callable[[int], None], scratch: str) -> None:
+    """Add a layer to the report that says whether what the other layers promise holds when it is tried.
+
+    Only what a layer promises is tried. A child that can end this process ends it, and with it the start.
+    """
+    good = {layer["name"] for layer in report if layer["ok"]}
+    attempts = [("a process was started", _fork), ("this process was sent a signal", _kill), ("connect", _connect)]
+    if good & {"landlock", "private root"}:
+        attempts += [("a file outside was read", _read), ("a file outside was written", lambda: _write(scratch))]
+    receiver, sender = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _report(attempts, guard, sender)
+    os.close(sender)
+    with os.fdopen(receiver, "rb") as pipe:
+        said = pipe.read().decode("utf-8", "replace")
+    _, status = os.waitpid(pid, 0)
+    done = said.endswith("done") and status == 0
+    detail = said.removesuffix("done").rstrip("; ") or ("" if done else f"the test ended with status {status}")
+    report.append({"name": "self-test", "ok": done and not detail, "detail": detail})
+
+
+def _report(attempts: list[tuple[str, Callable[[], bool]]], guard: Callable[[int], None], sender: int) -> NoReturn:
+    try:
+        guard(os.getpid())
+        for what, attempt in attempts:
+            try:
+                succeeded = attempt()
+            except OSError:
+                continue
+            if succeeded:
+                os.write(sender, f"{what}; ".encode())
+        os.write(sender, b"done")
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _fork() -> bool:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return True
+
+
+def _kill() -> bool:
+    os.kill(os.getppid(), signal.SIGKILL)
+    return False  # it was sent, and whether it was received shows: nobody would be there to report to
+
+
+def _connect() -> bool:
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
+        sock.settimeout(0.2)
+        try:
+            sock.connect(("127.0.0.1", 9))
+        except ConnectionRefusedError:
+            return True
+    return True
+
+
+def _read() -> bool:
+    for path in _OUTSIDE:
+        try:
+            if os.path.isdir(path):
+                os.listdir(path)
+            else:
+                os.close(os.open(path, os.O_RDONLY))
+        except OSError:
+            continue
+        return True
+    return False
+
+
+def _write(scratch: str) -> bool:
+    for folder in (os.path.dirname(scratch.rstrip("/")) or "/", "/var/tmp"):  # noqa: S108 - where everybody may write
+        path = os.path.join(folder, f"markbook-self-test-{os.getpid()}")
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except OSError:
+            continue
+        os.unlink(path)
+        return True
+    return False

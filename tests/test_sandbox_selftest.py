@@ -1,0 +1,58 @@
+"""The test that every worker makes of its own isolation finds what is not isolated."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from markbook.sandbox import Sandbox, worker
+from markbook.types import Isolation
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
+
+SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from guest import isolation, linux, seccomp, selftest
+report = [{"name": name, "ok": True, "detail": ""} for name in sys.argv[2].split(",")]
+guard = lambda pid: None
+if "guarded" in sys.argv:
+    linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+    seccomp.Filter(seccomp.worker_filter(may_fork=True)).install()
+    guard = seccomp.Filter(*seccomp.child_filter(alone=False)).install_as
+selftest.try_everything(report, guard, "/tmp/scratch")
+print(report[-1]["name"], report[-1]["ok"], report[-1]["detail"])
+"""
+
+
+def tried(*arguments):
+    here = str(Path(worker.__file__).parent)
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT, here, *arguments], capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+def test_what_is_promised_and_does_not_hold_is_named():
+    found = tried("seccomp,landlock", "guarded")
+
+    assert found.stdout == "self-test False a file outside was read; a file outside was written\n"
+
+
+def test_what_is_not_promised_is_not_tried():
+    assert tried("seccomp", "guarded").stdout == "self-test True \n"
+
+
+def test_a_worker_whose_children_can_end_it_does_not_start():
+    assert tried("seccomp").returncode == -9
+
+
+@pytest.mark.parametrize("level", [Isolation.A, Isolation.B, Isolation.C])
+def test_every_level_with_a_promise_is_tested(level):
+    with Sandbox(workers=1, isolation="weak", at_most=level) as box:
+        if box.level != level:
+            pytest.skip(f"this machine reaches level {box.level} at most")
+        layers = {layer.name: layer for layer in box.layers()}
+
+    assert layers["self-test"].ok
+    assert layers["self-test"].detail == ""
