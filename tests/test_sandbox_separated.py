@@ -293,3 +293,48 @@ def test_canonical_solutions_get_the_same_verdicts_either_way(shared_data, path,
     }
     assert sum(result.verdict == Verdict.SEPARATED for result in results) >= share * len(results)
     assert not any(result.verdict == Verdict.FLAGGED for result in results)
+
+
+def evalplus(tmp_path, body, inputs, name="g"):
+    row = {
+        "task_id": "Mbpp/1", "prompt": f"def {name}(x):\n", "entry_point": name, "canonical_solution": body,
+        "base_input": inputs[:1], "plus_input": inputs[1:], "atol": 0,
+    }  # fmt: skip
+    path = tmp_path / "plus.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    return load_benchmark(path).samples[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "passed"),
+    [
+        ("def g(x):\n    return x * 2", True),
+        ("def g(x):\n    return 4", False),
+        ("class E(int):\n    __eq__ = lambda *_: True\n    __hash__ = int.__hash__\ndef g(x):\n    return E(9)", False),
+    ],
+)
+def test_inputs_of_evalplus_are_tried_from_the_other_process(box, tmp_path, code, passed):
+    sample = evalplus(tmp_path, "    return x + x\n", [[1], [2], [3]])
+
+    ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
+
+    assert [(test.passed, test.verdict.value) for test in outcome.tests] == [(passed, "separated")]
+    assert len(outcome.tests[0].parts) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "passed"),
+    [
+        ("re.search('a', x)", True),
+        ("'a' in x", True),
+        ("1 if 'a' in x else None", True),
+        ("None", False),
+        ("True", False),
+    ],
+)
+def test_a_match_of_the_reference_says_only_that_there_is_one(box, tmp_path, answer, passed):
+    sample = evalplus(tmp_path, "    import re\n    return re.search('a', x)\n", [["cat"], ["dog"]])
+
+    ((_, outcome),) = box.run([Job("k", f"import re\ndef g(x):\n    return {answer}", sample, Limits(seconds=2.0))])
+
+    assert outcome.tests[0].passed is passed

@@ -86,9 +86,9 @@ def _inputs(record: Mapping[str, Any], key: str) -> list[list[Any]]:
 _HARNESS = '''\
 import copy as _copy
 import math as _math
+import re as _re
 
-_reference = {{}}
-exec({canonical!r}, _reference)
+{reference}
 _expected = _reference[{name!r}]
 
 
@@ -109,6 +109,8 @@ def _answer(arguments):
 
 
 def _same(got, right, tolerance):
+    if _matches:
+        return (right is not None) == (got if isinstance(got, bool) else got is not None)
     if {unordered} and isinstance(right, (list, tuple)) and isinstance(got, (list, tuple, set, frozenset)):
         got, right = sorted(map(repr, got)), sorted(map(repr, right))
     if got == right:
@@ -122,6 +124,8 @@ def _same(got, right, tolerance):
 
 _inputs = {inputs!r}
 _answers = [_answer(arguments) for arguments in _inputs]
+# a match object says only that there is a match, and a candidate may as well say so by True
+_matches = any(isinstance(answer[1], _re.Match) for answer in _answers)
 '''
 
 _ROOT_CHECK = "assert abs(_reference['poly'](*_copy.deepcopy(_inputs[{i}]), {name}(*_copy.deepcopy(_inputs[{i}])))) <= {tolerance}"
@@ -136,17 +140,45 @@ def _program(name: str, canonical: str, inputs: list[list[Any]], tolerance: floa
     any_root = name == "find_zero" and "def poly(" in canonical
     check, limit = (_ROOT_CHECK, tolerance or 1e-4) if any_root else (_CHECK, tolerance)
     lines = [check.format(i=number, name=name, tolerance=limit) for number in range(len(inputs))]
-    head = _HARNESS.format(canonical=canonical, name=name, inputs=inputs, unordered=_has_no_order(canonical, name))
+    head = _HARNESS.format(
+        reference=_reference(canonical), name=name, inputs=inputs, unordered=_has_no_order(canonical, name)
+    )
     return head + "\n".join(lines) + "\n"
+
+
+def _reference(canonical: str) -> str:
+    """Write the statements that define `_reference`, the names of the canonical solution with their objects.
+
+    It becomes the body of a function: a test with `exec` in it could only run in the candidate's own process.
+    """
+    tree = _parsed(canonical)
+    if tree is None or any(isinstance(node, ast.Global) or _imports_all(node) for node in ast.walk(tree)):
+        return f"_reference = {{}}\nexec({canonical!r}, _reference)"
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    names = list(dict.fromkeys(node.name for node in tree.body if isinstance(node, defined)))
+    found = ast.Dict([ast.Constant(name) for name in names], [ast.Name(name) for name in names])
+    made = ast.parse("def _make_reference():\n    pass\n_reference = _make_reference()")
+    made.body[0].body = [*tree.body, ast.Return(found)]  # type: ignore[attr-defined]  # the function above
+    return ast.unparse(ast.fix_missing_locations(made))
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _imports_all(node: ast.AST) -> bool:
+    return isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
 
 
 def _has_no_order(canonical: str, name: str) -> bool:
     """Whether the reference returns the elements of a set as a list or tuple, so that no order is the right one."""
-    try:
-        tree = ast.parse(canonical)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    tree = _parsed(canonical)
+    functions = [
+        node for node in (tree.body if tree else []) if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
     returned = [node.value for function in functions for node in ast.walk(function) if isinstance(node, ast.Return)]
     return any(_is_set_in_sequence(value) for value in returned if value is not None)
 
