@@ -10,7 +10,7 @@ Source: Ren et al. 2020, section 3.3, and the graph of Guo et al. 2021 (GraphCod
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -89,7 +89,8 @@ class _Run:
     """One run of a program."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
+        self.names = program.names
+        self.unseen = program.unseen
         self.left = MAX_STEPS
         self.constants = frozenset(program.constants)
         self.bound: set[int] = set()
@@ -103,7 +104,7 @@ class _Run:
 
     def steps(self, steps: Sequence[Step], states: States) -> None:
         """Run steps; the states become those after them."""
-        names, constants, bound, used = self.program.names, self.constants, self.bound, self.used
+        names, constants, bound, used = self.names, self.constants, self.bound, self.used
         self.left -= len(steps)
         if self.left < 0:
             raise _TooLongError
@@ -124,16 +125,17 @@ class _Run:
                 self._branch(step, states)
 
     def _bind(self, step: Bind, states: States) -> None:
-        if step.targets and step.sources:
-            self.used.update(step.targets)
-            self.used.update(step.sources)
-        self.left -= len(step.targets) * (1 + len(step.sources) // 8)
-        for target in step.targets:
+        targets, sources, _, _ = step
+        self.left -= len(targets) * (1 + len(sources) // 8)
+        if targets and sources:
+            self.used.update(targets)
+            self.used.update(sources)
+        for target in targets:
             if target in self.binds:
                 self.repeated.add(target)
             else:
                 self.binds[target] = step
-            states[self.program.names[target]] = (target,)
+            states[self.names[target]] = (target,)
 
     def _loop(self, step: Loop, states: States) -> None:
         """Run a loop twice, but once in the later rounds of a loop around it.
@@ -168,18 +170,18 @@ class _Run:
 
     def edges(self) -> Counter[Edge]:
         """Return what the run found."""
-        names, bound, binds = self.program.names, self.bound, self.binds
+        names, bound, binds = self.names, self.bound, self.binds
         numbers: dict[str, int] = {}
         found: list[Edge] = []
-        for token in sorted((bound | self.used) - self.program.unseen):
+        for token in sorted((bound | self.used) - self.unseen):
             bind, name = binds.get(token), names[token]
             if bind is None:
                 number = numbers.setdefault(name, len(numbers))
                 found.append((number, 0, number) if token in bound else (number, 0))
                 continue
-            sources: Iterable[str] = [names[source] for source in bind.sources]
-            if token in self.repeated or not bind.is_listed:
-                sources = dict.fromkeys(sources)
-            edge = [numbers.setdefault(source, len(numbers)) for source in sources]
-            found.append((numbers.setdefault(name, len(numbers)), int(bind.is_computed), *edge))
+            _, places, is_computed, is_listed = bind
+            edge = [numbers.setdefault(names[source], len(numbers)) for source in places]
+            if token in self.repeated or not is_listed:
+                edge = list(dict.fromkeys(edge))
+            found.append((numbers.setdefault(name, len(numbers)), int(is_computed), *edge))
         return Counter(found)

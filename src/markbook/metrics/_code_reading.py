@@ -12,7 +12,8 @@ from markbook.metrics._code_parsers import Read
 from markbook.metrics._code_shapes import MAX_DEPTH, Shapes
 from markbook.metrics._python_tree import Reader as PythonReader
 
-_CACHED_CHARACTERS = 50_000
+CACHED_CHARACTERS = 50_000
+"""Longer texts are not remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,11 @@ class Reader:
 
     def reference(self, text: str) -> Shape:
         """Return what is compared of a reference."""
-        return self._reference(text) if len(text) <= _CACHED_CHARACTERS else self._read(text)
+        return self._reference(text) if len(text) <= CACHED_CHARACTERS else self._read(text)
 
     def candidate(self, text: str) -> Shape:
         """Return what is compared of a candidate."""
-        return self._candidate(text) if len(text) <= _CACHED_CHARACTERS else self._read(text)
+        return self._candidate(text) if len(text) <= CACHED_CHARACTERS else self._read(text)
 
     def _read(self, text: str) -> Shape:
         is_ast = self.parser == "ast"

@@ -16,6 +16,17 @@ from markbook.metrics._python_parentheses import Parentheses
 from markbook.metrics._python_texts import STRING, escapes_in, literal_parts
 
 
+def _counter(shapes: Shapes, counted: list[int]) -> Callable[..., int]:
+    append = counted.append
+
+    def subtree(*key: str | int) -> int:
+        number = shapes[key]
+        append(number)
+        return number
+
+    return subtree
+
+
 class Expressions:
     """Reads expressions; one method a kind of `ast` node."""
 
@@ -23,18 +34,15 @@ class Expressions:
         self.shapes = shapes
         self.counted: list[int] = []
         """The shapes of all sub-trees, one entry an occurrence."""
+        self.subtree = _counter(shapes, self.counted)
+        """Counts one more sub-tree of a shape, by its key, and returns its number."""
         self.program = Program()
         self.names, self.steps = self.program.names, self.program.steps
         self.parentheses = Parentheses(source, tree)
+        self.before = self.parentheses.before
         self.identifier = shapes["identifier",]
         self.in_fstring = 0
         """Inside an f-string `ast` has no places of its own before Python 3.12, so nothing is read back there."""
-
-    def subtree(self, *key: str | int) -> int:
-        """Count one more sub-tree of a shape and return its number."""
-        number = self.shapes[key]
-        self.counted.append(number)
-        return number
 
     def use(self, name: str) -> int:
         """Write down the use of an identifier."""
@@ -61,10 +69,14 @@ class Expressions:
 
     def expression(self, node: ast.expr, *, around: str = "parenthesized_expression") -> int:
         """Return an expression, with the parentheses around it."""
-        found = self.use(node.id) if isinstance(node, ast.Name) else self._expressions[node.__class__](self, node)
-        where = self.parentheses
-        if where.before and not self.in_fstring and where.start(node) in where.before:
-            for _ in range(where.around(node)):
+        if node.__class__ is ast.Name:
+            self.steps.append(len(self.names))
+            self.names.append(node.id)
+            found = self.identifier
+        else:
+            found = self._expressions[node.__class__](self, node)
+        if self.before and not self.in_fstring and self.parentheses.start(node) in self.before:
+            for _ in range(self.parentheses.around(node)):
                 found = self.subtree(around, found)
         return found
 

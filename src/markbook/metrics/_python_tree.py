@@ -108,7 +108,7 @@ class Reader(Expressions):
         As many targets as values are paired. The published definition pairs the children of whatever two nodes have
         equally many, `a.b = c + d` too.
         """
-        pairs = self._pairs(target, targets, value)
+        pairs = [] if isinstance(target, ast.Name) and not self.before else self._pairs(target, targets, value)
         start = len(self.names)
         if pairs and isinstance(value, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             right = self._comprehension(value, in_order=True)
@@ -122,8 +122,6 @@ class Reader(Expressions):
 
     def _pairs(self, target: ast.expr, targets: Sequence[int], value: ast.expr | ast.Assign) -> list[Bind]:
         """Return what each part of the right side binds, empty where the two sides do not pair."""
-        if isinstance(target, ast.Name) and not self.parentheses.before:
-            return []
         lefts, rights = pieces(self.parentheses, target), pieces(self.parentheses, value)
         if not lefts or len(lefts) != len(rights):
             return []

@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from markbook import plugins
 from markbook.errors import UsageError
 from markbook.metrics import _code_parsers, _code_reading, _code_words
 from markbook.metrics._code_grammars import GRAMMARS
-from markbook.metrics._code_reading import Shape
+from markbook.metrics._code_reading import CACHED_CHARACTERS, Shape
 from markbook.metrics._code_words import Words
-from markbook.metrics._pairwise import PairMetric, Score, clamp, undefined
-from markbook.types import Attempt, Item, Sample
+from markbook.metrics._pairwise import NO_STATS, PairMetric, Score, clamp, given, measure_each, undefined
+from markbook.types import Attempt, Item, Measurement, Sample
 
 PARTS = ("ngram", "weighted_ngram", "syntax", "dataflow")
 SPELLINGS = {"c++": "cpp", "c#": "c_sharp", "csharp": "c_sharp", "js": "javascript", "py": "python", "golang": "go"}
@@ -22,7 +23,30 @@ PARSERS = ("ast", "tree-sitter")
 _ORDER = 4
 _EPSILON = 0.1
 """Count of an order without a match (smoothing method 1 of Chen and Cherry 2014)."""
+_AHEAD = 100
+"""How many rows are read before they are compared; fewer than a reader remembers."""
 _KEYWORD_WEIGHT, _WORD_WEIGHT = 1.0, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBleu(PairMetric):
+    """CodeBLEU of pairs. A batch is read text by text before it is compared: each stage stays in the processor's caches."""
+
+    read: Callable[[str, tuple[str, ...]], Score] = field(kw_only=True)
+    """Reads the texts of one row and remembers them."""
+
+    def measure(self, items: Sequence[Item]) -> list[Measurement]:
+        """Return one measurement an item, in order."""
+        found: list[Measurement] = []
+        for start in range(0, len(items), _AHEAD):
+            some = items[start : start + _AHEAD]
+            # What a row raises here it raises again below, where it is recorded.
+            measure_each(self.name, self.signature, some, self._read)
+            found += measure_each(self.name, self.signature, some, self._score)
+        return found
+
+    def _read(self, item: Item) -> Score:
+        return self.read(item.attempt.text, given(item.sample.references))
 
 
 def codebleu(
@@ -53,8 +77,7 @@ def codebleu(
         ExtraMissingError: the language needs the extra `code`.
     """
     if profile == "documented":
-        made: PairMetric = _plain_bleu()
-        return made
+        return _plain_bleu()
     if profile != "corrected":
         raise UsageError(f"unknown profile {profile!r}", hint="corrected, documented")
     lang = SPELLINGS.get(lang.lower(), lang.lower())
@@ -68,10 +91,11 @@ def codebleu(
         raise UsageError(f"no parser {parser!r} for {lang}", hint="ast (Python only), tree-sitter")
     version = _code_parsers.version(lang) if parser == "tree-sitter" else "stdlib"
     listed = ",".join(f"{weight:g}" for weight in shares)
-    return PairMetric(
+    return CodeBleu(
         name="codebleu",
         signature=f"codebleu|lang:{lang}|parser:{parser}[{version}]|w:{listed}|df:renorm|multi:best|v1",
         score=functools.partial(_score, lang, parser, shares),
+        read=functools.partial(_read, lang, parser),
     )
 
 
@@ -91,6 +115,16 @@ def _as_bleu(metric: PairMetric, candidate: str, references: tuple[str, ...]) ->
     return value, found.stats
 
 
+def _read(lang: str, parser: str, candidate: str, references: tuple[str, ...]) -> Score:
+    reader = _code_reading.reader(lang, parser)
+    if len(candidate) <= CACHED_CHARACTERS:
+        reader.candidate(candidate.strip())
+    for reference in references:
+        if len(reference) <= CACHED_CHARACTERS:
+            reader.reference(reference.strip())
+    return 0.0, NO_STATS
+
+
 def _score(lang: str, parser: str, weights: tuple[float, ...], candidate: str, references: tuple[str, ...]) -> Score:
     texts = [reference.strip() for reference in references if reference.strip()]
     if not texts:
@@ -101,18 +135,23 @@ def _score(lang: str, parser: str, weights: tuple[float, ...], candidate: str, r
     # All texts of one row are read by one reader: numbers of two readers do not compare.
     reader = _code_reading.reader(lang, parser)
     shape, shapes = reader.candidate(candidate), [reader.reference(text) for text in texts]
-    parts["syntax"] = max((one for one in (_syntax(shape, other) for other in shapes) if one is not None), default=None)
-    parts["dataflow"] = max((one for one in (_flow(shape, other) for other in shapes) if one is not None), default=None)
-    used = {name: weight for name, weight in zip(PARTS, weights, strict=True) if parts[name] is not None}
-    total = math.fsum(used.values())
+    parts["syntax"] = _best([_syntax(shape, other) for other in shapes])
+    parts["dataflow"] = _best([_flow(shape, other) for other in shapes])
     stats: dict[str, object] = {name: value for name, value in parts.items() if value is not None}
-    stats["dropped"] = [name for name in PARTS if name not in used]
+    stats["dropped"] = [name for name in PARTS if name not in stats]
     stats["candidate_parses"] = shape.parses
+    used = [weight for name, weight in zip(PARTS, weights, strict=True) if name in stats]
+    total = math.fsum(used)
     if not total:
         return undefined("no part with a weight is defined for this reference"), stats
-    stats["weights"] = {name: weight / total for name, weight in used.items()}
-    value = math.fsum(weight / total * (parts[name] or 0.0) for name, weight in used.items())
-    return clamp(value), stats
+    defined = [(name, value) for name, value in parts.items() if value is not None]
+    shares = [weight / total for weight in used]
+    stats["weights"] = {name: share for (name, _), share in zip(defined, shares, strict=True)}
+    return clamp(math.fsum([share * value for (_, value), share in zip(defined, shares, strict=True)])), stats
+
+
+def _best(values: Sequence[float | None]) -> float | None:
+    return max((one for one in values if one is not None), default=None) if len(values) > 1 else values[0]
 
 
 def _word_parts(candidate: str, references: list[str], lang: str) -> tuple[float, float]:
