@@ -65,7 +65,7 @@ def read(lang: str, source: str, shapes: Shapes) -> Read | str:
         return f"more than {MAX_NODES:,} nodes"
     walk = _Walk(lang, data, shapes)
     root = walk.run(tree.walk())
-    if shapes.depth(root.shape) > MAX_DEPTH:
+    if root is None:
         return f"more than {MAX_DEPTH} levels"
     Steps(GRAMMARS[lang], walk.program).visit(root, walk.program.steps)
     return Read(root.shape, walk.counted, walk.program, not tree.root_node.has_error)
@@ -84,8 +84,8 @@ class _Walk:
         self.strings = 0
         """How many texts the walk is in: to the data flow a text is one token, whatever stands in it."""
 
-    def run(self, cursor: Any) -> Node:
-        """Return the root."""
+    def run(self, cursor: Any) -> Node | None:
+        """Return the root, None where the tree is too deep."""
         root = self._open(cursor)
         path = [root]
         if not cursor.goto_first_child():
@@ -96,6 +96,8 @@ class _Walk:
             if node.kind not in _COMMENTS:
                 path[-1].children.append(node)
                 if cursor.goto_first_child():
+                    if len(path) >= MAX_DEPTH:
+                        return None
                     path.append(node)
                     continue
             while not cursor.goto_next_sibling():
