@@ -107,6 +107,7 @@ x: list[int] = []
 x: int
 x += (y)
 def f(a, /, b=1, *c, d: int = 2, **e) -> tuple[int, ...]: return (a)
+def f(a=[], b=(), c=d): return a, b, c
 def f(*args: *Ts): pass
 class A(): pass
 class A(B, metaclass=C): x = 1

@@ -134,8 +134,13 @@ class Steps:
         name_field, value_field = self.grammar.declarations[node.kind]
         name, value = node.child(name_field), node.child(value_field)
         self.visit(value, out)
-        sources: Sequence[int] = value.tokens if value is not None else ()
-        self._bind(Bind(name.tokens if name else (), sources, is_computed=False, is_listed=False), out)
+        targets: Sequence[int] = name.tokens if name is not None else ()
+        if value is None:
+            self._bind(Bind(targets, (), is_computed=False), out)
+        elif value.tokens:
+            self._bind(Bind(targets, value.tokens, is_computed=False, is_listed=False), out)
+        else:
+            out.append(Bind(targets, ()))  # `a=[]`: a value from nowhere, which is no edge
 
     def _assignment(self, node: Node, out: list[Step]) -> None:
         left, right = node.child("left"), node.child("right")

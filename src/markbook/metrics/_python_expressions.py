@@ -360,7 +360,10 @@ class Expressions:
             return target
         del self.steps[step]  # a plain default is the one thing here that moves a value
         value = self.expression(default)
-        self.steps.append(Bind((place,), range(place + 1, len(self.names)), is_computed=False, is_listed=False))
+        sources = range(place + 1, len(self.names))
+        if not sources:
+            self.program.unseen.add(place)  # `a=[]`: a value from nowhere, which is no edge
+        self.steps.append(Bind((place,), sources, is_computed=False, is_listed=False))
         return self.subtree("default_parameter", "name", target, "value", value)
 
     def hint(self, node: ast.expr) -> int:
