@@ -174,3 +174,57 @@ def test_a_bomb_stops_no_quality_score(bomb):
 
         assert found[0].value is not None or found[0].missing.kind == "undefined"
         assert found[1].value is not None
+
+
+STRANGE = {
+    "white space": " \t\n\x0c\u00a0\u2028 ",
+    "chinese": "\u6a21\u578b = \u5f88\u597d + 1",
+    "emoji": "x = '\U0001f469\u200d\U0001f4bb'",
+    "nfd": "cafe\u0301 = 1\nprint(cafe\u0301)",
+    "direction": "abc \u202e cba",
+    "long word": "y" * 20_000,
+    "quotes": "'' \" ` ' ''' \"\"\"",
+    "carriage returns": "a = 1\r\nb = a\r\nc = b\r\nprint(c)",
+}
+QUALITY = ("context_adherence", "style_compliance", "security_compliance", "performance_awareness")
+
+
+@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE)
+def test_strange_texts_have_a_value_or_a_reason(strange):
+    found = markbook.measure("codebleu", [strange, ADD, strange, ADD], [ADD, strange, strange, ADD])
+    rows = [*found, *(one for name in QUALITY for one in markbook.measure(name, [strange]))]
+
+    for one in rows:
+        assert (one.value is None) != (one.missing is None)
+        assert one.missing is None or one.missing.kind in ("undefined", "no_completion")
+    assert found[3].value == 1.0
+
+
+@pytest.mark.parametrize("candidate", [None, 3, float("nan"), b"x", ["x"]])
+def test_a_row_that_is_no_text_is_missing_alone(candidate):
+    for name in ("codebleu", *QUALITY):
+        first, second = markbook.measure(name, [candidate, ADD], [ADD, ADD])
+
+        assert first.missing.kind == ("absent" if candidate is None else "undefined")
+        assert second.value is not None
+
+
+@pytest.mark.parametrize("reference", [None, [], [None], 3, ""])
+def test_a_row_without_a_reference_is_missing_alone(reference):
+    first, second = markbook.measure("codebleu", [ADD, ADD], [reference, ADD])
+
+    assert first.missing.kind == "undefined"
+    assert second.value == 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parser", ["ast", "tree-sitter"])
+def test_ten_megabytes_have_a_value_for_their_words(parser):
+    text = "total = total + value\n" * 460_000
+    assert len(text) > 10_000_000
+
+    both, cut = markbook.measure("codebleu", [text, "total = total + value"], [text, text], parser=parser)
+
+    assert both.value == 1.0
+    assert both.stats["dropped"] == cut.stats["dropped"] == ["syntax", "dataflow"]
+    assert cut.value < 0.01

@@ -10,6 +10,7 @@ from markbook.metrics._code_flow import Program
 from markbook.metrics._code_grammars import GRAMMARS
 from markbook.metrics._code_shapes import MAX_DEPTH, MAX_NODES, Shapes
 from markbook.metrics._code_walk import STRINGS, Node, Steps
+from markbook.metrics._source import MAX_CHARACTERS
 from markbook.plugins import need
 
 _MODULES = {
@@ -57,6 +58,8 @@ def read(lang: str, source: str, shapes: Shapes) -> Read | str:
 
     The parser mends what it cannot read, so every text has a tree; `parses` tells apart those that needed it.
     """
+    if len(source) > MAX_CHARACTERS:
+        return f"longer than {MAX_CHARACTERS:,} characters"
     if lang == "php" and "<?" not in source:
         source = f"<?php\n{source}"  # without its tag the grammar sees text, and an answer seldom has it
     data = source.encode("utf-8", "replace")
