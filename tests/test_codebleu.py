@@ -213,6 +213,18 @@ def test_ast_gives_the_same_for_all_that_parses_and_nothing_for_what_does_not(sh
     assert compared > 40
 
 
+@pytest.mark.parametrize("lang", ["python", "java"])
+def test_values_equal_those_that_the_package_tests_itself_by(shared_data, lang):
+    cases = json.loads((shared_data / "text-metrics" / "codebleu_k4black.json").read_text("utf-8"))[lang]
+    for case in cases:
+        found = score(case["prediction"], case["reference"], lang=lang, parser="tree-sitter")
+
+        if "rannnndom" in case["prediction"]:  # .25 there, because a data flow of 0 counts as 1
+            assert found.value == 0.0
+        else:
+            assert found.value == pytest.approx(case["codebleu"], rel=0.01)
+
+
 TASK_65 = {("codellama", "output_0"), ("codellama", "output_3"), ("meta-llama", "output_0"), ("meta-llama", "output_3")}
 """Its reference is indented with tabs (see `TABS`)."""
 
