@@ -3,22 +3,13 @@
 import json
 
 import pytest
+from codebleu_kit import ADD, by_both_parsers, score
 from hypothesis import given, settings, strategies as st
 
 import markbook
 from markbook.errors import MarkbookError
-from markbook.metrics._code_flow import edges
-from markbook.metrics._code_grammars import GRAMMARS
-from markbook.metrics._code_parsers import parse
-from markbook.metrics._code_tree import subtrees
-from markbook.metrics.codebleu import _python
 
-ADD = "def add(a, b):\n    total = a + b\n    return total\n"
 RENAMED = "def plus(x, y):\n    result = x + y\n    return result\n"
-
-
-def score(candidate, references, **options):
-    return markbook.measure("codebleu", [candidate], [references], **options)[0]
 
 
 def test_identical_code_scores_one():
@@ -100,13 +91,71 @@ def test_every_language_has_a_data_flow_that_sees_the_sum(lang):
     assert other.stats["dataflow"] < 1.0
 
 
-@pytest.mark.parametrize("candidate", [ADD, RENAMED, LOOPS["python"], "x = [i for i in y if (i)]", "a, b = f(x)"])
-def test_ast_and_tree_sitter_give_one_tree(candidate):
-    mine = _python(candidate)
-    theirs = parse("python", candidate)
+CONSTRUCTS = r"""
+x = [i for i in y if (i)]
+a, b = f(x)
+a.b = c + d
+a[i] = [x for x in y]
+a.b = "text"
+a.b = c.d = x
+a[(b, c)] = (d, e)
+x, y = y, x
+x = *a, b
+(x) = 1
+((x, y), z) = q
+x: list[int] = []
+x: int
+x += (y)
+def f(a, /, b=1, *c, d: int = 2, **e) -> tuple[int, ...]: return (a)
+def f(a=[], b=(), c=d): return a, b, c
+def f(*args: *Ts): pass
+class A(): pass
+class A(B, metaclass=C): x = 1
+@a.b(c)\nasync def f():\n  async with a as b, c: await d
+for i, x in enumerate(y): pass
+for x in y:\n  break\nelse:\n  z = x
+while x: x = f(x)
+if a: b = 1\nelif c: b = 2\nprint(b)
+if (\n  # why\n  a\n): pass
+print ((a), (b))
+f(x for x in y)
+f((x for x in y))
+foo\n(a).b()
+x = (  # note (here\n  a, "(")
+x = [  # note\n  (a)]
+x = f(\n  (a))
+x = lambda a, *b, c=1: (yield)
+x = a if b else not c
+x = a not in b is not c < d
+x = -1 ** ~2
+x = {**a, "b": 1}
+x = a[1:2, ::3][b][...]
+try:\n  pass\nexcept (A, B) as c:\n  pass\nexcept:\n  raise D from c\nelse:\n  pass\nfinally:\n  pass
+with (a, b): pass
+import a.b as c, d
+from ..a import (b as c, d)
+from . import *
+global x, y
+del a, b[0]
+assert x, "y"
+x = 'a' "b" 'c'
+y = b'd' b"e"
+x = '\s \t' r'\t'
+x = f'a{b!r:>{c}}' 'd' f"{e}\t{{"
+x = (y := 3), 1_000, 0xFF, 1e5, 1j, None, True, ...
+x = a + \\n  b
+match (x):\n case [a, *_] | {'a': 1, **r}: pass\n case A(b, c=-1) if d: pass\n case e, f.g: pass\n case (h, 1+2j): pass
+"""
 
-    assert subtrees(mine) == subtrees(theirs)
-    assert edges(mine, GRAMMARS["python"]) == edges(theirs, GRAMMARS["python"])
+
+@pytest.mark.parametrize("code", [ADD, RENAMED, LOOPS["python"], *CONSTRUCTS.strip().split("\n")])
+def test_ast_and_tree_sitter_see_the_same(code):
+    ours, theirs = by_both_parsers(code.replace(r"\n", "\n"))
+
+    assert ours.parses
+    assert theirs.parses
+    assert ours.syntax == theirs.syntax
+    assert ours.flow == theirs.flow
 
 
 def _rows(shared_data):
@@ -115,28 +164,99 @@ def _rows(shared_data):
     return [row for row in rows if any(one.strip() for one in row["references"]) and len(row["references"]) == 1]
 
 
-# The package reads characters by byte offset (unicode) and mends tabs and broken code by another grammar version.
-BENT = {"tabs", "unicode-identifiers"}
+TABS = {"s-code-0160"}
+"""The package's comment remover writes a tab as spaces beside the indent, and so takes the code apart."""
+NON_ASCII = {"s-code-0161"}
+"""The package reads characters by byte places, and finds no data flow in such code."""
+OTHER_GRAMMAR = {"s-code-0190", "s-code-0194", "s-code-0195", "s-code-0210", "s-code-0221"}
+"""Code that does not parse, which the grammar of the stored values (0.21) mends in another way than 0.25."""
+COMMENTS_LEFT = {"s-code-0192"}
+"""An unclosed bracket stops the package's comment remover; comments and docstring then count as code."""
 
 
-@pytest.mark.parametrize("parser", ["ast", "tree-sitter"])
-def test_parts_equal_the_package_where_it_is_well_defined(shared_data, parser):
+def _is(value, expected):
+    return value == pytest.approx(expected, abs=1e-9)
+
+
+def test_parts_equal_the_package_but_in_eight_rows_each_for_a_known_reason(shared_data):
     rows = _rows(shared_data)
-    found = markbook.measure(
-        "codebleu", [row["candidate"] for row in rows], [row["references"] for row in rows], parser=parser
-    )
+    texts = [row["candidate"] for row in rows], [row["references"] for row in rows]
+    syntax, flow = set(), set()
 
-    compared = 0
-    for row, one in zip(rows, found, strict=True):
+    for row, one in zip(rows, markbook.measure("codebleu", *texts, parser="tree-sitter"), strict=True):
         told = row["expected"]["codebleu"]
-        assert one.stats["ngram"] == pytest.approx(told["ngram_match_score"], abs=1e-9)
-        assert one.stats["weighted_ngram"] == pytest.approx(told["weighted_ngram_match_score"], abs=1e-9)
-        if row["expected"]["ast_facts"].get("parses") and not BENT & set(row["tags"]):
+        assert _is(one.stats["ngram"], told["ngram_match_score"])
+        assert _is(one.stats["weighted_ngram"], told["weighted_ngram_match_score"])
+        if not _is(one.stats["syntax"], told["syntax_match_score"]):
+            syntax.add(row["id"])
+        if not any(_is(one.stats.get("dataflow", 0.0), value) for value in told["dataflow_values_over_8_hash_seeds"]):
+            flow.add(row["id"])
+
+    assert len(rows) > 90
+    assert syntax == TABS | COMMENTS_LEFT | OTHER_GRAMMAR - {"s-code-0195"}
+    assert flow - RANDOM == NON_ASCII | COMMENTS_LEFT | {"s-code-0190", "s-code-0195"}
+
+
+def test_ast_gives_the_same_for_all_that_parses_and_nothing_for_what_does_not(shared_data):
+    rows = _rows(shared_data)
+    texts = [row["candidate"] for row in rows], [row["references"] for row in rows]
+    by_ast, by_tree_sitter = (markbook.measure("codebleu", *texts, parser=one) for one in ("ast", "tree-sitter"))
+    compared = 0
+
+    for row, ours, theirs in zip(rows, by_ast, by_tree_sitter, strict=True):
+        if row["expected"]["ast_facts"].get("parses"):
             compared += 1
-            assert one.stats["syntax"] == pytest.approx(told["syntax_match_score"], abs=1e-9)
-            if told["deterministic"]:
-                assert one.stats.get("dataflow", 0.0) == pytest.approx(told["dataflow_match_score"], abs=1e-9)
+            assert ours.stats["syntax"] == theirs.stats["syntax"]
+            assert ours.stats.get("dataflow") == theirs.stats.get("dataflow")
+        elif not ours.stats["candidate_parses"]:
+            assert ours.stats["syntax"] == ours.stats.get("dataflow", 0.0) == 0.0
     assert compared > 40
+
+
+@pytest.mark.parametrize("lang", ["python", "java"])
+def test_values_equal_those_that_the_package_tests_itself_by(shared_data, lang):
+    cases = json.loads((shared_data / "text-metrics" / "codebleu_k4black.json").read_text("utf-8"))[lang]
+    for case in cases:
+        found = score(case["prediction"], case["reference"], lang=lang, parser="tree-sitter")
+
+        if "rannnndom" in case["prediction"]:  # .25 there, because a data flow of 0 counts as 1
+            assert found.value == 0.0
+        else:
+            assert found.value == pytest.approx(case["codebleu"], rel=0.01)
+
+
+TASK_65 = {("codellama", "output_0"), ("codellama", "output_3"), ("meta-llama", "output_0"), ("meta-llama", "output_3")}
+"""Its reference is indented with tabs (see `TABS`)."""
+
+
+def test_parts_equal_eighty_published_values_but_where_the_package_differs_from_itself(shared_data):
+    path = shared_data / "text-metrics" / "tpc_ees_code_pairs.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    texts = [row["prediction"] for row in rows], [row["reference"] for row in rows]
+    syntax, flow = set(), set()
+
+    for row, one in zip(rows, markbook.measure("codebleu", *texts, parser="tree-sitter"), strict=True):
+        name = (row["model"], row["task_id"], row["output"])
+        assert _is(one.stats["ngram"], row["ngram_match_score"])
+        assert _is(one.stats["weighted_ngram"], row["weighted_ngram_match_score"])
+        if not _is(one.stats["syntax"], row["syntax_match_score"]):
+            syntax.add(name)
+        if not _is(one.stats["dataflow"], row["dataflow_match_score"]):
+            flow.add(name)
+
+    assert syntax == {("codellama", 18, "output_0")}  # prose and code, mended in another way
+    other_grammar = {("meta-llama", 20, "output_0")}
+    assert flow == {(model, 65, output) for model, output in TASK_65} | other_grammar | RANDOM_PUBLISHED
+
+
+RANDOM = {"s-code-0209"}
+"""Rows where eight hash seeds gave the package several values, and ours is not among them."""
+RANDOM_PUBLISHED = {
+    *(("codellama", 18, "output_3"), ("codellama", 57, "output_0"), ("codellama", 61, "output_0")),
+    *(("meta-llama", 20, "output_3"), ("meta-llama", 57, "output_3"), ("meta-llama", 61, "output_0")),
+    *(("meta-llama", 63, "output_3"), ("meta-llama", 68, "output_3")),
+}
+"""Rows where the package's value depends on the hash seed; ours is one of those that it gives under 24 seeds."""
 
 
 @settings(max_examples=60, deadline=None)
@@ -157,13 +277,13 @@ def test_deep_nesting_is_no_crash():
 
 @pytest.mark.parametrize("parser", ["ast", "tree-sitter"])
 @pytest.mark.parametrize("loops", [15, 19, 40])
-def test_loops_in_loops_drop_the_data_flow_in_place_of_taking_for_ever(parser, loops):
+def test_loops_in_loops_do_not_take_for_ever(parser, loops):
     heads = "".join("    " * i + f"while name{i} < {i}:\n" for i in range(loops))
     code = heads + "    " * loops + "name0 = name1\n"
 
     found = markbook.measure("codebleu", [code], [code], parser=parser)[0]
 
-    assert found.stats["dropped"] == ["dataflow"]
+    assert found.stats["dropped"] == []
     assert found.value == 1.0
 
 

@@ -417,6 +417,21 @@ def test_a_rule_that_is_not_wanted_is_no_point():
     assert [point["id"] for point in found.stats["points"]] == ["docstring"]
 
 
+@pytest.mark.parametrize(
+    ("context", "ids"),
+    [
+        ("No docstrings needed but type annotations are required.", ["hints"]),
+        ("Follow PEP 8 naming.", ["snake_case"]),
+        ("Use built-in functions like sum(), max(), min().", ["built_ins"]),
+        ("Lines must not exceed 100 columns; do not use eval.", ["lines", "unsafe_calls"]),
+        ("Avoid nested loops. Never hard-code credentials.", ["nested_loops", "credentials"]),
+        ("Handle errors with try/except, never without validation.", ["errors"]),
+    ],
+)
+def test_rules_are_read_from_the_ways_in_which_people_state_them(context, ids):
+    assert [point["id"] for point in in_context(context, GOOD).stats["points"]] == ids
+
+
 def test_a_context_without_a_rule_is_not_applicable():
     assert in_context("Sort a list of numbers.", GOOD).missing.kind == "not_applicable"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from markbook.metrics._code_flow import Grammar
+from markbook.metrics._code_walk import Grammar
 
 KEYWORDS: dict[str, frozenset[str]] = {
     lang: frozenset(words.split())
@@ -55,7 +55,7 @@ _C_LIKE = Grammar(
 )
 _AUGMENTED = frozenset({"assignment_expression", "augmented_assignment_expression"})
 
-GRAMMARS: dict[str, Grammar | None] = {
+GRAMMARS: dict[str, Grammar] = {
     "python": Grammar(
         assignments=frozenset({"assignment", "augmented_assignment", "for_in_clause"}),
         pairwise=True,
@@ -120,4 +120,4 @@ GRAMMARS: dict[str, Grammar | None] = {
         each={"for": ("pattern", "value", "body")},
     ),
 }
-"""How values move in each language; None would leave the data flow undefined."""
+"""How values move in each language."""

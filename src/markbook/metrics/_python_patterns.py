@@ -1,75 +1,89 @@
-"""The patterns of a match statement, from `ast`, in the form that tree-sitter gives them."""
+"""The patterns of a match statement, from `ast`, as tree-sitter's grammar gives them."""
 
 from __future__ import annotations
 
 import ast
 
-from markbook.metrics._code_tree import Node
-from markbook.metrics._python_expressions import Expressions, at, dotted, name, separated, token
+from markbook.metrics._python_expressions import Expressions
 
 
-def pattern(builder: Expressions, node: ast.pattern) -> Node:
+def patterns(reader: Expressions, node: ast.pattern) -> list[int]:
+    """Return the patterns of a case: several where they stand bare between commas."""
+    if isinstance(node, ast.MatchSequence) and not _opens(reader, node, b"(["):
+        return [_element(reader, one) for one in node.patterns]
+    return [pattern(reader, node)]
+
+
+def _opens(reader: Expressions, node: ast.pattern, brackets: bytes) -> bool:
+    return reader.parentheses.data[reader.parentheses.start(node)] in brackets
+
+
+def pattern(reader: Expressions, node: ast.pattern) -> int:
     """Return one pattern."""
-    return Node("case_pattern", _inner(builder, node))
+    return reader.subtree("case_pattern", *_inner(reader, node))
 
 
-def _inner(builder: Expressions, node: ast.pattern) -> list[Node]:
+def _inner(reader: Expressions, node: ast.pattern) -> list[int]:
     match node:
+        case ast.MatchValue(value=ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as number)):
+            return [reader.expression(number)]
+        case ast.MatchValue(value=ast.BinOp(left=left, right=ast.Constant() as right)):
+            signed = left.operand if isinstance(left, ast.UnaryOp) else left
+            return [reader.subtree("complex_pattern", reader.expression(signed), reader.expression(right))]
         case ast.MatchValue():
-            return [_value(builder, node.value)]
+            return [_value(reader, node.value)]
         case ast.MatchSingleton():
-            return [Node(str(node.value).lower(), [], text=str(node.value))]
+            return [_singleton(reader, node)]
         case ast.MatchSequence():
-            inner = separated([_element(builder, one) for one in node.patterns])
-            return [Node("list_pattern", [token("["), *inner, token("]")])]
+            kind = "tuple_pattern" if _opens(reader, node, b"(") else "list_pattern"
+            return [reader.subtree(kind, *[_element(reader, one) for one in node.patterns])]
         case ast.MatchMapping():
-            return [_mapping(builder, node)]
+            return [_mapping(reader, node)]
         case ast.MatchClass():
-            given = [pattern(builder, one) for one in node.patterns]
+            owner = _value(reader, node.cls)
+            given = [pattern(reader, one) for one in node.patterns]
             for word, one in zip(node.kwd_attrs, node.kwd_patterns, strict=True):
-                keyword = Node("keyword_pattern", [name(word), token("="), *_inner(builder, one)])
-                given.append(Node("case_pattern", [keyword]))
-            owner = _value(builder, node.cls)
-            return [Node("class_pattern", [owner, token("("), *separated(given), token(")")])]
+                keyword = reader.subtree("keyword_pattern", reader.use(word), *_inner(reader, one))
+                given.append(reader.subtree("case_pattern", keyword))
+            return [reader.subtree("class_pattern", owner, *given)]
         case ast.MatchAs(pattern=None, name=None):
-            return [token("_")]
+            return []
         case ast.MatchAs(pattern=None, name=str() as bound):
-            return [dotted(bound)]
+            return [reader.dotted(bound)]
         case ast.MatchAs(pattern=ast.pattern() as one, name=str() as bound):
-            return [Node("as_pattern", [pattern(builder, one), token("as"), name(bound)])]
+            return [reader.subtree("as_pattern", pattern(reader, one), reader.use(bound))]
         case ast.MatchOr():
-            parts: list[Node] = []
-            for one in node.patterns:
-                if parts:
-                    parts.append(token("|"))
-                parts += _inner(builder, one)
-            return [Node("union_pattern", parts)]
+            return [reader.subtree("union_pattern", *[part for one in node.patterns for part in _inner(reader, one)])]
         case _:
-            return [_splat("*", getattr(node, "name", None))]
+            return [_splat(reader, getattr(node, "name", None))]
 
 
-def _element(builder: Expressions, node: ast.pattern) -> Node:
+def _singleton(reader: Expressions, node: ast.MatchSingleton) -> int:
+    reader.constant(str(node.value))
+    return reader.shapes[str(node.value).lower(),]
+
+
+def _element(reader: Expressions, node: ast.pattern) -> int:
     if isinstance(node, ast.MatchStar):
-        return Node("case_pattern", [_splat("*", node.name)])
-    return pattern(builder, node)
+        return reader.subtree("case_pattern", _splat(reader, node.name))
+    return pattern(reader, node)
 
 
-def _splat(stars: str, bound: str | None) -> Node:
-    return Node("splat_pattern", [token(stars), name(bound) if bound else token("_")])
+def _splat(reader: Expressions, bound: str | None) -> int:
+    return reader.subtree("splat_pattern", *([reader.use(bound)] if bound else []))
 
 
-def _mapping(builder: Expressions, node: ast.MatchMapping) -> Node:
-    entries: list[Node] = []
-    for key, value in zip(node.keys, node.patterns, strict=True):
-        if entries:
-            entries.append(token(","))
-        entries += [at("key", _value(builder, key)), token(":"), at("value", pattern(builder, value))]
+def _mapping(reader: Expressions, node: ast.MatchMapping) -> int:
+    key: list[str | int] = ["dict_pattern"]
+    for one, value in zip(node.keys, node.patterns, strict=True):
+        key += "key", _value(reader, one)
+        key += "value", pattern(reader, value)
     if node.rest:
-        entries += [*([token(",")] if entries else []), _splat("**", node.rest)]
-    return Node("dict_pattern", [token("{"), *entries, token("}")])
+        key.append(_splat(reader, node.rest))
+    return reader.subtree(*key)
 
 
-def _value(builder: Expressions, node: ast.expr) -> Node:
+def _value(reader: Expressions, node: ast.expr) -> int:
     """Return a constant or a dotted name."""
     words: list[str] = []
     one = node
@@ -77,5 +91,5 @@ def _value(builder: Expressions, node: ast.expr) -> Node:
         words.append(one.attr)
         one = one.value
     if isinstance(one, ast.Name):
-        return dotted(".".join([one.id, *reversed(words)]))
-    return builder.expression(node)
+        return reader.dotted(".".join([one.id, *reversed(words)]))
+    return reader.expression(node)

@@ -1,243 +1,334 @@
-"""A Python syntax tree from the standard library's `ast`, in the form that tree-sitter gives it.
+"""A Python source from the standard library's `ast`, with the shapes and the flow that tree-sitter's tree would give.
 
 With it CodeBLEU of Python needs no package, and has one meaning with either parser: the kinds, fields and tokens are
 those of tree-sitter's Python grammar (a test holds the two together). What `ast` forgets is read back from the source:
-parentheses around an expression and the spelling of numbers and strings. Not read back: where one text constant ends
-and the next begins when an f-string is among them.
+parentheses around an expression and the spelling of numbers and strings. Not read back: what stands inside an f-string
+beyond its expressions, and where one text constant ends and the next begins when an f-string is among them.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from markbook.metrics._code_tree import Node
-from markbook.metrics._python_expressions import BINARY, Expressions, at, dotted, name, separated, token
-from markbook.metrics._python_patterns import pattern
+from markbook.metrics._code_flow import Bind, Branch, Loop, Step
+from markbook.metrics._python_expressions import Expressions
+from markbook.metrics._python_patterns import patterns
+from markbook.metrics._python_pieces import pieces
+
+_EMPTY_BASES = re.compile(rb"class\s+[\w\x80-\xff]+\s*(?:\[[^\]]*\])?\s*\(")
 
 
-def convert(tree: ast.Module, source: str) -> Node:
-    """Return the tree of a module that `ast` has parsed from this source.
+class Reader(Expressions):
+    """Reads statements; one method a kind of `ast` node."""
 
-    Raises:
-        RecursionError: it is nested too deeply.
-    """
-    builder = Builder(source)
-    return Node("module", builder.statements(tree.body))
+    def module(self, body: Sequence[ast.stmt]) -> int:
+        """Return a whole source."""
+        return self.subtree("module", *self.statements(body))
 
-
-class Builder(Expressions):
-    """Builds the nodes of statements; one method a kind of `ast` node."""
-
-    def statements(self, body: Sequence[ast.stmt]) -> list[Node]:
-        """Return the nodes of statements; a bare string is a comment by another name and left out."""
+    def statements(self, body: Sequence[ast.stmt]) -> list[int]:
+        """Return statements; a bare string is a comment by another name and left out."""
         return [
-            self._statements[type(one)](self, one)
+            self._statements[one.__class__](self, one)
             for one in body
-            if not (
-                isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str)
-            )
+            if not isinstance(one, ast.Expr) or not self._is_docstring(one.value)
         ]
 
-    def block(self, body: Sequence[ast.stmt]) -> Node:
+    def _is_docstring(self, node: ast.expr) -> bool:
+        is_text = isinstance(node, ast.JoinedStr) or _is_text(node)
+        return is_text and not self.parentheses.around(node)
+
+    def block(self, body: Sequence[ast.stmt]) -> int:
         """Return an indented block."""
-        return Node("block", self.statements(body))
+        inner = self.statements(body)
+        return self.subtree("block", *inner) if inner else self.shapes["block",]
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Node:
-        head = [token("async")] if isinstance(node, ast.AsyncFunctionDef) else []
-        parts = [*head, token("def"), at("name", name(node.name)), *self._type_parameters(node)]
-        listed = [token("("), *separated(self.parameters(node.args)), token(")")]
-        parts.append(at("parameters", Node("parameters", listed)))
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+        decorators = self._decorators(node.decorator_list)
+        key = ["function_definition", "name", self.use(node.name), *self._type_parameters(node)]
+        key += "parameters", self.subtree("parameters", *self.parameters(node.args))
         if node.returns is not None:
-            parts += [token("->"), at("return_type", self.hint(node.returns))]
-        parts += [token(":"), at("body", self.block(node.body))]
-        return self._decorated(node, Node("function_definition", parts))
+            key += "return_type", self.hint(node.returns)
+        return self._decorated(decorators, self.subtree(*key, "body", self.block(node.body)))
 
-    def _class(self, node: ast.ClassDef) -> Node:
-        parts = [token("class"), at("name", name(node.name)), *self._type_parameters(node)]
-        if node.bases or node.keywords:
-            parts.append(at("superclasses", self.arguments(node.bases, node.keywords)))
-        parts += [token(":"), at("body", self.block(node.body))]
-        return self._decorated(node, Node("class_definition", parts))
+    def _class(self, node: ast.ClassDef) -> int:
+        decorators = self._decorators(node.decorator_list)
+        key = ["class_definition", "name", self.use(node.name), *self._type_parameters(node)]
+        data, start = self.parentheses.data, self.parentheses.start(node)
+        if node.bases or node.keywords or _EMPTY_BASES.match(data, start):
+            key += "superclasses", self.arguments(node.bases, node.keywords)
+        return self._decorated(decorators, self.subtree(*key, "body", self.block(node.body)))
 
-    def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, made: Node) -> Node:
-        if not node.decorator_list:
-            return made
-        decorators = [Node("decorator", [token("@"), self.expression(one)]) for one in node.decorator_list]
-        return Node("decorated_definition", [*decorators, at("definition", made)])
+    def _decorators(self, nodes: Sequence[ast.expr]) -> list[int]:
+        return [self.subtree("decorator", self.expression(one)) for one in nodes]
 
-    def _type_parameters(self, node: Any) -> list[Node]:
+    def _decorated(self, decorators: Sequence[int], made: int) -> int:
+        return self.subtree("decorated_definition", *decorators, "definition", made) if decorators else made
+
+    def _type_parameters(self, node: Any) -> list[str | int]:
         found = []
         for one in getattr(node, "type_params", []):
-            inner = Node("type", [name(one.name)])
+            inner = self.subtree("type", self.use(one.name))
             bound = getattr(one, "bound", None)
             if bound is not None:
-                inner = Node("type", [Node("constrained_type", [inner, token(":"), self.hint(bound)])])
+                inner = self.subtree("type", self.subtree("constrained_type", inner, self.hint(bound)))
             found.append(inner)
-        if not found:
-            return []
-        return [at("type_parameters", Node("type_parameter", [token("["), *separated(found), token("]")]))]
+        return ["type_parameters", self.subtree("type_parameter", *found)] if found else []
 
-    def _return(self, node: ast.Return) -> Node:
-        value = [] if node.value is None else [self.listed(node.value)]
-        return Node("return_statement", [token("return"), *value])
+    def _return(self, node: ast.Return) -> int:
+        return self.subtree("return_statement", *([] if node.value is None else [self.listed(node.value)]))
 
-    def _delete(self, node: ast.Delete) -> Node:
+    def _delete(self, node: ast.Delete) -> int:
         targets = [self.expression(one) for one in node.targets]
-        listed = targets[0] if len(targets) == 1 else Node("expression_list", separated(targets))
-        return Node("delete_statement", [token("del"), listed])
+        listed = targets[0] if len(targets) == 1 else self.subtree("expression_list", *targets)
+        return self.subtree("delete_statement", listed)
 
-    def _assign(self, node: ast.Assign) -> Node:
-        right = self.listed(node.value)
-        for target in reversed(node.targets):
-            right = Node("assignment", [at("left", self.target(target)), token("="), at("right", right)])
-        return Node("expression_statement", [right])
+    # Assignments
 
-    def _augmented(self, node: ast.AugAssign) -> Node:
-        operator = token(BINARY[type(node.op)] + "=")
-        parts = [at("left", self.target(node.target)), operator, at("right", self.listed(node.value))]
-        return Node("expression_statement", [Node("augmented_assignment", parts)])
+    def _assign(self, node: ast.Assign) -> int:
+        return self.subtree("expression_statement", self._chain(node.targets, node.value))
 
-    def _annotated(self, node: ast.AnnAssign) -> Node:
-        parts = [at("left", self.target(node.target)), token(":"), at("type", self.hint(node.annotation))]
-        if node.value is not None:
-            parts += [token("="), at("right", self.listed(node.value))]
-        return Node("expression_statement", [Node("assignment", parts)])
+    def _chain(self, targets: Sequence[ast.expr], value: ast.expr) -> int:
+        """Return `first = second = value`: each target is assigned the assignment to its right."""
+        first, *others = targets
+        left, _, names = self.apart(self.target, first)
+        if others:
+            flow = self._flow(first, names, ast.Assign(others, value), lambda _: self._chain(others, value))
+        else:
+            flow = self._flow(first, names, value, self.listed)
+        return self.subtree("assignment", "left", left, "right", flow)
 
-    def _for(self, node: ast.For | ast.AsyncFor) -> Node:
-        head = [token("async")] if isinstance(node, ast.AsyncFor) else []
-        parts = [*head, token("for"), at("left", self.target(node.target)), token("in")]
-        parts += [at("right", self.listed(node.iter)), token(":"), at("body", self.block(node.body))]
-        return Node("for_statement", parts + self._else(node.orelse))
+    def _flow(
+        self, target: ast.expr, targets: Sequence[int], value: ast.expr | ast.Assign, read: Callable[[Any], int]
+    ) -> int:
+        """Read the right side of an assignment, write down how its value moves, and return its shape.
 
-    def _else(self, body: Sequence[ast.stmt]) -> list[Node]:
-        if not body:
+        As many targets as values are paired. The published definition pairs the children of whatever two nodes have
+        equally many, `a.b = c + d` too.
+        """
+        pairs = [] if isinstance(target, ast.Name) and not self.before else self._pairs(target, targets, value)
+        start = len(self.names)
+        if pairs and isinstance(value, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            right = self._comprehension(value, in_order=True)
+        elif pairs and isinstance(value, ast.Assign):
+            right, _, tokens = self.apart(read, value)
+            self.steps += tokens  # the parts of a paired assignment are read, and not assigned
+        else:
+            right = read(value)
+        self.steps += pairs or [Bind(targets, range(start, len(self.names)))]
+        return right
+
+    def _pairs(self, target: ast.expr, targets: Sequence[int], value: ast.expr | ast.Assign) -> list[Bind]:
+        """Return what each part of the right side binds, empty where the two sides do not pair."""
+        lefts, rights = pieces(self.parentheses, target), pieces(self.parentheses, value)
+        if not lefts or len(lefts) != len(rights):
             return []
-        return [at("alternative", Node("else_clause", [token("else"), token(":"), at("body", self.block(body))]))]
+        to, source, pairs = targets[0] if targets else 0, len(self.names), []
+        for left, right in zip(lefts, rights, strict=True):
+            many, count = self._size(left), self._size(right)
+            pairs.append(Bind(range(to, to + many), range(source, source + count)))
+            to, source = to + many, source + count
+        return pairs
 
-    def _while(self, node: ast.While) -> Node:
-        parts = [token("while"), at("condition", self.expression(node.test)), token(":")]
-        return Node("while_statement", [*parts, at("body", self.block(node.body)), *self._else(node.orelse)])
+    def _size(self, parts: Sequence[ast.expr | int]) -> int:
+        """Return how many tokens with a value some parts of an expression have."""
+        size = 0
+        for part in parts:
+            if isinstance(part, int):
+                size += part
+                continue
+            counted, constants = len(self.counted), len(self.program.constants)
+            _, _, tokens = self.apart(self.expression, part)
+            size += len(tokens)
+            del self.names[tokens.start :], self.counted[counted:], self.program.constants[constants:]
+        return size
 
-    def _if(self, node: ast.If) -> Node:
-        parts = self._if_parts("if", node)
+    def _augmented(self, node: ast.AugAssign) -> int:
+        left, _, names = self.apart(self.target, node.target)
+        right = self._flow(node.target, names, node.value, self.listed)
+        return self.subtree("expression_statement", self.subtree("augmented_assignment", "left", left, "right", right))
+
+    def _annotated(self, node: ast.AnnAssign) -> int:
+        left, _, names = self.apart(self.target, node.target)
+        hint, _, _ = self.apart(self.hint, node.annotation)
+        key: list[str | int] = ["assignment", "left", left, "type", hint]
+        if node.value is not None:
+            key += "right", self._flow(node.target, names, node.value, self.listed)
+        return self.subtree("expression_statement", self.subtree(*key))
+
+    # What runs again, or not at all
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> int:
+        left, _, names = self.apart(self.target, node.target)
+        kept, self.steps = self.steps, []
+        key: list[str | int] = [
+            "for_statement",
+            "left",
+            left,
+            "right",
+            self._flow(node.target, names, node.iter, self.listed),
+        ]
+        key += "body", self.block(node.body)
+        key += self._else(node.orelse)
+        kept.append(Loop(self.steps, self.steps))
+        self.steps = kept
+        return self.subtree(*key)
+
+    def _else(self, body: Sequence[ast.stmt]) -> list[str | int]:
+        return ["alternative", self.subtree("else_clause", "body", self.block(body))] if body else []
+
+    def _while(self, node: ast.While) -> int:
+        kept, self.steps = self.steps, []
+        key: list[str | int] = [
+            "while_statement",
+            "condition",
+            self.expression(node.test),
+            "body",
+            self.block(node.body),
+        ]
+        key += self._else(node.orelse)
+        kept.append(Loop(self.steps, self.steps))
+        self.steps = kept
+        return self.subtree(*key)
+
+    def _if(self, node: ast.If) -> int:
+        kept, self.steps = self.steps, []
+        key: list[str | int] = ["if_statement", *self._if_parts(node)]
+        sides: list[list[Step]] = [self.steps]
         rest = node.orelse
         # An elif is an if alone in the else, in the column of the if; an if inside an else stands further in.
         while len(rest) == 1 and isinstance(rest[0], ast.If) and self._is_elif(rest[0]):
-            parts.append(at("alternative", Node("elif_clause", self._if_parts("elif", rest[0]))))
+            self.steps = []
+            key += "alternative", self.subtree("elif_clause", *self._if_parts(rest[0]))
+            sides.append(self.steps)
             rest = rest[0].orelse
-        return Node("if_statement", parts + self._else(rest))
+        if rest:
+            self.steps = []
+            key += self._else(rest)
+            sides.append(self.steps)
+        kept.append(Branch(sides[0], sides[1:], bool(rest)))
+        self.steps = kept
+        return self.subtree(*key)
 
     def _is_elif(self, node: ast.If) -> bool:
-        return self.data.startswith(b"elif", self.start(node))
+        return self.parentheses.data.startswith(b"elif", self.parentheses.start(node))
 
-    def _if_parts(self, word: str, node: ast.If) -> list[Node]:
-        condition = at("condition", self.expression(node.test))
-        return [token(word), condition, token(":"), at("consequence", self.block(node.body))]
+    def _if_parts(self, node: ast.If) -> tuple[str | int, ...]:
+        return "condition", self.expression(node.test), "consequence", self.block(node.body)
 
-    def _with(self, node: ast.With | ast.AsyncWith) -> Node:
-        head = [token("async")] if isinstance(node, ast.AsyncWith) else []
+    # The rest
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> int:
         items = []
         for item in node.items:
             value = self.expression(item.context_expr)
             if item.optional_vars is not None:
-                alias = at("alias", Node("as_pattern_target", [self.expression(item.optional_vars)]))
-                value = Node("as_pattern", [value, token("as"), alias])
-            items.append(Node("with_item", [at("value", value)]))
-        clause = Node("with_clause", separated(items))
-        return Node("with_statement", [*head, token("with"), clause, token(":"), at("body", self.block(node.body))])
+                alias = self.subtree("as_pattern_target", self.expression(item.optional_vars))
+                value = self.subtree("as_pattern", value, "alias", alias)
+            items.append(self.subtree("with_item", "value", value))
+        return self.subtree("with_statement", self.subtree("with_clause", *items), "body", self.block(node.body))
 
-    def _match(self, node: Any) -> Node:
-        cases = [at("alternative", self._case(case)) for case in node.cases]
-        subject = at("subject", self.expression(node.subject))
-        return Node("match_statement", [token("match"), subject, token(":"), at("body", Node("block", cases))])
+    def _match(self, node: ast.Match) -> int:
+        data, place = self.parentheses.data, self.parentheses.start(node) + len("match")
+        opened = data.find(b"(", place)
+        if opened >= 0 and not data[place:opened].strip():
+            self.parentheses.note(opened)  # it looks like a call's
+        subject = self.expression(node.subject)
+        cases: list[str | int] = []
+        for case in node.cases:
+            cases += "alternative", self._case(case)
+        return self.subtree("match_statement", "subject", subject, "body", self.subtree("block", *cases))
 
-    def _case(self, case: ast.match_case) -> Node:
-        parts = [token("case"), pattern(self, case.pattern)]
+    def _case(self, case: ast.match_case) -> int:
+        key: list[str | int] = ["case_clause", *patterns(self, case.pattern)]
         if case.guard is not None:
-            parts.append(at("guard", Node("if_clause", [token("if"), self.expression(case.guard)])))
-        return Node("case_clause", [*parts, token(":"), at("consequence", self.block(case.body))])
+            key += "guard", self.subtree("if_clause", self.expression(case.guard))
+        return self.subtree(*key, "consequence", self.block(case.body))
 
-    def _raise(self, node: ast.Raise) -> Node:
-        parts = [token("raise")]
+    def _raise(self, node: ast.Raise) -> int:
+        key: list[str | int] = ["raise_statement"]
         if node.exc is not None:
-            parts.append(self.listed(node.exc))
+            key.append(self.listed(node.exc))
         if node.cause is not None:
-            parts += [token("from"), at("cause", self.expression(node.cause))]
-        return Node("raise_statement", parts)
+            key += "cause", self.expression(node.cause)
+        return self.subtree(*key)
 
-    def _try(self, node: ast.Try) -> Node:
-        parts = [token("try"), token(":"), at("body", self.block(node.body))]
-        star = [token("*")] if isinstance(node, ast.TryStar) else []
+    def _try(self, node: ast.Try) -> int:
+        key: list[str | int] = ["try_statement", "body", self.block(node.body)]
         for handler in node.handlers:
-            caught = [token("except"), *star]
+            caught: list[str | int] = ["except_clause"]
             if handler.type is not None:
                 value = self.expression(handler.type)
                 if handler.name:
-                    alias = at("alias", Node("as_pattern_target", [name(handler.name)]))
-                    value = Node("as_pattern", [value, token("as"), alias])
-                caught.append(at("value", value))
-            parts.append(Node("except_clause", [*caught, token(":"), self.block(handler.body)]))
+                    alias = self.subtree("as_pattern_target", self.use(handler.name))
+                    value = self.subtree("as_pattern", value, "alias", alias)
+                caught += "value", value
+            key.append(self.subtree(*caught, self.block(handler.body)))
         if node.orelse:
-            parts.append(Node("else_clause", [token("else"), token(":"), at("body", self.block(node.orelse))]))
+            key.append(self.subtree("else_clause", "body", self.block(node.orelse)))
         if node.finalbody:
-            parts.append(Node("finally_clause", [token("finally"), token(":"), self.block(node.finalbody)]))
-        return Node("try_statement", parts)
+            key.append(self.subtree("finally_clause", self.block(node.finalbody)))
+        return self.subtree(*key)
 
-    def _assert(self, node: ast.Assert) -> Node:
+    def _assert(self, node: ast.Assert) -> int:
         said = [self.expression(one) for one in (node.test, node.msg) if one is not None]
-        return Node("assert_statement", [token("assert"), *separated(said)])
+        return self.subtree("assert_statement", *said)
 
-    def _import(self, node: ast.Import) -> Node:
-        return Node("import_statement", [token("import"), *separated(self._aliases(node.names))])
+    def _import(self, node: ast.Import) -> int:
+        return self.subtree("import_statement", *self._aliases(node.names))
 
-    def _import_from(self, node: ast.ImportFrom) -> Node:
+    def _import_from(self, node: ast.ImportFrom) -> int:
         if node.module == "__future__" and not node.level:
-            parts = [token("from"), token("__future__"), token("import"), *separated(self._aliases(node.names))]
-            return Node("future_import_statement", parts)
-        module = [dotted(node.module)] if node.module else []
+            return self.subtree("future_import_statement", *self._aliases(node.names))
+        key: list[str | int] = ["import_from_statement", "module_name"]
         if node.level:
-            prefix = Node("import_prefix", [token(".") for _ in range(node.level)])
-            module = [Node("relative_import", [prefix, *module])]
-        head = [token("from"), *(at("module_name", one) for one in module), token("import")]
+            prefix = self.subtree("import_prefix")
+            key.append(self.subtree("relative_import", prefix, *([self.dotted(node.module)] if node.module else [])))
+        else:
+            key.append(self.dotted(node.module or ""))
         if node.names[0].name == "*":
-            return Node("import_from_statement", [*head, Node("wildcard_import", [token("*")])])
-        return Node("import_from_statement", [*head, *separated(self._aliases(node.names))])
+            return self.subtree(*key, self.subtree("wildcard_import"))
+        return self.subtree(*key, *self._aliases(node.names))
 
-    def _aliases(self, names: Sequence[ast.alias]) -> list[Node]:
-        found = []
+    def _aliases(self, names: Sequence[ast.alias]) -> list[str | int]:
+        found: list[str | int] = []
         for one in names:
-            made = dotted(one.name)
+            made = self.dotted(one.name)
             if one.asname:
-                made = Node("aliased_import", [at("name", made), token("as"), at("alias", name(one.asname))])
-            found.append(at("name", made))
+                made = self.subtree("aliased_import", "name", made, "alias", self.use(one.asname))
+            found += "name", made
         return found
 
-    def _scope(self, node: ast.Global | ast.Nonlocal) -> Node:
+    def _scope(self, node: ast.Global | ast.Nonlocal) -> int:
         word = "global" if isinstance(node, ast.Global) else "nonlocal"
-        return Node(f"{word}_statement", [token(word), *separated([name(one) for one in node.names])])
+        return self.subtree(f"{word}_statement", *map(self.use, node.names))
 
-    def _expression_statement(self, node: ast.Expr) -> Node:
-        value = self.listed(node.value)
-        # At the level of a statement the grammar spreads `a, b` out in the statement itself.
-        inner = value.children if value.kind == "expression_list" else [value]
-        return Node("expression_statement", inner)
+    def _expression_statement(self, node: ast.Expr) -> int:
+        value = node.value
+        if isinstance(value, ast.Tuple) and not self.parentheses.is_bracketed(value):
+            # At the level of a statement the grammar spreads `a, b` out in the statement itself.
+            return self.subtree("expression_statement", *map(self.expression, value.elts))
+        return self.subtree("expression_statement", self.expression(value))
 
-    def _word(self, node: ast.Pass | ast.Break | ast.Continue) -> Node:
-        word = type(node).__name__.lower()
-        return Node(f"{word}_statement", [token(word)])
+    def _word(self, node: ast.Pass | ast.Break | ast.Continue) -> int:
+        return self.subtree(f"{node.__class__.__name__.lower()}_statement")
 
-    def _type_alias(self, node: Any) -> Node:
-        left = Node("type", [name(node.name.id)])
-        parts = [token("type"), at("left", left), token("="), at("right", self.hint(node.value))]
-        return Node("type_alias_statement", parts)
+    def _type_alias(self, node: Any) -> int:
+        left = self.subtree("type", self.use(node.name.id))
+        return self.subtree("type_alias_statement", "left", left, "right", self.hint(node.value))
 
-    _statements: ClassVar[dict[type[ast.stmt], Callable[[Any, Any], Node]]] = {
+    _statements: ClassVar[dict[type[ast.stmt], Callable[[Any, Any], int]]] = {
         ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.ClassDef: _class, ast.Return: _return,
         ast.Delete: _delete, ast.Assign: _assign, ast.AugAssign: _augmented, ast.AnnAssign: _annotated, ast.For: _for,
         ast.AsyncFor: _for, ast.While: _while, ast.If: _if, ast.With: _with, ast.AsyncWith: _with, ast.Match: _match,
         ast.Raise: _raise, ast.Try: _try, ast.TryStar: _try, ast.Assert: _assert, ast.Import: _import,
         ast.ImportFrom: _import_from, ast.Global: _scope, ast.Nonlocal: _scope, ast.Expr: _expression_statement,
         ast.Pass: _word, ast.Break: _word, ast.Continue: _word,
+        getattr(ast, "TypeAlias", ast.stmt): _type_alias,  # from Python 3.12
     }  # fmt: skip
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)

@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markbook.metrics import _quality_points as points
+from markbook.metrics._quality_facts import Place
 from markbook.metrics._quality_points import Answer, Limits, Point
-from markbook.metrics._quality_visit import Place
 
 MAX_CONTEXT = 20_000
 """Characters of the context that are read for rules."""
 
 _SENTENCE = re.compile(r"[^.;\n]+(?:\.\d[^.;\n]*)*")
-_NOT_WANTED = re.compile(r"\b(?:no|not|without|don't|never|omit|skip|optional|unnecessary)\b[^,]{0,24}$")
+_NOT_WANTED = re.compile(r"\b(?:no|not|without|don't|never|omit|skip|optional|unnecessary)\b(?:(?!\bbut\b)[^,]){0,24}$")
 _WAIVED = re.compile(r"^[^,]{0,16}\b(?:not (?:needed|required|necessary)|optional|unnecessary)\b")
 _LENGTH = (
     re.compile(r"\blines?\b[^,]{0,60}?\b(\d{2,3})\b"),
@@ -89,7 +89,7 @@ def _context_manager(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
 
 _RULES: tuple[tuple[re.Pattern[str], Check, bool], ...] = (
     (re.compile(r"descriptive|meaningful (?:variable )?names"), points.names, True),
-    (re.compile(r"snake[_ -]?case"), _spelled("snake_case", _SNAKE, ("function",), variables=True), True),
+    (re.compile(r"snake[_ -]?case|pep[ -]?8 nam"), _spelled("snake_case", _SNAKE, ("function",), variables=True), True),
     (re.compile(r"(?<!upper )\bcamel[_ -]?case"), _spelled("camel_case", _CAMEL, ("function",), variables=True), True),
     (
         re.compile(r"pascal[_ -]?case|capwords|upper ?camel"),
@@ -108,6 +108,7 @@ _RULES: tuple[tuple[re.Pattern[str], Check, bool], ...] = (
     (re.compile(r"\beval\b|\bexec\b"), points.unsafe_calls, False),
     (re.compile(r"comprehension"), points.comprehension, True),
     (re.compile(r"generator"), points.generator, True),
+    (re.compile(r"built-?in"), points.built_ins, True),
     (re.compile(r"nested loop"), points.nested_loops, False),
     (re.compile(r"context manager"), _context_manager, True),
 )

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markbook.metrics import _quality_tokens, _source
+from markbook.metrics._quality_facts import Facts, Place
 from markbook.metrics._quality_tokens import Layout
-from markbook.metrics._quality_visit import Facts, Place, Walk
+from markbook.metrics._quality_visit import Walk
 
 _CACHED_CHARACTERS = 50_000
 DESCRIPTIVE_SHARE = 0.8

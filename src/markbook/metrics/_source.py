@@ -42,7 +42,9 @@ def read(text: str) -> Source | str:
     """
     if len(text) > MAX_CHARACTERS:
         return f"longer than {MAX_CHARACTERS:,} characters"
-    clean = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    clean = text.removeprefix("\ufeff")
+    if "\r" in clean:
+        clean = clean.replace("\r\n", "\n").replace("\r", "\n")
     problem = ""
     for rung, source, offset in _rungs(clean):
         tree = _parse(source)

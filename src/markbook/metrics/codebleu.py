@@ -5,18 +5,17 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.metrics import _code_parsers, _source
-from markbook.metrics._code_flow import Edge, edges
-from markbook.metrics._code_grammars import GRAMMARS, KEYWORDS
-from markbook.metrics._code_tree import MAX_DEPTH, Node, depth, subtrees
-from markbook.metrics._pairwise import PairMetric, Score, clamp, undefined
-from markbook.metrics._python_tree import convert
-from markbook.types import Attempt, Item, Sample
+from markbook.metrics import _code_parsers, _code_reading, _code_words
+from markbook.metrics._code_grammars import GRAMMARS
+from markbook.metrics._code_reading import CACHED_CHARACTERS, Shape
+from markbook.metrics._code_words import Words
+from markbook.metrics._pairwise import NO_STATS, PairMetric, Score, clamp, given, measure_each, undefined
+from markbook.types import Attempt, Item, Measurement, Sample
 
 PARTS = ("ngram", "weighted_ngram", "syntax", "dataflow")
 SPELLINGS = {"c++": "cpp", "c#": "c_sharp", "csharp": "c_sharp", "js": "javascript", "py": "python", "golang": "go"}
@@ -24,16 +23,30 @@ PARSERS = ("ast", "tree-sitter")
 _ORDER = 4
 _EPSILON = 0.1
 """Count of an order without a match (smoothing method 1 of Chen and Cherry 2014)."""
+_AHEAD = 100
+"""How many rows are read before they are compared; fewer than a reader remembers."""
 _KEYWORD_WEIGHT, _WORD_WEIGHT = 1.0, 0.2
-_CACHED_CHARACTERS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What is compared of one text beyond its tokens."""
+class CodeBleu(PairMetric):
+    """CodeBLEU of pairs. A batch is read text by text before it is compared: each stage stays in the processor's caches."""
 
-    syntax: Counter[bytes]
-    flow: Counter[Edge]
+    read: Callable[[str, tuple[str, ...]], Score] = field(kw_only=True)
+    """Reads the texts of one row and remembers them."""
+
+    def measure(self, items: Sequence[Item]) -> list[Measurement]:
+        """Return one measurement an item, in order."""
+        found: list[Measurement] = []
+        for start in range(0, len(items), _AHEAD):
+            some = items[start : start + _AHEAD]
+            # What a row raises here it raises again below, where it is recorded.
+            measure_each(self.name, self.signature, some, self._read)
+            found += measure_each(self.name, self.signature, some, self._score)
+        return found
+
+    def _read(self, item: Item) -> Score:
+        return self.read(item.attempt.text, given(item.sample.references))
 
 
 def codebleu(
@@ -64,8 +77,7 @@ def codebleu(
         ExtraMissingError: the language needs the extra `code`.
     """
     if profile == "documented":
-        made: PairMetric = _plain_bleu()
-        return made
+        return _plain_bleu()
     if profile != "corrected":
         raise UsageError(f"unknown profile {profile!r}", hint="corrected, documented")
     lang = SPELLINGS.get(lang.lower(), lang.lower())
@@ -79,10 +91,11 @@ def codebleu(
         raise UsageError(f"no parser {parser!r} for {lang}", hint="ast (Python only), tree-sitter")
     version = _code_parsers.version(lang) if parser == "tree-sitter" else "stdlib"
     listed = ",".join(f"{weight:g}" for weight in shares)
-    return PairMetric(
+    return CodeBleu(
         name="codebleu",
         signature=f"codebleu|lang:{lang}|parser:{parser}[{version}]|w:{listed}|df:renorm|multi:best|v1",
         score=functools.partial(_score, lang, parser, shares),
+        read=functools.partial(_read, lang, parser),
     )
 
 
@@ -102,36 +115,71 @@ def _as_bleu(metric: PairMetric, candidate: str, references: tuple[str, ...]) ->
     return value, found.stats
 
 
+def _read(lang: str, parser: str, candidate: str, references: tuple[str, ...]) -> Score:
+    reader = _code_reading.reader(lang, parser)
+    if len(candidate) <= CACHED_CHARACTERS:
+        reader.candidate(candidate.strip())
+    for reference in references:
+        if len(reference) <= CACHED_CHARACTERS:
+            reader.reference(reference.strip())
+    return 0.0, NO_STATS
+
+
 def _score(lang: str, parser: str, weights: tuple[float, ...], candidate: str, references: tuple[str, ...]) -> Score:
     texts = [reference.strip() for reference in references if reference.strip()]
     if not texts:
         return undefined("the reference is empty"), {}
     candidate = candidate.strip()
-    mine, others = candidate.split(), [text.split() for text in texts]
-    grams, known = _all_grams(mine), [_all_grams(other) for other in others]
-    parts: dict[str, float | None] = {
-        "ngram": _bleu(mine, others, grams, known),
-        "weighted_ngram": max(_recall(mine, grams, one, KEYWORDS[lang]) for one in known),
-    }
-    shape, shapes = _shape(lang, parser, candidate), [_shape(lang, parser, text) for text in texts]
-    syntax = [_syntax(shape, other) for other in shapes]
-    flow = [_flow(shape, other) for other in shapes]
-    parts["syntax"] = max((one for one in syntax if one is not None), default=None)
-    parts["dataflow"] = max((one for one in flow if one is not None), default=None)
-    used = {name: weight for name, weight in zip(PARTS, weights, strict=True) if parts[name] is not None}
-    total = math.fsum(used.values())
+    ngram, weighted = _word_parts(candidate, texts, lang)
+    parts: dict[str, float | None] = {"ngram": ngram, "weighted_ngram": weighted}
+    # All texts of one row are read by one reader: numbers of two readers do not compare.
+    reader = _code_reading.reader(lang, parser)
+    shape, shapes = reader.candidate(candidate), [reader.reference(text) for text in texts]
+    parts["syntax"] = _best([_syntax(shape, other) for other in shapes])
+    parts["dataflow"] = _best([_flow(shape, other) for other in shapes])
     stats: dict[str, object] = {name: value for name, value in parts.items() if value is not None}
-    stats["dropped"] = [name for name in PARTS if name not in used]
-    stats["candidate_parses"] = shape is not None
+    stats["dropped"] = [name for name in PARTS if name not in stats]
+    stats["candidate_parses"] = shape.parses
+    used = [weight for name, weight in zip(PARTS, weights, strict=True) if name in stats]
+    total = math.fsum(used)
     if not total:
         return undefined("no part with a weight is defined for this reference"), stats
-    stats["weights"] = {name: weight / total for name, weight in used.items()}
-    value = math.fsum(weight / total * (parts[name] or 0.0) for name, weight in used.items())
-    return clamp(value), stats
+    defined = [(name, value) for name, value in parts.items() if value is not None]
+    shares = [weight / total for weight in used]
+    stats["weights"] = {name: share for (name, _), share in zip(defined, shares, strict=True)}
+    return clamp(math.fsum([share * value for (_, value), share in zip(defined, shares, strict=True)])), stats
 
 
-def _grams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(words[place:] for place in range(n)), strict=False))
+def _best(values: Sequence[float | None]) -> float | None:
+    return max((one for one in values if one is not None), default=None) if len(values) > 1 else values[0]
+
+
+def _word_parts(candidate: str, references: list[str], lang: str) -> tuple[float, float]:
+    """Return BLEU-4 clipped against all references, and the best reference's recall in which keywords weigh more."""
+    words = candidate.split()
+    counts = Counter(words)
+    others = [_code_words.read(text, lang, _ORDER) for text in references]
+    recalled = [_code_words.shared(words, other, _ORDER) for other in others]
+    matches = recalled[0] if len(others) == 1 else _code_words.clipped(words, others, _ORDER)
+    nearest = min((len(other.words) for other in others), key=lambda size: (abs(size - len(words)), size))
+    ratios = [(float(found), float(max(1, len(words) - n))) for n, found in enumerate(matches)]
+    ngram = _geometric(ratios, _penalty(len(words), nearest))
+    weighted = [_recall(found, counts, other) for found, other in zip(recalled, others, strict=True)]
+    return ngram, max(weighted)
+
+
+def _recall(found: Sequence[int], counts: Counter[str], other: Words) -> float:
+    """Return how much of a reference was found, a single word counting 1 where it is a keyword and .2 where not."""
+    most = _weigh(sum(other.keywords.values()), len(other.words))
+    matched = sum([min(many, counts[word]) for word, many in other.keywords.items() if word in counts])
+    ratios = [(_weigh(matched, found[0]), max(1.0, most))]
+    ratios += [(float(many), float(max(1, len(other.words) - n))) for n, many in enumerate(found[1:], 1)]
+    # A recall already falls with what is missing, so length is punished only below two words, as everywhere published.
+    return _geometric(ratios, _penalty(sum(counts.values()), 2))
+
+
+def _weigh(keywords: int, words: int) -> float:
+    return _KEYWORD_WEIGHT * keywords + _WORD_WEIGHT * (words - keywords)
 
 
 def _penalty(length: int, reference: int) -> float:
@@ -147,87 +195,16 @@ def _geometric(matches: Sequence[tuple[float, float]], penalty: float) -> float:
     return penalty * math.exp(math.fsum(logs))
 
 
-Grams = tuple[Counter[tuple[str, ...]], ...]
-
-
-def _all_grams(words: Sequence[str]) -> Grams:
-    return tuple(_grams(words, n) for n in range(1, _ORDER + 1))
-
-
-def _bleu(candidate: Sequence[str], references: Sequence[Sequence[str]], mine: Grams, others: Sequence[Grams]) -> float:
-    """Return BLEU-4 with an epsilon for an order without a match, clipped against all references."""
-    matches = []
-    for n, counts in enumerate(mine):
-        most = others[0][n]
-        for other in others[1:]:
-            most = most | other[n]
-        found = sum(min(many, most[gram]) for gram, many in counts.items() if gram in most)
-        matches.append((float(found), float(max(1, counts.total()))))
-    nearest = min((len(one) for one in references), key=lambda length: (abs(length - len(candidate)), length))
-    return _geometric(matches, _penalty(len(candidate), nearest))
-
-
-def _recall(candidate: Sequence[str], mine: Grams, other: Grams, keywords: frozenset[str]) -> float:
-    """Return the same as a recall, in which a keyword counts 1 and any other word .2 (single words only)."""
-    matches = []
-    for n, counts in enumerate(other):
-        have = mine[n]
-        found = [(gram, min(many, have[gram])) for gram, many in counts.items() if gram in have]
-        if n == 0:
-            weights = {gram: _KEYWORD_WEIGHT if gram[0] in keywords else _WORD_WEIGHT for gram in counts}
-            most = math.fsum(many * weights[gram] for gram, many in counts.items())
-            matches.append((math.fsum(many * weights[gram] for gram, many in found), max(1.0, most)))
-        else:
-            matches.append((float(sum(many for _, many in found)), float(max(1, counts.total()))))
-    # A recall already falls with what is missing, so length is punished only below two words, as everywhere published.
-    return _geometric(matches, _penalty(len(candidate), 2))
-
-
-def _syntax(mine: Shape | None, other: Shape | None) -> float | None:
+def _syntax(mine: Shape, other: Shape) -> float | None:
     """Return the share of the reference's sub-trees that the candidate has; None where the reference has none."""
-    if other is None or not other.syntax:
+    if not other.syntax:
         return None
-    if mine is None:
-        return 0.0
-    return sum(many for shape, many in other.syntax.items() if shape in mine.syntax) / other.syntax.total()
+    have = mine.syntax
+    return sum([many for shape, many in other.syntax.items() if shape in have]) / other.syntax.total()
 
 
-def _flow(mine: Shape | None, other: Shape | None) -> float | None:
-    if other is None or not other.flow:
+def _flow(mine: Shape, other: Shape) -> float | None:
+    if not other.flow:
         return None
-    if mine is None:
-        return 0.0
-    found = sum(min(many, mine.flow[edge]) for edge, many in other.flow.items() if edge in mine.flow)
-    return found / other.flow.total()
-
-
-def _shape(lang: str, parser: str, text: str) -> Shape | None:
-    """Return what is compared of a text, None where it does not parse. Short texts are remembered."""
-    return shape_cached(lang, parser, text) if len(text) <= _CACHED_CHARACTERS else _shape_of(lang, parser, text)
-
-
-def _shape_of(lang: str, parser: str, text: str) -> Shape | None:
-    root = _python(text) if parser == "ast" else _code_parsers.parse(lang, text)
-    if not isinstance(root, Node) or depth(root) > MAX_DEPTH or not root.children:
-        return None
-    grammar = GRAMMARS[lang]
-    return Shape(subtrees(root), edges(root, grammar) if grammar is not None else Counter())
-
-
-shape_cached = functools.lru_cache(maxsize=1024)(_shape_of)
-
-
-def _python(text: str) -> Node | None:
-    source = _source.read(text)
-    if isinstance(source, str):
-        return None
-    try:
-        root = convert(source.tree, source.text)
-    except RecursionError:
-        return None
-    if source.rung != "body":
-        return root
-    # The head `def _():` was put there to make a body parse; only what is under it is the answer's.
-    function, *rest = root.children
-    body = function.child("body")
-    return Node("module", [*(body.children if body else []), *rest])
+    have = mine.flow
+    return sum([min(many, have[edge]) for edge, many in other.flow.items() if edge in have]) / other.flow.total()
