@@ -187,7 +187,8 @@ def _plan_one(
     loaded, base, mode = wanted
     task = loaded.task
     code = foreign_code(task) if options.allow_code else ForeignCode()
-    rows = load_samples(task, data=data, limit=options.limit, mode=mode, foreign=code.rows)
+    is_documented = options.profile == "documented"
+    rows = load_samples(task, data=data, limit=options.limit, mode=mode, foreign=code.rows, documented=is_documented)
     metrics, passes = bind(
         task,
         options.profile,
