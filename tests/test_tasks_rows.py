@@ -83,7 +83,7 @@ def test_a_template_that_names_an_unknown_field_says_which_row_and_field(tmp_pat
 def test_a_template_that_does_not_parse_is_named_at_its_place(tmp_path):
     task = make(tmp_path, TASK.replace("{{ word }}", "{{ word "))
 
-    with pytest.raises(ConfigError, match=r"task\.yaml:3: the template does not parse"):
+    with pytest.raises(ConfigError, match=r"task\.yaml:3:9: the template does not parse"):
         load_samples(task)
 
 

@@ -136,7 +136,8 @@ def test_every_filter_pipeline_has_its_own_marks(folder):
     ("metric", "words"),
     [
         ("blue", r"task\.yaml:7:5: unknown metric 'blue' \(did you mean 'bleu'"),
-        ("{name: rouge1, options: {stem: true}}", r"task\.yaml:7:5: .*does not take these options"),
+        ("{name: rouge1, options: {stem: true}}", r"task\.yaml:7:5: .*no option 'stem' \(did you mean 'stemmer'"),
+        ("path_convergence", r"task\.yaml:7:5: path_convergence does not mark texts"),
         ("{name: rouge2}", "two metrics are named 'rouge2'"),
     ],
 )
@@ -519,3 +520,26 @@ def test_the_command_ends_with_the_documented_codes(folder):
         with pytest.raises(SystemExit) as ended:
             main(args)
         assert ended.value.code == code, args
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--model", "openai:x"], "needs a key"),
+        (["--model", "nope:x"], "cannot be set up"),
+        (["--model", "openai:x", "--base-url", "localhost:8000"], "no address of a server"),
+        (["--predictions", "answers.jsonl", "--fail-under", "blue=1"], "no task has this metric"),
+        (["--predictions", "answers.jsonl", "--engine", "raay"], "unknown engine 'raay'"),
+        (["--predictions", "pipe.jsonl"], "not a regular file"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_written(folder, capsys, more, words):
+    answers(folder, WORDS)
+    os.mkfifo(folder / "pipe.jsonl")
+
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", "task.yaml", *more])
+
+    assert stopped.value.code == 2
+    assert words in capsys.readouterr().err
+    assert not (folder / "generated").exists()

@@ -89,6 +89,8 @@ def run_task(
         manifest = _manifest(work, settings, model, base_url)
         if resume is not None and _is_finished(Path(resume), manifest):
             return open_run(resume)
+        if generator is not None:
+            getattr(generator, "check", lambda: None)()
         with _sandbox(work, settings) as box:
             if resume is not None:
                 writer = RunWriter.resume(Path(resume), manifest)
