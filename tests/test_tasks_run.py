@@ -543,3 +543,27 @@ def test_what_cannot_work_is_refused_before_anything_is_written(folder, capsys, 
     assert stopped.value.code == 2
     assert words in capsys.readouterr().err
     assert not (folder / "generated").exists()
+
+
+def test_the_page_shows_score_against_cost_where_prices_are_known(folder):
+    cheap = TASK.replace("name: demo", "name: cheap").replace("Say ", "Say it, ")
+    (folder / "cheap.yaml").write_text(cheap, encoding="utf-8")
+
+    def some_without_usage(request, number):
+        wire = json.loads(say(request, number).body)
+        if "Say it" not in json.dumps(request):
+            del wire["usage"]
+        return Wire(body=json.dumps(wire).encode())
+
+    with FakeOpenAI(some_without_usage) as server:
+        options = {"model": "openai:m", "base_url": server.base_url}
+        priced = markbook.run_task(["task.yaml", "cheap.yaml"], price="2/10", **options)
+        unpriced = markbook.run_task("task.yaml", **options)
+
+    page = priced.read("report.html")
+    row = page[page.index("Score and cost") :]
+    # 100 tokens in at 2 dollars a million and 20 out at 10: 0.0004 an answer, 0.4 for a thousand.
+    assert "0.4000" in row
+    assert "3 of 3" in row
+    assert "0 of 3" in row
+    assert "Score against cost" not in unpriced.read("report.html")
