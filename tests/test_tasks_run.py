@@ -343,6 +343,7 @@ def test_two_runs_are_compared_on_the_same_rows(folder):
 def test_measuring_in_workers_gives_the_same_bytes(folder, monkeypatch):
     monkeypatch.setattr("markbook.pipeline.task_shards.MANY", 2)
     monkeypatch.setattr("markbook.pipeline.task_shards._MANY_BYTES", 1)
+    monkeypatch.setattr("markbook.pipeline.task_shards._PIECE", 1)
     path = answers(folder, ["one two", "", "nine ten eleven twelve"])
 
     alone = markbook.run_task("task.yaml", predictions=path)
@@ -350,6 +351,26 @@ def test_measuring_in_workers_gives_the_same_bytes(folder, monkeypatch):
 
     for name in ("results.jsonl", "summary.json"):
         assert alone.read(name) == shared.read(name)
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_run_and_its_workers_in_one_line(folder):
+    count = 8000
+    write(folder / "rows.jsonl", [{"word": f"word number {n} of many more " * 4} for n in range(count)])
+    path = answers(folder, ["another word of many more " * 4] * count)
+    with subprocess.Popen(
+        [sys.executable, "-m", "markbook", "run", "task.yaml", "--predictions", path, "--workers", "3"],
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - a build server may have it ignored; no threads here
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 60
+        while not list(folder.glob("generated/*/run.json")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        told = process.communicate(timeout=60)[1]
+
+    assert process.returncode == 130
+    assert told.strip() == "markbook: interrupted"
 
 
 def say(request, _number):
