@@ -83,7 +83,7 @@ def test_a_template_that_names_an_unknown_field_says_which_row_and_field(tmp_pat
 def test_a_template_that_does_not_parse_is_named_at_its_place(tmp_path):
     task = make(tmp_path, TASK.replace("{{ word }}", "{{ word "))
 
-    with pytest.raises(ConfigError, match=r"task\.yaml:3: the template does not parse"):
+    with pytest.raises(ConfigError, match=r"task\.yaml:3:9: the template does not parse"):
         load_samples(task)
 
 
@@ -304,3 +304,18 @@ def test_a_row_that_may_be_its_own_example_is_a_warning(tmp_path):
     assert ["example of itself" in note for note in leaky.notes] == [True]
     assert sound.notes == ()
     assert all(sample.input.count(row["q"]) == 1 for sample, row in zip(sound.samples, rows, strict=True))
+
+
+def test_the_documented_profile_compares_code_with_the_text_of_its_tests(tmp_path):
+    text = (
+        "task: t\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
+        "doc_to_text: '{{ q }}'\ndoc_to_target: !function utils.doc_to_target_function\n"
+    )
+    row = {"q": "f", "expected_function": "def f(): pass", "test_cases": ["assert f() is None", "assert not f()"]}
+    task = make(tmp_path, text, [row])
+
+    corrected, documented = (load_samples(task, documented=each).samples[0] for each in (False, True))
+
+    assert corrected.references == ("def f(): pass",)
+    assert documented.references == ("assert f() is None\nassert not f()",)
+    assert corrected.tests == documented.tests

@@ -136,7 +136,8 @@ def test_every_filter_pipeline_has_its_own_marks(folder):
     ("metric", "words"),
     [
         ("blue", r"task\.yaml:7:5: unknown metric 'blue' \(did you mean 'bleu'"),
-        ("{name: rouge1, options: {stem: true}}", r"task\.yaml:7:5: .*does not take these options"),
+        ("{name: rouge1, options: {stem: true}}", r"task\.yaml:7:5: .*no option 'stem' \(did you mean 'stemmer'"),
+        ("path_convergence", r"task\.yaml:7:5: path_convergence does not mark texts"),
         ("{name: rouge2}", "two metrics are named 'rouge2'"),
     ],
 )
@@ -342,6 +343,7 @@ def test_two_runs_are_compared_on_the_same_rows(folder):
 def test_measuring_in_workers_gives_the_same_bytes(folder, monkeypatch):
     monkeypatch.setattr("markbook.pipeline.task_shards.MANY", 2)
     monkeypatch.setattr("markbook.pipeline.task_shards._MANY_BYTES", 1)
+    monkeypatch.setattr("markbook.pipeline.task_shards._PIECE", 1)
     path = answers(folder, ["one two", "", "nine ten eleven twelve"])
 
     alone = markbook.run_task("task.yaml", predictions=path)
@@ -349,6 +351,26 @@ def test_measuring_in_workers_gives_the_same_bytes(folder, monkeypatch):
 
     for name in ("results.jsonl", "summary.json"):
         assert alone.read(name) == shared.read(name)
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_run_and_its_workers_in_one_line(folder):
+    count = 8000
+    write(folder / "rows.jsonl", [{"word": f"word number {n} of many more " * 4} for n in range(count)])
+    path = answers(folder, ["another word of many more " * 4] * count)
+    with subprocess.Popen(
+        [sys.executable, "-m", "markbook", "run", "task.yaml", "--predictions", path, "--workers", "3"],
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - a build server may have it ignored; no threads here
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 60
+        while not list(folder.glob("generated/*/run.json")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        told = process.communicate(timeout=60)[1]
+
+    assert process.returncode == 130
+    assert told.strip() == "markbook: interrupted"
 
 
 def say(request, _number):
@@ -519,3 +541,50 @@ def test_the_command_ends_with_the_documented_codes(folder):
         with pytest.raises(SystemExit) as ended:
             main(args)
         assert ended.value.code == code, args
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--model", "openai:x"], "needs a key"),
+        (["--model", "nope:x"], "cannot be set up"),
+        (["--model", "openai:x", "--base-url", "localhost:8000"], "no address of a server"),
+        (["--predictions", "answers.jsonl", "--fail-under", "blue=1"], "no task has this metric"),
+        (["--predictions", "answers.jsonl", "--engine", "raay"], "unknown engine 'raay'"),
+        (["--predictions", "pipe.jsonl"], "not a regular file"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_written(folder, capsys, more, words):
+    answers(folder, WORDS)
+    os.mkfifo(folder / "pipe.jsonl")
+
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", "task.yaml", *more])
+
+    assert stopped.value.code == 2
+    assert words in capsys.readouterr().err
+    assert not (folder / "generated").exists()
+
+
+def test_the_page_shows_score_against_cost_where_prices_are_known(folder):
+    cheap = TASK.replace("name: demo", "name: cheap").replace("Say ", "Say it, ")
+    (folder / "cheap.yaml").write_text(cheap, encoding="utf-8")
+
+    def some_without_usage(request, number):
+        wire = json.loads(say(request, number).body)
+        if "Say it" not in json.dumps(request):
+            del wire["usage"]
+        return Wire(body=json.dumps(wire).encode())
+
+    with FakeOpenAI(some_without_usage) as server:
+        options = {"model": "openai:m", "base_url": server.base_url}
+        priced = markbook.run_task(["task.yaml", "cheap.yaml"], price="2/10", **options)
+        unpriced = markbook.run_task("task.yaml", **options)
+
+    page = priced.read("report.html")
+    row = page[page.index("Score and cost") :]
+    # 100 tokens in at 2 dollars a million and 20 out at 10: 0.0004 an answer, 0.4 for a thousand.
+    assert "0.4000" in row
+    assert "3 of 3" in row
+    assert "0 of 3" in row
+    assert "Score against cost" not in unpriced.read("report.html")

@@ -6,6 +6,7 @@ A command parses, calls one function, prints and exits. Data goes to stdout, pro
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
 import sys
@@ -95,6 +96,8 @@ def _leave_at_once(code: int) -> NoReturn:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code (`markbook.errors` has the table)."""
+    code: object = None
+    is_interrupted = False
     try:
         code = cli.main(args=args, prog_name="markbook", standalone_mode=False)
     except MarkbookError as error:
@@ -102,7 +105,7 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("markbook: interrupted", err=True)
-        _leave_at_once(INTERRUPTED)
+        is_interrupted = True
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -110,4 +113,7 @@ def main(args: list[str] | None = None) -> None:
         # The reader of our stdout went away (`| head`); what is left to flush has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    if is_interrupted:
+        gc.collect()  # only now the error holds nothing any more: what its frames held gives back semaphores and files
+        _leave_at_once(INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)

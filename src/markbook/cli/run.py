@@ -127,7 +127,7 @@ def command(**options: Any) -> int:
     gc.set_threshold(100_000, 50, 100)
     gates = parse_gates(options["fail_under"])
     check_baseline(options["fail_if_worse"], "run")
-    terminal = Terminal(verbose=options["verbose"])
+    terminal = Terminal(verbose=options["verbose"], gates=gates)
     with ended_by_signal(), terminal:
         run = run_task(list(options["tasks"]), watcher=terminal, **_settings(options))
     summary = json.loads(run.read("summary.json"))

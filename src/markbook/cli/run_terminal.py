@@ -17,6 +17,7 @@ from rich.console import Console
 from markbook.aggregate.task_tables import tables
 from markbook.errors import GateFailed, UsageError
 from markbook.pipeline.task import Watcher
+from markbook.plugins import suggest
 from markbook.text import terminal
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ _MAX_NAMED = 1000
 class Terminal(Watcher):
     """Progress on stderr, a line now and then."""
 
-    def __init__(self, *, verbose: bool = False) -> None:
+    def __init__(self, *, verbose: bool = False, gates: Sequence[Gate] = ()) -> None:
         self._verbose = verbose
+        self._gates = gates
         self._total = self._done = self._failed = 0
         self._start = self._last = time.monotonic()
         self._reasons: dict[str, int] = {}
@@ -54,7 +56,17 @@ class Terminal(Watcher):
             click.echo(f"no answer ({count} times): {reason}", err=True)
 
     def planned(self, plan: Plan) -> None:
-        """Say what was skipped."""
+        """Say what was skipped; refuse a gate that nothing can pass.
+
+        Raises:
+            UsageError: no task has a gate's metric.
+        """
+        known = [(each.task.name, key) for each in plan.tasks for key in each.keys]
+        for gate in self._gates:
+            task, _, metric = gate.name.rpartition("/")
+            if not any(metric == key and task in ("", name) for name, key in known):
+                hint = suggest(metric, list(dict.fromkeys(key for _name, key in known)))
+                raise UsageError(f"--fail-under {gate.name}: no task has this metric", hint=hint)
         for warning in plan.warnings:
             click.echo(f"warning: {terminal(warning, limit=500)}", err=True)
         if self._verbose:

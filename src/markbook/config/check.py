@@ -55,6 +55,8 @@ def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], e
     place = find(node, steps)
     if error["type"] == "missing":
         return place.at, f"{shown!r} is missing"
+    if error["type"] == "list_type":
+        return place.at, f"{shown!r} must be a list, not {_kind(place)}"
     return place.at, f"{shown}: {error['msg'].removeprefix('Value error, ')}".removeprefix(": ")
 
 

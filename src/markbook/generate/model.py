@@ -68,6 +68,19 @@ class ModelGenerator:
         self.spent = 0.0
         """US dollars known to be spent, a resumed run's earlier ones included: set it before `generate`."""
 
+    def check(self) -> None:
+        """Find out before any work whether the model can be set up; nothing is asked.
+
+        Raises:
+            UsageError: an unknown provider, no key, an address that is none.
+        """
+        if self._base_url and not self._base_url.startswith(("http://", "https://")):
+            raise UsageError(f"{self._base_url!r} is no address of a server", hint="http://127.0.0.1:8000/v1")
+        if self._provider == "openai":
+            self._key()
+        else:
+            self._inferred()
+
     def generate(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
         """Ask every question and call `on_reply` once for each, in the order in which answers come.
 
@@ -107,6 +120,9 @@ class ModelGenerator:
     async def _client(self, stack: AsyncExitStack) -> Any:
         if self._provider == "openai":
             return await self._openai(stack)
+        return self._inferred()
+
+    def _inferred(self) -> Any:
         models = need("pydantic_ai.models", extra="judge")
         try:
             return models.infer_model(self.name)
@@ -118,9 +134,7 @@ class ModelGenerator:
         from pydantic_ai.models.openai import OpenAIChatModel
         from pydantic_ai.providers.openai import OpenAIProvider
 
-        key = os.environ.get("OPENAI_API_KEY", "")
-        if not key and not self._base_url and not os.environ.get("OPENAI_BASE_URL"):
-            raise UsageError("the model needs a key", hint="set OPENAI_API_KEY, or name a local server with --base-url")
+        key = self._key()
         # The client's own retries would multiply with ours.
         client = openai.AsyncOpenAI(
             base_url=self._base_url or None, api_key=key or "none", max_retries=0, timeout=self.patience.seconds
@@ -129,6 +143,12 @@ class ModelGenerator:
         # OpenAI's own servers want `max_completion_tokens`; others know the older `max_tokens` only.
         profile: Any = {"openai_chat_supports_max_completion_tokens": False} if self._base_url else None
         return OpenAIChatModel(self._short, provider=OpenAIProvider(openai_client=client), profile=profile)
+
+    def _key(self) -> str:
+        key = os.environ.get("OPENAI_API_KEY", "")
+        if not key and not self._base_url and not os.environ.get("OPENAI_BASE_URL"):
+            raise UsageError("the model needs a key", hint="set OPENAI_API_KEY, or name a local server with --base-url")
+        return key
 
 
 class _Asker:

@@ -75,6 +75,8 @@ def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
     """
     if path.is_file():
         return path
+    if path.exists() and not path.is_dir():
+        raise DataError("this is not a regular file", at=str(path))
     if not path.is_dir():
         raise DataError("there is no such file or folder", at=str(path))
     inside = [

@@ -75,6 +75,7 @@ def load_samples(
     limit: int | None = None,
     mode: ContextMode | None = None,
     foreign: Foreign | None = None,
+    documented: bool = False,
 ) -> TaskRows:
     """Return the samples of a task.
 
@@ -87,12 +88,13 @@ def load_samples(
         limit: take this many rows at most.
         mode: how much of each row's context the prompt shows, instead of what the task says.
         foreign: functions of the user's own that replace registered ones.
+        documented: compare the answers of a task with tests to the text of those, as the documented suite's program does.
 
     Raises:
         ConfigError: a name or template that stands for nothing, or a data file that is not there.
         DataError: no row could be used; the first reason is the message.
     """
-    builder = _Builder(task, foreign or Foreign(), mode)
+    builder = _Builder(task, foreign or Foreign(), mode, documented=documented)
     reading = _read(task, data, builder.select)
     _refuse_bare_field(task, reading)
     examples, notes = _examples(task, builder, reading)
@@ -162,13 +164,15 @@ def _nothing(task: Task, reading: _Reading) -> DataError:
 class _Builder:
     """Makes samples out of rows by the task's templates and functions."""
 
-    def __init__(self, task: Task, foreign: Foreign, mode: ContextMode | None) -> None:
+    def __init__(self, task: Task, foreign: Foreign, mode: ContextMode | None, *, documented: bool) -> None:
         self.task = task
         self.foreign = foreign
         self.prompt, own_mode, self.system = self._prompt()
         self.mode: ContextMode = mode or own_mode
         self.tests = task.tests
-        self.target = self._target()
+        self.target = self.canonical = self._target()
+        if documented and self.tests and self.foreign.target is None:
+            self.target = lambda row: ("\n".join(_field(row, self.tests)),)
         for text in (self.prompt, task.references):
             if text is not None and text.template is not None:
                 check_template(text.template, text.at)
@@ -262,6 +266,7 @@ class _Builder:
                     "system": self.system,
                     "context": row.get("context") or "",
                     "object": "program",
+                    "canonical": self.canonical(row) if self.tests else (),
                 }
             ),
             source=numbered.at,

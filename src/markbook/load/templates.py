@@ -54,11 +54,8 @@ def _compiled(source: str, at: str) -> Any:
     try:
         return _environment().from_string(source)
     except TemplateSyntaxError as error:
-        place, line = at.rsplit(":", 2)[:2] if at.count(":") >= 2 else (at, "")
-        where = f"{place}:{line}" if line else at
-        raise ConfigError(
-            f"the template does not parse: {error.message} (its line {error.lineno})", at=where
-        ) from error
+        message = (error.message or "").rstrip(".")
+        raise ConfigError(f"the template does not parse: {message} (line {error.lineno} of it)", at=at) from error
 
 
 @functools.lru_cache(maxsize=256)
@@ -92,10 +89,14 @@ def render(source: str, row: Mapping[str, Any], at: str) -> str:
                 raise RenderError(f"the template makes more than {MAX_TEXT >> 20} Mi characters")
             parts.append(part)
     except UndefinedError as error:
-        raise RenderError(_undefined(error, row)) from error
+        raise RenderError(_undefined(error, row) + _named(at)) from error
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-        raise RenderError(f"the template fails: {type(error).__name__}: {error}") from error
+        raise RenderError(f"the template fails: {type(error).__name__}: {error}{_named(at)}") from error
     return "".join(parts)
+
+
+def _named(at: str) -> str:
+    return f", in the template at {at}" if at else ""
 
 
 def render_references(source: str, row: Mapping[str, Any], at: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -117,6 +118,7 @@ def _make(each: Documented, use: Use, profile: Profile) -> Metric:
             name, options = each.documented[0], {**each.documented[1]}
         elif name in _QUALITY:
             options["profile"] = "documented"
+    _check_options(name, options, use)
     try:
         made: Metric = plugins.create("metrics", name, **options)
     except MarkbookError as error:
@@ -124,6 +126,20 @@ def _make(each: Documented, use: Use, profile: Profile) -> Metric:
             raise
         raise ConfigError(error.message, at=use.at, hint=error.hint) from error
     return made
+
+
+def _check_options(name: str, options: Mapping[str, object], use: Use) -> None:
+    """Refuse an option that a metric does not take, with the nearest that it does."""
+    try:
+        parameters = inspect.signature(plugins.factory("metrics", name)).parameters
+    except MarkbookError:
+        return  # an unknown metric is refused where it is made
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for option in options:
+        if option not in parameters:
+            hint = plugins.suggest(option, list(parameters)) if parameters else "it takes none"
+            raise ConfigError(f"the metric {name!r} has no option {option!r}", at=use.at, hint=hint)
 
 
 def _passes(use: Use, *, has_tests: bool) -> PassAtK:
@@ -143,7 +159,7 @@ def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
     """Refuse a metric that can have no value in this task, or that the file turns upside down."""
     if getattr(metric, "needs_reference", True) and not has_references:
         raise ConfigError(f"{metric.name} compares with a right answer, and this task has none", at=use.at)
-    if not isinstance(getattr(metric, "range", None), tuple):
+    if getattr(metric, "needs_trace", False) or not isinstance(getattr(metric, "range", None), tuple):
         raise ConfigError(f"{metric.name} does not mark texts", at=use.at)
     wanted: Direction = "higher" if use.higher_is_better else "lower"
     if use.higher_is_better is not None and wanted != metric.direction:

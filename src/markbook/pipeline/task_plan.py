@@ -94,6 +94,12 @@ class TaskPlan:
         """Return a metric's name in results: with the pipeline's where there are several."""
         return name if len(self.pipelines) == 1 else f"{name},{pipeline.name}"
 
+    @property
+    def keys(self) -> list[str]:
+        """The names in results."""
+        names = [*(bound.key for bound in self.metrics), *(self.passes.keys if self.passes else ())]
+        return [self.key(name, filtered.pipeline) for filtered in self.pipelines for name in names]
+
     def requests(self, seed: int) -> list[Request]:
         """Return what a model is asked, in order."""
         given = self.task.sampling
@@ -187,7 +193,8 @@ def _plan_one(
     loaded, base, mode = wanted
     task = loaded.task
     code = foreign_code(task) if options.allow_code else ForeignCode()
-    rows = load_samples(task, data=data, limit=options.limit, mode=mode, foreign=code.rows)
+    is_documented = options.profile == "documented"
+    rows = load_samples(task, data=data, limit=options.limit, mode=mode, foreign=code.rows, documented=is_documented)
     metrics, passes = bind(
         task,
         options.profile,

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from markbook import plugins
+from markbook.engine import deaf
 from markbook.pipeline import task_pieces
 from markbook.pipeline.engines import lost_workers, other_engine
 from markbook.pipeline.task_pieces import Found, Row, measure_piece, together, warm
@@ -57,13 +58,16 @@ def start_workers(engine: str, count: int | None, answers: Path | None) -> Itera
         return
     executor: Executor = plugins.create("engines", engine, workers=count, with_caller=True)
     try:
-        for _ in range(count - 1):
-            executor.submit(warm)
+        with deaf():
+            for _ in range(count - 1):
+                executor.submit(warm)
         executor.submit(task_pieces.prepare_reports)  # while this process still reads
         with lost_workers():
             yield Workers(executor, MANY, is_local=True)
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+    except BaseException:
+        executor.shutdown(cancel_futures=True)  # the pieces under way are short, and nothing is left behind
+        raise
+    executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _is_large(answers: Path | None) -> bool:

@@ -10,6 +10,7 @@ from markbook.report import charts
 from markbook.report.page import Answer, Chart, Page, Problem, Section, Status
 from markbook.report.records import Files
 from markbook.report.review_page import interval_text, missing_text, number
+from markbook.report.task_cost import cost_sections
 from markbook.text import Table, cut
 from markbook.text.table import NOTHING
 
@@ -24,6 +25,7 @@ def task_page(view: Files) -> Page:
     summary = view.summary
     tasks = summary["tasks"]
     problems = _problems(view)
+    asked = bool(view.manifest.get("config", {}).get("model"))  # answers that existed already have no price here
     return Page(
         title="Tasks: " + ", ".join(list(tasks)[:4]) + (" and more" if len(tasks) > 4 else ""),
         facts=(
@@ -34,7 +36,7 @@ def task_page(view: Files) -> Page:
             ("Profile", str(summary["profile"])),
         ),
         warnings=tuple(_warnings(tasks)),
-        sections=tuple(_sections(summary)),
+        sections=(*_sections(summary), *(cost_sections(view) if asked else ())),
         problems=tuple(problems),
         problems_total=sum(one["rows"] for one in tasks.values()),
         items="rows",

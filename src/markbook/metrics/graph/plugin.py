@@ -20,6 +20,7 @@ class TraceMetric:
     """
 
     needs_reference = False
+    needs_trace = True
 
     def __init__(self, name: str, *, profile: Profile = "corrected") -> None:
         known = _BY_NAME[name]
