@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 
 from markbook.types import Limits, Sample
@@ -12,6 +13,34 @@ WALL_FACTOR = 3.0
 """How many times its CPU limit an attempt that mostly sleeps may take; see `wall_limits`."""
 BUSY_FACTOR = 20.0
 """The same for one that computes, or waits for a processor that others use."""
+
+
+_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w., \t]*)", re.MULTILINE)
+_SLOW = frozenset(
+    [
+        "argparse", "asyncio", "calendar", "concurrent", "csv", "ctypes", "dataclasses", "datetime", "decimal", "email",
+        "fractions", "hashlib", "html", "http", "inspect", "logging", "multiprocessing", "pathlib", "queue",
+        "random", "secrets", "shutil", "sqlite3", "statistics", "subprocess", "tempfile", "threading",
+        "unittest", "urllib", "uuid", "xml", "zipfile",
+    ]
+)  # fmt: skip
+"""Modules of the standard library that take a millisecond and more to import."""
+_HEAVY = frozenset(["networkx", "numpy", "pandas", "scipy", "sklearn", "sympy"])
+"""Packages that take a tenth of a second and more, and make every later fork dearer."""
+
+
+def preload(code: str) -> tuple[int, list[str]]:
+    """Return how heavy the modules are that a solution imports (0 to 2), and those that are worth loading before it.
+
+    It is read off the text: what is missed, or only looks like an import, costs time and changes nothing else.
+    """
+    names = {
+        name.strip().partition(" ")[0].partition(".")[0]
+        for found in _IMPORT.findall(code)
+        for name in found.split(" import ")[0].split(",")
+    }
+    heavy, slow = sorted(names & _HEAVY), sorted(names & _SLOW)
+    return (2 if heavy else 1 if slow else 0), heavy + slow
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import math
 import selectors
 import time
 from collections.abc import Iterable, Iterator
@@ -25,6 +24,8 @@ _AHEAD = 2
 """Jobs given to a worker at once, so that it never waits for the next."""
 ADAPTIVE_FACTOR = 20.0
 """How many times the canonical solution's CPU time an attempt may use where the limit adapts."""
+_WORTH_A_START = 200
+"""Jobs for which it pays to start a worker anew: a millisecond each beside a fifth of a second."""
 _GRACE = 30.0
 """Seconds beyond every limit of a job after which its worker counts as lost."""
 
@@ -95,7 +96,8 @@ class Task(NamedTuple):
 
 @dataclass(order=True)
 class _Entry:
-    priority: tuple[float, int]
+    priority: tuple[int, float, int]
+    """What calibrates first; then what imports little, the longest first; then as it came."""
     job: Job = field(compare=False)
     task: Task = field(compare=False)
     digest: str = field(compare=False, default="")
@@ -103,6 +105,8 @@ class _Entry:
     tries: int = field(compare=False, default=0)
     twins: list[Job] = field(compare=False, default_factory=list)
     """Jobs that are exactly the same and get the same outcome."""
+    modules: list[str] = field(compare=False, default_factory=list)
+    """What its worker loads before it."""
     calibrates: bool = field(compare=False, default=False)
     """Whether this is a canonical solution, run to see how the tests that others wait for can be kept apart."""
 
@@ -185,7 +189,8 @@ class Scheduler:
             return
         known = self._known.seconds.get(job.sample.id)
         expected = known if known is not None else len(job.code) * 1e-7
-        entry = _Entry((-expected, next(self._known.sequence)), job, task, digest)
+        weight, modules = jobs.preload(job.code)
+        entry = _Entry((weight, -expected, next(self._known.sequence)), job, task, digest, modules=modules)
         if self._rules.dedupe:
             self._open[digest] = entry
         self._queue(entry)
@@ -205,7 +210,7 @@ class Scheduler:
         else:
             self._held[task.name] = [entry]
             job = Job("", task.canonical, entry.job.sample, entry.job.limits)
-            first = _Entry((-math.inf, next(self._known.sequence)), job, task, calibrates=True)
+            first = _Entry((-1, 0.0, next(self._known.sequence)), job, task, calibrates=True)
             heapq.heappush(self._waiting, first)
 
     def _calibrated(self, task: Task, plan: Plan, *, keep: bool) -> None:
@@ -225,7 +230,8 @@ class Scheduler:
         return task
 
     def _feed(self) -> None:
-        for worker in list(self._crew.workers):
+        for found in list(self._crew.workers):
+            worker = self._replaced(found) if self._is_too_heavy(found) else found
             if self._alone and not worker.jobs:
                 self._give(worker, self._alone.pop())
                 continue
@@ -233,17 +239,31 @@ class Scheduler:
                 if not self._give(worker, heapq.heappop(self._waiting)):
                     break
 
+    def _is_too_heavy(self, worker: Worker) -> bool:
+        """Whether an idle worker has loaded packages that make every fork dearer, and many jobs need none of them."""
+        light = worker.weight == 2 and not worker.jobs and self._waiting and self._waiting[0].priority[0] < 2
+        return bool(light) and len(self._waiting) >= _WORTH_A_START
+
+    def _replaced(self, worker: Worker) -> Worker:
+        self._selector.unregister(worker.sock)
+        made = self._crew.replace(worker)
+        self._selector.register(made.sock, selectors.EVENT_READ, made)
+        return made
+
     def _give(self, worker: Worker, entry: _Entry) -> bool:
         plan = self._known.plans.get(entry.task.name)
         limits = entry.job.limits
         if self._rules.adaptive and plan is not None and plan.seconds is not None:
             limits = replace(limits, seconds=min(limits.seconds, max(1.0, ADAPTIVE_FACTOR * plan.seconds)))
         record: dict[str, Any] = {
-            "id": entry.priority[1],
+            "id": entry.priority[2],
             "code": entry.job.code,
             "task": entry.task.text,
             "limits": jobs.limits_on_wire(limits),
         }
+        if entry.modules:
+            record["preload"] = entry.modules
+            worker.weight = max(worker.weight, entry.priority[0])
         if entry.calibrates:
             record["calibrate"] = True
         elif self._rules.separate and plan is not None:
@@ -280,7 +300,7 @@ class Scheduler:
 
     def _settle(self, worker: Worker, record: dict[str, Any]) -> None:
         entry: _Entry = worker.jobs[0]
-        if record["id"] != entry.priority[1] or len(record["tests"]) != len(entry.job.sample.tests):
+        if record["id"] != entry.priority[2] or len(record["tests"]) != len(entry.job.sample.tests):
             raise WorkerLost("an answer to another question")
         found = outcome(record, self._crew.level)
         plan = record["plan"] if entry.calibrates and "plan" in record else None
@@ -305,9 +325,7 @@ class Scheduler:
         """Replace a worker; run what it had under way once more, alone, and then call it a crash."""
         held = worker.jobs
         worker.jobs = []
-        self._selector.unregister(worker.sock)
-        made = self._crew.replace(worker)
-        self._selector.register(made.sock, selectors.EVENT_READ, made)
+        self._replaced(worker)
         for position, entry in enumerate(held):
             if position:
                 heapq.heappush(self._waiting, entry)

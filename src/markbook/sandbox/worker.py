@@ -68,6 +68,8 @@ class Worker:
         self.number = number
         self.jobs: list[Any] = []
         """What it has been given and not answered, oldest first."""
+        self.weight = 0
+        """How heavy the modules are that it has loaded; see `job.preload`."""
         self.since = time.monotonic()
         """When the oldest of them was begun."""
         self.hello: dict[str, Any] = {}

@@ -100,10 +100,12 @@ def prompt_helpers(prompt: str, entry: str) -> Any:
 class Attempt:
     """One running child as the examiner sees it."""
 
-    def __init__(self, channel: socket.socket, limits: list[float]) -> None:
+    def __init__(self, channel: socket.socket, job: dict[str, Any]) -> None:
         self._channel = channel
         ours, theirs = socket.socketpair()
-        socket.send_fds(channel, [zygote.JOB.pack(*limits[:3], *map(int, limits[3:6]))], [theirs.fileno()])
+        limits, modules = job["limits"], ",".join(job.get("preload", ()))
+        request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + modules.encode("ascii")
+        socket.send_fds(channel, [request], [theirs.fileno()])
         theirs.close()
         self.sock = ours
         self.frames = wire.Stream(ours)
@@ -253,7 +255,7 @@ class Examiner:
         code, refused = self._compiled(job["code"])
         if refused is not None:
             return _settle(task, dict(refused), [], verdict="separated")
-        attempt = Attempt(self._channel, job["limits"])
+        attempt = Attempt(self._channel, job)
         hall = Hall(attempt.sock, task, job["code"])
         results: list[Result] = []
         record: dict[str, Any] = {"error": None}
@@ -311,7 +313,7 @@ class Examiner:
         code, refused = self._compiled(job["code"])
         if refused is not None:
             return _settle(task, dict(refused), [])
-        attempt = Attempt(self._channel, job["limits"])
+        attempt = Attempt(self._channel, job)
         results: list[Result] = []
         record: dict[str, Any] = {"error": None}
         nonce = secrets.token_hex(8)

@@ -1,0 +1,83 @@
+"""What solutions import is loaded once a worker, and changes nothing but the time."""
+
+import pytest
+
+from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.job import preload
+from markbook.types import Limits, Sample, Test
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("", (0, [])),
+        ("import math, re, json\nfrom typing import List", (0, [])),
+        ("from asyncio import run as go\nimport os.path", (1, ["asyncio"])),
+        ("def f():\n    import numpy as np, random\n", (2, ["numpy", "random"])),
+        ("from scipy.stats import norm", (2, ["scipy"])),
+        ("from . import numpy", (0, [])),
+        ("print('import nothing')\nimporter = 1", (0, [])),
+        ("import \x00; import ../../numpy", (0, [])),
+    ],
+)
+def test_imports_are_read_off_the_text(code, found):
+    assert preload(code) == found
+
+
+def outcomes(codes, **options):
+    sample = Sample(id="x", tests=(Test(program="assert f() == 3"),), entry_point="f", meta={"object": "program"})
+    with Sandbox(workers=1, isolation="weak", separate=False, **options) as box:
+        found = {job.key: outcome for job, outcome in box.run([Job(c, c, sample, Limits(20)) for c in codes])}
+        return [found[code] for code in codes]
+
+
+def test_a_loaded_module_is_there_only_for_who_imports_it():
+    codes = [
+        "import numpy as np\ndef f():\n    return int(np.add(1, 2))",
+        "def f():\n    return int(np.add(1, 2))",
+        "def f():\n    return 3",
+        "import sqlite3, asyncio\ndef f():\n    return asyncio.run(asyncio.sleep(0, 3))",
+        "import numpy.nothing\ndef f():\n    return 3",
+    ]
+
+    found = outcomes([*codes, *codes[:1]])
+
+    assert [one.passed for one in found] == [1, 0, 1, 1, 0, 1]
+    assert found[1].tests[0].error_type == "NameError"
+    assert found[4].error_type == "ModuleNotFoundError"
+
+
+def test_a_module_that_is_not_installed_is_missed_by_who_imports_it(monkeypatch):
+    monkeypatch.setattr("markbook.sandbox.job._HEAVY", frozenset(["no_such_package"]))
+
+    found = outcomes(["import no_such_package\ndef f():\n    return 3", "def f():\n    return 3"])
+
+    assert [one.passed for one in found] == [0, 1]
+    assert found[0].error_type == "ModuleNotFoundError"
+
+
+def test_a_worker_with_heavy_packages_is_replaced_where_many_jobs_need_none(monkeypatch):
+    monkeypatch.setattr("markbook.sandbox.scheduler._WORTH_A_START", 3)
+    monkeypatch.setattr("markbook.sandbox.scheduler._WINDOW", 1)
+    starts = []
+    monkeypatch.setattr("markbook.sandbox.crew.Crew.replace", _counting(starts))
+
+    heavy = ["import numpy\ndef f():\n    return 3"]
+    found = outcomes(heavy + [f"def f():\n    return 3 # {number}" for number in range(2)])
+    assert (len(starts), [one.passed for one in found]) == (0, [1, 1, 1])
+
+    monkeypatch.setattr("markbook.sandbox.scheduler._WORTH_A_START", 1)
+    found = outcomes(heavy + [f"def f():\n    return 3 # {number}" for number in range(5)])
+    assert (len(starts), [one.passed for one in found]) == (1, [1] * 6)
+
+
+def _counting(starts):
+    from markbook.sandbox.crew import Crew
+
+    real = Crew.replace
+
+    def replace(crew, worker):
+        starts.append(worker.number)
+        return real(crew, worker)
+
+    return replace
