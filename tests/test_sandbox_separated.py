@@ -6,8 +6,9 @@ import pytest
 
 from markbook.load.benchmark import load_benchmark
 from markbook.sandbox import Job, Sandbox
-from markbook.sandbox.guest.peer import Policy
-from markbook.sandbox.guest.values import Malformed, Transfer
+from markbook.sandbox.guest.late import Malformed
+from markbook.sandbox.guest.policy import Policy
+from markbook.sandbox.guest.values import Transfer
 from markbook.types import Limits, Sample, Test, Verdict
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import marshal
 import os
 import secrets
@@ -11,16 +10,15 @@ import socket
 import struct
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from . import inspection, wire, zygote
 from .canary import perturbed
 from .child import OUTPUT_EXIT, compile_solution
 from .marking import Compiled, Result, Sticky, failure, mark
-from .peer import Policy
-from .programs import compile_tests
-from .separation import Hall, Plan, error_of, names_used, runs_beside, texts_of
+from .policy import Policy
+from .separation import Hall, Plan, error_of
+from .tasks import Task, make_task
 
 _SHORT = 20_000
 """Characters of a solution that is compiled by the examiner."""
@@ -33,68 +31,6 @@ _NOT_RUN: Result = {"p": False, "k": "a", "t": "", "m": "not run"}
 
 class Deadline(Sticky):
     """The examiner's own processor time for an attempt is used up."""
-
-
-@dataclass
-class Task:
-    """One sample's tests, compiled once."""
-
-    kind: str
-    name: str
-    tests: list[dict[str, Any]]
-    compiled: list[Compiled]
-    faults: list[str]
-    patterns: list[Any]
-    before: list[Any] = field(default_factory=list)
-    asks: list[str] = field(default_factory=list)
-    """The identifiers that the tests use and do not define."""
-    speaks_of_random: bool = False
-    beside: list[bool] = field(default_factory=list)
-    """Which tests say by their text that they need the candidate's process."""
-    perturbed: list[Compiled | None] | None = None
-    """Each test with its expected literals replaced by wrong ones; made when first wanted."""
-
-
-def make_task(text: str) -> Task:
-    """Compile the tests of a sample."""
-    spec = wire.decode(text)
-    tests = spec["tests"]
-    compiled, faults = compile_tests(tests)
-    patterns = []
-    trees = [list(map(inspection.parse, texts_of(test))) for test in tests]
-    for index, test in enumerate(tests):
-        pattern, fault = inspection.compile_pattern(test["pattern"]) if test.get("pattern") else (None, "")
-        patterns.append(pattern)
-        faults[index] = faults[index] or fault
-    before = []
-    if spec.get("prompt"):
-        helpers = prompt_helpers(spec["prompt"], spec["name"])
-        before = [helpers] if helpers is not None else []
-    return Task(
-        kind=spec["object"],
-        name=spec["name"],
-        tests=tests,
-        compiled=compiled,
-        faults=faults,
-        patterns=patterns,
-        before=before,
-        speaks_of_random="random" in text,
-        asks=names_used(trees),
-        beside=[runs_beside(parts, spec["name"]) for parts in trees],
-    )
-
-
-def prompt_helpers(prompt: str, entry: str) -> Any:
-    """Return the prompt's definitions other than the entry point's, compiled; None if there are none."""
-    tree = inspection.parse(prompt) or inspection.parse(prompt.rstrip() + "\n    pass\n")
-    if tree is None:
-        return None
-    defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    helpers = [node for node in tree.body if isinstance(node, defines) and node.name != entry]
-    if not helpers:
-        return None
-    keep = [node for node in tree.body if not (isinstance(node, defines) and node.name == entry)]
-    return compile(ast.Module(keep, []), "<prompt>", "exec", dont_inherit=True)
 
 
 class Attempt:

@@ -9,7 +9,8 @@ from typing import Any
 
 from . import inspection, names, wire
 from .marking import Compiled, Result, Sticky, failure, mark
-from .peer import Peer, Policy
+from .peer import Peer
+from .policy import Policy
 from .standin import token_of
 
 Plan = dict[str, Any]

@@ -7,11 +7,11 @@ on both sides.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any, Protocol
 
 from . import names
+from .late import LATE, Malformed, get_late, put_late, text_of
 
 MAX_DEPTH = 80
 """Deeper containers are handed over by handle."""
@@ -26,10 +26,6 @@ _KEYED = (dict, Counter, OrderedDict)
 def is_word(value: int) -> bool:
     """Whether an int crosses as it is."""
     return -_WORD <= value < _WORD
-
-
-class Malformed(Exception):
-    """What arrived is no value."""
 
 
 class Handles(Protocol):
@@ -79,8 +75,8 @@ class Transfer:
         return number
 
     def _other(self, value: Any, kind: type, depth: int) -> Any:
-        if type(kind) is type and kind.__module__ in _LATE and kind.__name__ in _LATE[kind.__module__]:
-            found = _late_put(value, kind)
+        if type(kind) is type and kind.__module__ in LATE and kind.__name__ in LATE[kind.__module__]:
+            found = put_late(value, kind)
             if found is not None:
                 return found
         return self._handles.export(value, self, depth)
@@ -225,13 +221,6 @@ def ordered_set(items: list[Any]) -> set[Any]:
     return found
 
 
-def _text(form: list[Any], at: int = 1) -> str:
-    if len(form) <= at or type(form[at]) is not str:
-        raise Malformed("no text")
-    found: str = form[at]
-    return found
-
-
 def _get_list(t: Transfer, form: list[Any]) -> Any:
     made: list[Any] = t.begin([])
     made.extend(t.all(form[1]))
@@ -302,7 +291,7 @@ def _get_reference(t: Transfer, form: list[Any]) -> Any:
 
 
 def _get_int(_t: Transfer, form: list[Any]) -> int:
-    return int(_text(form), 16)
+    return int(text_of(form), 16)
 
 
 def _get_complex(_t: Transfer, form: list[Any]) -> complex:
@@ -325,66 +314,8 @@ def _get_slice(t: Transfer, form: list[Any]) -> slice:
     return slice(*parts)
 
 
-def _get_late(_t: Transfer, form: list[Any]) -> Any:
-    """Return a value of a class that is imported only where it is met."""
-    kind, parts = _text(form), form[2:]
-    if any(type(part) not in ATOMS for part in parts):
-        raise Malformed("no parts")
-    if kind == "Decimal":
-        import decimal
-
-        return decimal.Decimal(_text(form, 2))
-    if kind == "Fraction":
-        import fractions
-
-        return fractions.Fraction(int(_text(form, 2), 16), int(_text(form, 3), 16))
-    if kind == "array":
-        import array
-
-        return array.array(_text(form, 2), bytes.fromhex(_text(form, 3)))
-    import datetime as dt
-
-    if kind not in ("date", "datetime", "time", "timedelta"):
-        raise Malformed("no such class")
-    zone = None
-    if kind in ("datetime", "time"):
-        *parts, fold, aware = parts
-        zone = dt.UTC if aware else None
-        return getattr(dt, kind)(*parts, tzinfo=zone, fold=fold)
-    return getattr(dt, kind)(*parts)
-
-
-_LATE = {
-    "decimal": ("Decimal",),
-    "fractions": ("Fraction",),
-    "array": ("array",),
-    "datetime": ("date", "datetime", "time", "timedelta"),
-}
-
-
-def _late_put(value: Any, kind: type) -> Any:
-    name = kind.__name__
-    if getattr(sys.modules.get(kind.__module__), name, None) is not kind:
-        return None
-    if name == "Decimal":
-        return ["v", name, str(value)]
-    if name == "Fraction":
-        return ["v", name, hex(value.numerator), hex(value.denominator)]
-    if name == "array":
-        return ["v", name, value.typecode, value.tobytes().hex()]
-    if name == "timedelta":
-        return ["v", name, value.days, value.seconds, value.microseconds]
-    if name == "date":
-        return ["v", name, value.year, value.month, value.day]
-    zone = value.tzinfo
-    if zone is not None and zone is not sys.modules["datetime"].timezone.utc:
-        return None
-    clock = (value.hour, value.minute, value.second, value.microsecond, value.fold, zone is not None)
-    return ["v", name, *((value.year, value.month, value.day) if name == "datetime" else ()), *clock]
-
-
 def _get_name(_t: Transfer, form: list[Any]) -> Any:
-    return names.named(_text(form))
+    return names.named(text_of(form))
 
 
 _PUT: dict[type, Any] = {
@@ -412,8 +343,8 @@ _GET: dict[str, Any] = {
     "D": _get_mapping(dict),
     "S": _get_set,
     "F": _get_frozen,
-    "B": lambda _t, form: bytes.fromhex(_text(form)),
-    "Y": lambda t, form: t.begin(bytearray.fromhex(_text(form))),
+    "B": lambda _t, form: bytes.fromhex(text_of(form)),
+    "Y": lambda t, form: t.begin(bytearray.fromhex(text_of(form))),
     "C": _get_complex,
     "R": _get_range,
     "Z": _get_slice,
@@ -423,6 +354,6 @@ _GET: dict[str, Any] = {
     "E": _get_default,
     "I": _get_int,
     "r": _get_reference,
-    "v": _get_late,
+    "v": lambda _t, form: get_late(form),
     "n": _get_name,
 }

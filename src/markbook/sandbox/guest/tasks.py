@@ -1,0 +1,74 @@
+"""One sample's tests, compiled once."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import inspection, wire
+from .marking import Compiled
+from .programs import compile_tests
+from .separation import names_used, runs_beside, texts_of
+
+
+@dataclass
+class Task:
+    """One sample's tests, compiled once."""
+
+    kind: str
+    name: str
+    tests: list[dict[str, Any]]
+    compiled: list[Compiled]
+    faults: list[str]
+    patterns: list[Any]
+    before: list[Any] = field(default_factory=list)
+    asks: list[str] = field(default_factory=list)
+    """The identifiers that the tests use and do not define."""
+    speaks_of_random: bool = False
+    beside: list[bool] = field(default_factory=list)
+    """Which tests say by their text that they need the candidate's process."""
+    perturbed: list[Compiled | None] | None = None
+    """Each test with its expected literals replaced by wrong ones; made when first wanted."""
+
+
+def make_task(text: str) -> Task:
+    """Compile the tests of a sample."""
+    spec = wire.decode(text)
+    tests = spec["tests"]
+    compiled, faults = compile_tests(tests)
+    patterns = []
+    trees = [list(map(inspection.parse, texts_of(test))) for test in tests]
+    for index, test in enumerate(tests):
+        pattern, fault = inspection.compile_pattern(test["pattern"]) if test.get("pattern") else (None, "")
+        patterns.append(pattern)
+        faults[index] = faults[index] or fault
+    before = []
+    if spec.get("prompt"):
+        helpers = prompt_helpers(spec["prompt"], spec["name"])
+        before = [helpers] if helpers is not None else []
+    return Task(
+        kind=spec["object"],
+        name=spec["name"],
+        tests=tests,
+        compiled=compiled,
+        faults=faults,
+        patterns=patterns,
+        before=before,
+        speaks_of_random="random" in text,
+        asks=names_used(trees),
+        beside=[runs_beside(parts, spec["name"]) for parts in trees],
+    )
+
+
+def prompt_helpers(prompt: str, entry: str) -> Any:
+    """Return the prompt's definitions other than the entry point's, compiled; None if there are none."""
+    tree = inspection.parse(prompt) or inspection.parse(prompt.rstrip() + "\n    pass\n")
+    if tree is None:
+        return None
+    defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    helpers = [node for node in tree.body if isinstance(node, defines) and node.name != entry]
+    if not helpers:
+        return None
+    keep = [node for node in tree.body if not (isinstance(node, defines) and node.name == entry)]
+    return compile(ast.Module(keep, []), "<prompt>", "exec", dont_inherit=True)
