@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import chain
+
+from markbook.metrics._tokens import Vocabulary
 
 _SYMBOL = re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])")
 _AFTER_NON_DIGIT = re.compile(r"([^0-9])([\.,])")
@@ -35,46 +36,43 @@ _CJK = re.compile("([" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _CJK
 NAMES = ("13a", "none", "char", "zh", "intl")
 
 
-class Tokens:
-    """Texts as lists of numbers, one a distinct token; make one for a batch, so that it is bounded by it."""
+def vocabulary(name: str) -> Vocabulary:
+    """Return an empty vocabulary of the tokeniser of this name."""
+    return Vocabulary(_tokens if name == "13a" else _itself)
 
-    def __init__(self, name: str, *, lowercase: bool, keep_end: bool) -> None:
-        """Take the tokeniser's name, and whether white space at the end is kept before it (Hugging Face does)."""
-        self._numbers: dict[str, int] = {}
-        self._pieces = _Pieces(self._number)
-        self._split: Callable[[str], list[str]] | None = {"char": _char, "zh": _zh, "intl": _intl}.get(name)
-        self._by_piece = name == "13a"
-        self._lowercase = lowercase
-        self._keep_end = keep_end
 
-    def of(self, text: str) -> list[int]:
-        """Return a text's tokens as numbers."""
-        if self._lowercase:
+def cutter(name: str, *, lowercase: bool, keep_end: bool) -> Callable[[str], list[str]]:
+    """Return what cuts a text into the pieces that the vocabulary of this name takes.
+
+    Args:
+        name: of the tokeniser.
+        lowercase: whether the text is lower-cased first.
+        keep_end: whether white space at the end stays before the tokeniser sees it (Hugging Face keeps it).
+    """
+    cut = {"13a": _mteval_pieces, "none": str.split, "char": _char, "zh": _zh, "intl": _intl}[name]
+
+    def pieces(text: str) -> list[str]:
+        if lowercase:
             text = text.lower()
-        if not self._keep_end:
-            text = text.rstrip()
-        if self._by_piece:
-            return list(chain.from_iterable(map(self._pieces.__getitem__, _clean(text).split())))
-        return list(map(self._number, self._split(text) if self._split else text.split()))
+        return cut(text if keep_end else text.rstrip())
 
-    def _number(self, token: str) -> int:
-        return self._numbers.setdefault(token, len(self._numbers))
+    return pieces
 
 
-class _Pieces(dict[str, tuple[int, ...]]):
-    def __init__(self, number: Callable[[str], int]) -> None:
-        super().__init__()
-        self._number = number
+def _itself(piece: str) -> tuple[str]:
+    return (piece,)
 
-    def __missing__(self, piece: str) -> tuple[int, ...]:
-        if _PLAIN.fullmatch(piece):
-            tokens = [piece]
-        elif simple := _PLAIN_AND_MARK.fullmatch(piece):
-            tokens = list(simple.groups())
-        else:
-            tokens = _mteval(f" {piece} ")
-        found = self[piece] = tuple(map(self._number, tokens))
-        return found
+
+def _mteval_pieces(text: str) -> list[str]:
+    return _clean(text).split()
+
+
+def _tokens(piece: str) -> Sequence[str]:
+    if _PLAIN.fullmatch(piece):
+        return (piece,)
+    if simple := _PLAIN_AND_MARK.fullmatch(piece):
+        return simple.groups()
+    return _mteval(f" {piece} ")
 
 
 def _clean(text: str) -> str:
