@@ -68,7 +68,7 @@ def _mteval_pieces(text: str) -> list[str]:
 
 
 def _tokens(piece: str) -> Sequence[str]:
-    if _PLAIN.fullmatch(piece):
+    if piece.isalnum() or _PLAIN.fullmatch(piece):
         return (piece,)
     if simple := _PLAIN_AND_MARK.fullmatch(piece):
         return simple.groups()

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from markbook.metrics._pairwise import NO_STATS, Score, failed, given, measurement, problem
 from markbook.types import Item, Measurement, Missing
 
-_CHARACTERS = 1 << 20
-"""About how many characters of distinct text a block holds: it bounds the memory, not the values."""
+_CHARACTERS = 1 << 18
+"""About how many characters of distinct text a block holds, so that its arrays stay in the processor's cache."""
 
 Pair = tuple[str, tuple[str, ...]]
 """A candidate and at least one reference."""
@@ -69,12 +69,17 @@ def measure_blocks(
 
 def _pieces(pairs: list[Pair]) -> Iterator[list[Pair]]:
     start = size = 0
+    seen: set[str] = set()
     for stop, (candidate, references) in enumerate(pairs):
-        more = len(candidate) + sum(map(len, references))
+        fresh = [text for text in (candidate, *references) if text not in seen]
+        more = sum(map(len, fresh))
         if size and size + more > _CHARACTERS:
             yield pairs[start:stop]
             start, size = stop, 0
+            seen.clear()
+            more = len(candidate) + sum(map(len, references))
         size += more
+        seen.update((candidate, *references))
     if start < len(pairs):
         yield pairs[start:]
 

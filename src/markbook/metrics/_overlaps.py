@@ -37,7 +37,7 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
     if n_references > _MOST_REFERENCES or order * tokens.width + side_bits > 63:
         return _in_halves(tokens, rows, order)
     spelled = _spelled(tokens, order, side_bits)
-    for chosen, width in _tables(tokens, rows):
+    for chosen, width in tables(tokens, rows):
         table = _filled(tokens, spelled, [rows[i] for i in chosen], width)
         found[chosen] = _counted(table, order, tokens.width, side_bits, n_references)
     return found
@@ -90,7 +90,7 @@ def _spelled(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers, Numbe
     return found[0], found[1]
 
 
-def _tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]:
+def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]:
     """Yield which rows to put into one table, and its width: rows of like size, so that little of it is empty."""
     sizes = tokens.sizes.tolist()
     widths = np.array([sizes[candidate] + sum([sizes[one] for one in others]) for candidate, others in rows])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,30 +65,29 @@ class Tokens:
         return _numbered(numbers, np.cumsum(extents) - extents, sizes, self.words)
 
 
-class Vocabulary(dict[str | None, int]):
+class Vocabulary(dict[Hashable, int]):
     """The tokens of each piece of text seen so far; make one for a batch, so that it is bounded by it.
 
     A piece is what can be split into tokens without a look at its neighbours. Each distinct one is split once.
     """
 
-    def __init__(self, split: Callable[[str], Iterable[str]]) -> None:
+    def __init__(self, split: Callable[[Any], Iterable[str]]) -> None:
         """Take what splits a piece into tokens."""
         super().__init__()
         self._split = split
         self._known: dict[str, int] = {}
-        self._starts = array("q", [0])
         self._sizes = array("q", [GAP])
         self._tokens = array("q", [0] * GAP)
         self[None] = 0  # the piece that stands behind each text
 
-    def __missing__(self, piece: str) -> int:
+    def __missing__(self, piece: Hashable) -> int:
         """Split a piece that was not seen before, and return its number."""
         known = self._known
-        tokens = [known.setdefault(token, len(known) + 1) for token in self._split(piece)]
-        found = self[piece] = len(self._starts)
-        self._starts.append(len(self._tokens))
-        self._sizes.append(len(tokens))
-        self._tokens.extend(tokens)
+        before = len(self._tokens)
+        for token in self._split(piece):
+            self._tokens.append(known.setdefault(token, len(known) + 1))
+        found = self[piece] = len(self)
+        self._sizes.append(len(self._tokens) - before)
         return found
 
     def number(self, token: str) -> int:
@@ -98,18 +98,19 @@ class Vocabulary(dict[str | None, int]):
         """Return the tokens in the order of their numbers, which count from 1."""
         return list(self._known)
 
-    def tokens(self, texts: Iterable[Sequence[str]]) -> Tokens:
+    def tokens(self, texts: Iterable[Sequence[Hashable]]) -> Tokens:
         """Return the tokens of texts that are given as their pieces."""
-        pieces: list[str | None] = []
+        pieces: list[Hashable] = []
         stops = []
         for text in texts:
             pieces += text
             stops.append(len(pieces))
             pieces.append(None)
         numbers = np.fromiter(map(self.__getitem__, pieces), np.int64, len(pieces))
-        sizes = np.array(self._sizes)[numbers]
+        known_sizes = np.array(self._sizes)
+        sizes = known_sizes[numbers]
         ends = np.cumsum(sizes)
-        flat = np.array(self._tokens)[_runs(np.array(self._starts)[numbers], sizes)]
+        flat = np.array(self._tokens)[_runs((np.cumsum(known_sizes) - known_sizes)[numbers], sizes)]
         stop = ends[np.array(stops, dtype=np.int64)] - GAP
         start = np.zeros_like(stop)
         start[1:] = stop[:-1] + GAP

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from itertools import chain
+from typing import NamedTuple
 
 _OPENING = (
     (re.compile(r"([«“‘„]|`+)"), r" \1 "),  # noqa: RUF001 - the quotes are the rule
@@ -53,60 +54,66 @@ _SIMPLE = re.compile(r"(\(?)([A-Za-z0-9]+(?:[.,][0-9]+)*\.?)([,;:?!)]?)")
 """Most pieces: a word or number, perhaps with a mark at an end; no rule but the obvious one applies."""
 _SIMPLE_END = re.compile(r"([A-Za-z0-9]+)([.,;:?!)]?)\s*")
 _CONTRACTED = re.compile(r"cannot|gimme|gonna|gotta|lemme|wanna")
+_AFTER_LAST = "])}>" + "".join(letter for letter in map(chr, range(0x3001)) if letter.isspace())
+"""What may stand behind the last word of a text without quotes."""
 _ENDS = frozenset("])}>\"'»”’«“‘„`")  # noqa: RUF001 - the quotes are the rule
 """What may stand between the last period and the end of a text."""
 
 
-class Treebank:
-    """A tokeniser that remembers each piece it has seen; make one for a batch, so that it is bounded by it."""
+class Piece(NamedTuple):
+    """A piece that needs more rules than one between two spaces, with the spaces that belong to it."""
 
-    def __init__(self) -> None:
-        self._pieces = _Pieces()
-
-    def tokens(self, text: str) -> list[str]:
-        """Return the tokens of a text in lower case, which METEOR compares."""
-        pieces = text.split(" ")
-        last = len(pieces) - 1
-        while last > 0 and _ENDS.issuperset(pieces[last].strip()):
-            last -= 1
-        if last < 2 or "' '" in text:
-            return [token.lower() for token in _split(text, start=True, end=True)]
-        tokens = list(_simple(pieces[0]) or _lowered(_split(pieces[0] + " ", start=True, end=False)))
-        tokens += chain.from_iterable(map(self._pieces.__getitem__, pieces[1:last]))
-        tail = " ".join(pieces[last:])
-        simple = _SIMPLE_END.fullmatch(tail)
-        if simple and not _CONTRACTED.search(tail.lower()):
-            tokens += [token.lower() for token in simple.groups() if token]
-        else:
-            tokens += _lowered(_split(f" {tail}", start=False, end=True))
-        return tokens
+    text: str
+    start: bool
+    """Whether it stands at the start of the text."""
+    end: bool
+    """Whether it stands at the end of the text."""
 
 
-def _lowered(tokens: list[str]) -> tuple[str, ...]:
-    return tuple(token.lower() for token in tokens)
+def pieces(text: str) -> list[str | Piece]:
+    """Cut a text into pieces, each of which `tokens` can take without a look at the others."""
+    if not any([quote in text for quote in _QUOTES]):
+        # Only the rules of quotes tell a space from other white space, or look at the start of a text.
+        body = text.rstrip(_AFTER_LAST)
+        found: list[str | Piece] = [*body.split()]
+        if len(found) < 2:
+            return [Piece(text, start=True, end=True)]
+        found[-1] = Piece(f" {found[-1]}{text[len(body) :]}", start=False, end=True)
+        return found
+    parts = text.split(" ")
+    last = len(parts) - 1
+    while last > 0 and _ENDS.issuperset(parts[last].strip()):
+        last -= 1
+    if last < 2 or "' '" in text:
+        return [Piece(text, start=True, end=True)]
+    tail = " ".join(parts[last:])
+    return [Piece(f"{parts[0]} ", start=True, end=False), *parts[1:last], Piece(f" {tail}", start=False, end=True)]
 
 
-def _simple(piece: str) -> tuple[str, ...]:
-    """Return the tokens of a piece that needs no rule, nothing if it may need one."""
-    lowered = piece.lower()
-    simple = _SIMPLE.fullmatch(lowered)
-    if simple is None or _CONTRACTED.search(lowered):
-        return ()
-    return tuple(token for token in simple.groups() if token)
-
-
-class _Pieces(dict[str, tuple[str, ...]]):
-    """The tokens of a piece that stands between two spaces."""
-
-    def __missing__(self, piece: str) -> tuple[str, ...]:
+def tokens(piece: str | Piece) -> list[str]:
+    """Return the tokens of a piece in lower case, which METEOR compares."""
+    if isinstance(piece, str):
         parts = piece.split()
         if len(parts) > 1 and _QUOTES.isdisjoint(piece):
-            # Only the rules of quotes tell a space from other white space.
-            found = tuple(chain.from_iterable(self[part] for part in parts))
+            return list(chain.from_iterable(map(tokens, parts)))
+        found = _simple(piece) or _split(f" {piece} ", start=False, end=False)
+    elif not piece.end:
+        found = _simple(piece.text[:-1]) or _split(piece.text, start=True, end=False)
+    else:
+        simple = None if piece.start else _SIMPLE_END.fullmatch(piece.text[1:])
+        if simple and not _CONTRACTED.search(piece.text.lower()):
+            found = [token for token in simple.groups() if token]
         else:
-            found = _simple(piece) or _lowered(_split(f" {piece} ", start=False, end=False))
-        self[piece] = found
-        return found
+            found = _split(piece.text, start=piece.start, end=True)
+    return [token.lower() for token in found]
+
+
+def _simple(piece: str) -> list[str]:
+    """Return the tokens of a piece that needs no rule, nothing if it may need one."""
+    simple = _SIMPLE.fullmatch(piece)
+    if simple is None or _CONTRACTED.search(piece.lower()):
+        return []
+    return [token for token in simple.groups() if token]
 
 
 def _split(text: str, *, start: bool, end: bool) -> list[str]:

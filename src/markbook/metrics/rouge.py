@@ -106,7 +106,11 @@ class Rouge:
 
 
 def _vocabulary(*, stemmer: bool, tokenizer: str) -> Vocabulary:
-    words = TOKENIZERS[tokenizer].findall
+    find = TOKENIZERS[tokenizer].findall
+
+    def words(piece: str) -> Sequence[str]:
+        return (piece,) if piece.isascii() and piece.isalnum() else find(piece)
+
     if not stemmer:
         return Vocabulary(words)
     # rouge-score stems words of more than three letters only.
