@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from markbook.metrics._pairwise import NO_STATS, Score, failed, given, measurement, problem
+from markbook.metrics._pairwise import NO_STATS, Score, failed, given, is_plain, measurement, problem
 from markbook.types import Item, Measurement, Missing
 
 _CHARACTERS = 1 << 18
@@ -48,8 +48,7 @@ def measure_blocks(
     problems: list[Missing | None] = []
     for item in items:
         text, references = item.attempt.text, item.sample.references
-        # The usual row is recognised first: a text and one text.
-        if type(text) is str and len(references) == 1 and type(references[0]) is str:
+        if is_plain(text, references):
             problems.append(None)
             pairs.append((text, references))
         elif (why := problem(text, references)) is not None:
@@ -112,9 +111,5 @@ def _measurements(
     found = []
     for item, why in zip(items, problems, strict=True):
         value, stats = next(remaining) if why is None else (why, NO_STATS)
-        if type(value) is not float:
-            found.append(measurement(name, signature, item, value, stats))
-            continue
-        attempt = item.attempt
-        found.append(Measurement(name, value, None, item.sample.id, attempt.index, attempt.model, stats, signature))
+        found.append(measurement(name, signature, item, value, stats))
     return found

@@ -10,6 +10,7 @@ next piece's opening quote would need.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -23,16 +24,17 @@ _LAST_PERIOD = re.compile(r"([^.])(\.)([\])}>\"'»”’ ]*+)\s*$")  # noqa: RUF
 _COLON = re.compile(r"([:,])([^\d])")
 _COLON_AT_END = re.compile(r"([:,])$")
 _INSIDE = (
-    (re.compile(r"\.{2,}"), r" \g<0> "),
-    (re.compile(r"[;@#$%&]"), r" \g<0> "),
-    (re.compile(r"[\u2012-\u2015]"), r" \g<0> "),
+    (frozenset("."), re.compile(r"\.{2,}"), r" \g<0> "),
+    (frozenset(";@#$%&"), re.compile(r"[;@#$%&]"), r" \g<0> "),
+    (frozenset("\u2012\u2013\u2014\u2015"), re.compile(r"[\u2012-\u2015]"), r" \g<0> "),
 )
+"""Rules with the characters that they need: most pieces have none."""
 _FINAL_PERIOD = re.compile(r"([^.])(\.)([\])}>\"']*)\s*$")
 _LATE = (
-    (re.compile(r"[?!]"), r" \g<0> "),
-    (re.compile(r"([^'])' "), r"\1 ' "),
-    (re.compile(r"[*\]\[(){}<>]"), r" \g<0> "),
-    (re.compile(r"--"), " -- "),
+    (frozenset("?!"), re.compile(r"[?!]"), r" \g<0> "),
+    (frozenset("'"), re.compile(r"([^'])' "), r"\1 ' "),
+    (frozenset("*][(){}<>"), re.compile(r"[*\]\[(){}<>]"), r" \g<0> "),
+    (frozenset("-"), re.compile(r"--"), " -- "),
 )
 _CLOSING = (
     (re.compile(r"([»”’])"), r" \1 "),  # noqa: RUF001 - the quotes are the rule
@@ -49,6 +51,8 @@ _CONTRACTIONS = tuple(
         *(r"\b(lem)(me)\b", r"\b(more)('n)\b", r"\b(wan)(na)(?=\s)", r" ('t)(is)\b", r" ('t)(was)\b"),
     )
 )
+_CONTRACTED_PARTS = ("cannot", "'ye", "gimme", "gonna", "gotta", "lemme", "e'n", "wanna", "'tis", "'twas")
+"""In ASCII text no contraction is matched without one of these; other scripts have letters with ASCII upper case."""
 _QUOTES = frozenset("'\"`«»“”‘’„")  # noqa: RUF001 - the quotes are the rule
 _SIMPLE = re.compile(r"(\(?)([A-Za-z0-9]+(?:[.,][0-9]+)*\.?)([,;:?!)]?)")
 """Most pieces: a word or number, perhaps with a mark at an end; no rule but the obvious one applies."""
@@ -80,14 +84,25 @@ def pieces(text: str) -> list[str | Piece]:
             return [Piece(text, start=True, end=True)]
         found[-1] = Piece(f" {found[-1]}{text[len(body) :]}", start=False, end=True)
         return found
-    parts = text.split(" ")
+    parts = _together(text.split(" ")) if "' '" in text else text.split(" ")
     last = len(parts) - 1
-    while last > 0 and _ENDS.issuperset(parts[last].strip()):
+    while last > 0 and _ENDS.issuperset("".join(parts[last].split())):
         last -= 1
-    if last < 2 or "' '" in text:
+    if last < 2:
         return [Piece(text, start=True, end=True)]
     tail = " ".join(parts[last:])
     return [Piece(f"{parts[0]} ", start=True, end=False), *parts[1:last], Piece(f" {tail}", start=False, end=True)]
+
+
+def _together(parts: list[str]) -> list[str]:
+    """Join what stands at both sides of a space between two quotes."""
+    runs: list[list[str]] = []
+    for part in parts:
+        if runs and part.startswith("'") and runs[-1][-1].endswith("'"):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return [" ".join(run) for run in runs]
 
 
 def tokens(piece: str | Piece) -> list[str]:
@@ -118,28 +133,35 @@ def _simple(piece: str) -> list[str]:
 
 def _split(text: str, *, start: bool, end: bool) -> list[str]:
     present = set(text)
-    if not present.isdisjoint(_QUOTES):
-        text = _open_quotes(text, start=start)
-    if end:
-        text = _LAST_PERIOD.sub(r"\1 \2 \3 ", text)
-    text = _COLON.sub(r" \1 \2", text)
-    if end:
-        text = _COLON_AT_END.sub(r" \1 ", text)
-    for pattern, replacement in _INSIDE:
-        text = pattern.sub(replacement, text)
-    if end:
-        text = _FINAL_PERIOD.sub(r"\1 \2\3 ", text)
-    for pattern, replacement in _LATE:
-        text = pattern.sub(replacement, text)
-    text = f" {text} "
     quoted = not present.isdisjoint(_QUOTES)
+    contracted = not text.isascii() or any([part in text.lower() for part in _CONTRACTED_PARTS])
+    if quoted:
+        text = _open_quotes(text, start=start)
+    if end and "." in present:
+        text = _LAST_PERIOD.sub(r"\1 \2 \3 ", text)
+    if ":" in present or "," in present:
+        text = _COLON.sub(r" \1 \2", text)
+        if end:
+            text = _COLON_AT_END.sub(r" \1 ", text)
+    text = _apply(_INSIDE, text, present)
+    if end and "." in present:
+        text = _FINAL_PERIOD.sub(r"\1 \2\3 ", text)
+    text = f" {_apply(_LATE, text, present)} "
     if quoted:
         for pattern, replacement in _CLOSING:
             text = pattern.sub(replacement, text)
-    if quoted or _CONTRACTED.search(text.lower()):
+    if contracted:
         for pattern, replacement in _CONTRACTIONS:
             text = pattern.sub(replacement, text)
     return text.split()
+
+
+def _apply(rules: Sequence[tuple[frozenset[str], re.Pattern[str], str]], text: str, present: set[str]) -> str:
+    """Apply those rules that have something to match."""
+    for needed, pattern, replacement in rules:
+        if not needed.isdisjoint(present):
+            text = pattern.sub(replacement, text)
+    return text
 
 
 def _open_quotes(text: str, *, start: bool) -> str:
