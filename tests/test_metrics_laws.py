@@ -116,7 +116,7 @@ NUMBERS = st.lists(st.integers(0, 5), max_size=40)
 
 
 def tokens_of(texts):
-    return Vocabulary(lambda piece: [piece]).tokens([[str(number) for number in text] for text in texts])
+    return Vocabulary(lambda pieces: [[piece] for piece in pieces]).tokens([[str(number) for number in text] for text in texts])
 
 
 def counted(candidate, references, order):

@@ -71,24 +71,34 @@ class Vocabulary(dict[Hashable, int]):
     A piece is what can be split into tokens without a look at its neighbours. Each distinct one is split once.
     """
 
-    def __init__(self, split: Callable[[Any], Iterable[str]]) -> None:
-        """Take what splits a piece into tokens."""
+    def __init__(self, split: Callable[[list[Any]], Iterable[Sequence[str]]]) -> None:
+        """Take what splits pieces into tokens, many at a time."""
         super().__init__()
         self._split = split
         self._known: dict[str, int] = {}
+        self._fresh: list[Hashable] = []
         self._sizes = array("q", [GAP])
         self._tokens = array("q", [0] * GAP)
         self[None] = 0  # the piece that stands behind each text
 
     def __missing__(self, piece: Hashable) -> int:
-        """Split a piece that was not seen before, and return its number."""
-        known = self._known
-        before = len(self._tokens)
-        for token in self._split(piece):
-            self._tokens.append(known.setdefault(token, len(known) + 1))
+        """Number a piece that was not seen before; `_learn` splits it with all others of its kind."""
         found = self[piece] = len(self)
-        self._sizes.append(len(self._tokens) - before)
+        self._fresh.append(piece)
         return found
+
+    def _learn(self) -> None:
+        fresh, self._fresh = self._fresh, []
+        known = self._known
+        try:
+            found = list(self._split(fresh))
+            numbers = [known.setdefault(token, len(known) + 1) for tokens in found for token in tokens]
+        except BaseException:
+            for piece in fresh:
+                del self[piece]
+            raise
+        self._sizes.extend(map(len, found))
+        self._tokens.extend(numbers)
 
     def number(self, token: str) -> int:
         """Return the vocabulary's number of a token."""
@@ -107,6 +117,7 @@ class Vocabulary(dict[Hashable, int]):
             stops.append(len(pieces))
             pieces.append(None)
         numbers = np.fromiter(map(self.__getitem__, pieces), np.int64, len(pieces))
+        self._learn()
         known_sizes = np.array(self._sizes)
         sizes = known_sizes[numbers]
         ends = np.cumsum(sizes)

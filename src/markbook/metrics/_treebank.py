@@ -57,7 +57,8 @@ _QUOTES = frozenset("'\"`«»“”‘’„")  # noqa: RUF001 - the quotes are 
 _SIMPLE = re.compile(r"(\(?)([A-Za-z0-9]+(?:[.,][0-9]+)*\.?)([,;:?!)]?)")
 """Most pieces: a word or number, perhaps with a mark at an end; no rule but the obvious one applies."""
 _SIMPLE_END = re.compile(r"([A-Za-z0-9]+)([.,;:?!)]?)\s*")
-_CONTRACTED = re.compile(r"cannot|gimme|gonna|gotta|lemme|wanna")
+_CONTRACTED_WORDS = ("cannot", "gimme", "gonna", "gotta", "lemme", "wanna")
+_CONTRACTED = re.compile("|".join(_CONTRACTED_WORDS))
 _AFTER_LAST = "])}>" + "".join(letter for letter in map(chr, range(0x3001)) if letter.isspace())
 """What may stand behind the last word of a text without quotes."""
 _ENDS = frozenset("])}>\"'»”’«“‘„`")  # noqa: RUF001 - the quotes are the rule
@@ -105,33 +106,50 @@ def _together(parts: list[str]) -> list[str]:
     return [" ".join(run) for run in runs]
 
 
-def tokens(piece: str | Piece) -> list[str]:
-    """Return the tokens of a piece in lower case, which METEOR compares."""
+def tokens(pieces: Sequence[str | Piece]) -> list[list[str]]:
+    """Return the tokens of each piece in lower case, which METEOR compares."""
+    known: dict[str, list[str]] = {}
+    plain = [isinstance(piece, str) and _QUOTES.isdisjoint(piece) for piece in pieces]
+    for piece, is_plain in zip(pieces, plain, strict=True):
+        if is_plain:
+            for part in piece.split():
+                known[part] = _simple(part)
+    ruled = [part for part, found in known.items() if not found]
+    if ruled:
+        # Between spaces, no rule but those of quotes reaches over the end of a line.
+        lines = " \n ".join(ruled)
+        known.update(zip(ruled, map(str.split, _spaced(f" {lines} ").split("\n")), strict=True))
+    found = [
+        [*chain.from_iterable([known[part] for part in piece.split()])] if is_plain else _alone(piece)
+        for piece, is_plain in zip(pieces, plain, strict=True)
+    ]
+    return [[token.lower() for token in piece] for piece in found]
+
+
+def _alone(piece: str | Piece) -> list[str]:
+    """Return the tokens of a piece with quotes, or at an end of the text."""
     if isinstance(piece, str):
-        parts = piece.split()
-        if len(parts) > 1 and _QUOTES.isdisjoint(piece):
-            return list(chain.from_iterable(map(tokens, parts)))
-        found = _simple(piece) or _split(f" {piece} ", start=False, end=False)
-    elif not piece.end:
-        found = _simple(piece.text[:-1]) or _split(piece.text, start=True, end=False)
-    else:
-        simple = None if piece.start else _SIMPLE_END.fullmatch(piece.text[1:])
-        if simple and not _CONTRACTED.search(piece.text.lower()):
-            found = [token for token in simple.groups() if token]
-        else:
-            found = _split(piece.text, start=piece.start, end=True)
-    return [token.lower() for token in found]
+        return _spaced(f" {piece} ").split()
+    if not piece.end:
+        return _simple(piece.text[:-1]) or _spaced(piece.text, start=True).split()
+    simple = None if piece.start else _SIMPLE_END.fullmatch(piece.text[1:])
+    if simple and not _CONTRACTED.search(piece.text.lower()):
+        return [token for token in simple.groups() if token]
+    return _spaced(piece.text, start=piece.start, end=True).split()
 
 
 def _simple(piece: str) -> list[str]:
     """Return the tokens of a piece that needs no rule, nothing if it may need one."""
+    if piece.isalnum() and piece.isascii():
+        return [] if piece.lower() in _CONTRACTED_WORDS else [piece]
     simple = _SIMPLE.fullmatch(piece)
     if simple is None or _CONTRACTED.search(piece.lower()):
         return []
     return [token for token in simple.groups() if token]
 
 
-def _split(text: str, *, start: bool, end: bool) -> list[str]:
+def _spaced(text: str, *, start: bool = False, end: bool = False) -> str:
+    """Put spaces between the tokens of a text, which may be the start or the end of a longer one."""
     present = set(text)
     quoted = not present.isdisjoint(_QUOTES)
     contracted = not text.isascii() or any([part in text.lower() for part in _CONTRACTED_PARTS])
@@ -153,7 +171,7 @@ def _split(text: str, *, start: bool, end: bool) -> list[str]:
     if contracted:
         for pattern, replacement in _CONTRACTIONS:
             text = pattern.sub(replacement, text)
-    return text.split()
+    return text
 
 
 def _apply(rules: Sequence[tuple[frozenset[str], re.Pattern[str], str]], text: str, present: set[str]) -> str:

@@ -85,8 +85,8 @@ class Meteor:
         return mean(measurements)
 
 
-def _lowered(piece: str) -> tuple[str]:
-    return (piece.lower(),)
+def _lowered(pieces: list[str]) -> list[tuple[str]]:
+    return [(piece.lower(),) for piece in pieces]
 
 
 def _scores(matches: Numbers, chunks: Numbers, n_candidate: Numbers, n_reference: Numbers) -> list[Score]:

@@ -111,10 +111,11 @@ def _vocabulary(*, stemmer: bool, tokenizer: str) -> Vocabulary:
     def words(piece: str) -> Sequence[str]:
         return (piece,) if piece.isascii() and piece.isalnum() else find(piece)
 
-    if not stemmer:
-        return Vocabulary(words)
-    # rouge-score stems words of more than three letters only.
-    return Vocabulary(lambda piece: [stem(word) if len(word) > 3 else word for word in words(piece)])
+    def stems(piece: str) -> Sequence[str]:
+        # rouge-score stems words of more than three letters only.
+        return [stem(word) if len(word) > 3 else word for word in words(piece)]
+
+    return Vocabulary(partial(map, stems if stemmer else words))
 
 
 def _pieces(text: str) -> list[str]:
