@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from markbook import plugins
-from markbook.metrics._lcs import positions
 from markbook.metrics import _overlaps
+from markbook.metrics._lcs import positions
 from markbook.metrics._tokens import Vocabulary
 from markbook.types import Attempt, Item, Sample
 
@@ -116,7 +116,9 @@ NUMBERS = st.lists(st.integers(0, 5), max_size=40)
 
 
 def tokens_of(texts):
-    return Vocabulary(lambda pieces: [[piece] for piece in pieces]).tokens([[str(number) for number in text] for text in texts])
+    return Vocabulary(lambda pieces: [[piece] for piece in pieces]).tokens(
+        [[str(number) for number in text] for text in texts]
+    )
 
 
 def counted(candidate, references, order):

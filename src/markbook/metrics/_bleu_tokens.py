@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from markbook.metrics._tokens import Vocabulary
 
-_SYMBOLS = str.maketrans({symbol: f" {symbol} " for symbol in " !\"#$%&()*+/:;<=>?@[\\]^_`{|}~"})
+_SYMBOLS = str.maketrans({symbol: f" {symbol} " for symbol in ' !"#$%&()*+/:;<=>?@[\\]^_`{|}~'})
 """What 13a writes as `[\\{-\\~\\[-\\` -\\&\\(-\\+\\:-\\@\\/]`."""
 _AFTER_NON_DIGIT = re.compile(r"([^0-9])([\.,])")
 _BEFORE_NON_DIGIT = re.compile(r"([\.,])([^0-9])")
@@ -47,7 +47,9 @@ def cutter(name: str, *, lowercase: bool, keep_end: bool) -> Callable[[str], lis
         lowercase: whether the text is lower-cased first.
         keep_end: whether white space at the end stays before the tokeniser sees it (Hugging Face keeps it).
     """
-    cut = {"13a": _mteval_pieces, "none": str.split, "char": _char, "zh": _zh, "intl": _intl}[name]
+    cutters: dict[str, Callable[[str], list[str]]] = {"char": _char, "zh": _zh, "intl": _intl}
+    cutters |= {"13a": _mteval_pieces, "none": str.split}
+    cut = cutters[name]
 
     def pieces(text: str) -> list[str]:
         if lowercase:

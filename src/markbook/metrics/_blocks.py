@@ -59,7 +59,7 @@ def measure_blocks(
     found: list[list[Score]] = [[] for _ in metrics]
     for piece in _pieces(pairs):
         for column, scored in zip(found, _scored(len(metrics), piece, score), strict=True):
-            column += scored
+            column.extend(scored)
     return [
         _measurements(name, signature, items, problems, column)
         for (name, signature), column in zip(metrics, found, strict=True)

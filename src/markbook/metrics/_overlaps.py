@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -78,15 +79,16 @@ def _spelled(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers, Numbe
     before the n-gram does, the two have different marks, so that such n-grams never match.
     """
     size = len(tokens.numbers) - order + 1
-    dtype = np.int32 if order * tokens.width + side_bits <= 31 else np.int64
-    ours = tokens.numbers.astype(dtype)
-    theirs = np.maximum(ours, dtype(1))
+    ours: npt.NDArray[Any] = tokens.numbers
+    if order * tokens.width + side_bits <= 31:  # half the memory, twice the speed
+        ours = ours.astype(np.int32)
+    theirs = np.maximum(ours, 1)
     found = []
     for numbers, side in ((ours, 0), (theirs, 1)):
         keys = numbers[:size]
         for n in range(1, order):
             keys = (keys << tokens.width) | numbers[n : n + size]
-        found.append((keys << side_bits) | dtype(side))
+        found.append((keys << side_bits) | side)
     return found[0], found[1]
 
 
@@ -100,8 +102,10 @@ def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]
     while start < len(rows):
         stop = start + 1
         least = ordered[start] * 5 // 4 + 16
-        while stop < len(rows) and ordered[stop] * (stop + 1 - start) <= _CELLS and (
-            ordered[stop] <= least or stop - start < 8
+        while (
+            stop < len(rows)
+            and ordered[stop] * (stop + 1 - start) <= _CELLS
+            and (ordered[stop] <= least or stop - start < 8)
         ):
             stop += 1
         yield by_width[start:stop], max(ordered[stop - 1], 1)

@@ -132,7 +132,9 @@ def _runs(starts: Numbers, sizes: Numbers) -> Numbers:
     """Return the indices start, start + 1, ... of each run, one run after the other."""
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
+    found: Numbers = np.repeat(starts - (ends - sizes), sizes)
+    found += np.arange(total)
+    return found
 
 
 def _numbered(flat: Numbers, starts: Numbers, sizes: Numbers, words: Numbers) -> Tokens:

@@ -77,7 +77,7 @@ class Piece(NamedTuple):
 
 def pieces(text: str) -> list[str | Piece]:
     """Cut a text into pieces, each of which `tokens` can take without a look at the others."""
-    if not any([quote in text for quote in _QUOTES]):
+    if not any(quote in text for quote in _QUOTES):
         # Only the rules of quotes tell a space from other white space, or look at the start of a text.
         body = text.rstrip(_AFTER_LAST)
         found: list[str | Piece] = [*body.split()]
@@ -109,19 +109,18 @@ def _together(parts: list[str]) -> list[str]:
 def tokens(pieces: Sequence[str | Piece]) -> list[list[str]]:
     """Return the tokens of each piece in lower case, which METEOR compares."""
     known: dict[str, list[str]] = {}
-    plain = [isinstance(piece, str) and _QUOTES.isdisjoint(piece) for piece in pieces]
-    for piece, is_plain in zip(pieces, plain, strict=True):
-        if is_plain:
-            for part in piece.split():
-                known[part] = _simple(part)
+    # Only the rules of quotes tell a space from other white space.
+    plain = [piece.split() if isinstance(piece, str) and _QUOTES.isdisjoint(piece) else None for piece in pieces]
+    for part in chain.from_iterable([parts for parts in plain if parts]):
+        known[part] = _simple(part)
     ruled = [part for part, found in known.items() if not found]
     if ruled:
         # Between spaces, no rule but those of quotes reaches over the end of a line.
         lines = " \n ".join(ruled)
         known.update(zip(ruled, map(str.split, _spaced(f" {lines} ").split("\n")), strict=True))
     found = [
-        [*chain.from_iterable([known[part] for part in piece.split()])] if is_plain else _alone(piece)
-        for piece, is_plain in zip(pieces, plain, strict=True)
+        _alone(piece) if parts is None else list(chain.from_iterable([known[part] for part in parts]))
+        for piece, parts in zip(pieces, plain, strict=True)
     ]
     return [[token.lower() for token in piece] for piece in found]
 
@@ -152,7 +151,7 @@ def _spaced(text: str, *, start: bool = False, end: bool = False) -> str:
     """Put spaces between the tokens of a text, which may be the start or the end of a longer one."""
     present = set(text)
     quoted = not present.isdisjoint(_QUOTES)
-    contracted = not text.isascii() or any([part in text.lower() for part in _CONTRACTED_PARTS])
+    contracted = not text.isascii() or any(part in text.lower() for part in _CONTRACTED_PARTS)
     if quoted:
         text = _open_quotes(text, start=start)
     if end and "." in present:

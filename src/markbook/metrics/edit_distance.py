@@ -38,7 +38,7 @@ def edit_similarity() -> PairMetric:
 
 
 def _distance(candidate: str, references: tuple[str, ...]) -> Score:
-    if any([_is_too_long(candidate, reference) for reference in references]):
+    if any(_is_too_long(candidate, reference) for reference in references):
         detail = f"texts of {len(candidate)} and {max(map(len, references))} characters: their distance takes minutes"
         return Missing(MissingKind.BUDGET, detail), {}
     best, edits, longest = min([_against(candidate, reference) for reference in references])

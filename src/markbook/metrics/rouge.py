@@ -136,7 +136,7 @@ def _scores(kinds: Sequence[Kind], vocabulary: Vocabulary, block: Block) -> list
         found.append(scored)
     sizes = tokens.sizes.tolist()
     for row, (candidate, references) in enumerate(block.rows):
-        if not sizes[candidate] or not any([sizes[reference] for reference in references]):
+        if not sizes[candidate] or not any(sizes[reference] for reference in references):
             for column in found:
                 value, stats = column[row]
                 column[row] = value, {**stats, "tokens_empty": True}
