@@ -7,6 +7,7 @@ import pytest
 
 import markbook
 from markbook.errors import ConfigError, UsageError
+from markbook.metrics import _tokens
 
 METRICS = (
     *("bleu", "corpus_bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "meteor", "edit_distance"),
@@ -111,6 +112,42 @@ def test_no_references_at_all_is_an_error_for_a_metric_that_needs_them():
 def test_an_option_that_cannot_be_honoured_is_an_error(name, options):
     with pytest.raises(ConfigError):
         markbook.measure(name, ["a"], ["a"], **options)
+
+
+@pytest.mark.parametrize("name", ["bleu", "rouge1", "meteor"])
+def test_a_row_that_crashes_is_missing_alone(name, monkeypatch):
+    # A block of rows is scored together; whichever row cannot be, it must not take the others with it.
+    whole = _tokens.Vocabulary.tokens
+
+    def tokens(self, texts):
+        kept = list(texts)
+        if any("boom" in text for text in kept):
+            raise MemoryError("too much")
+        return whole(self, kept)
+
+    candidates, references = ["a b", "c d", "boom x", "e f", "a b"], ["a b", "c", "y", "e f", "b"]
+    without = markbook.measure(name, candidates[:2] + candidates[3:], references[:2] + references[3:])
+    monkeypatch.setattr(_tokens.Vocabulary, "tokens", tokens)
+
+    found = markbook.measure(name, candidates, references)
+
+    assert found[2].missing.kind == "failed"
+    assert "MemoryError: too much" in found[2].missing.detail
+    assert [one.value for one in found if one.missing is None] == [one.value for one in without]
+
+
+def test_a_tokeniser_that_crashes_leaves_the_vocabulary_as_it_was():
+    def split(pieces):
+        if "boom" in pieces:
+            raise MemoryError
+        return [[piece] for piece in pieces]
+
+    words = _tokens.Vocabulary(split)
+    words.tokens([["a"]])
+    with pytest.raises(MemoryError):
+        words.tokens([["b", "boom"]])
+
+    assert words.tokens([["c", "a", "c"]]).lists() == [[2, 3, 2]]
 
 
 def test_no_rows_give_no_measurements():

@@ -4,14 +4,15 @@ import os
 import random
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from markbook import plugins
+from markbook.metrics import _overlaps
 from markbook.metrics._lcs import positions
-from markbook.metrics._ngrams import Segment, _by_bags, _by_dict, _by_sorting
-from markbook.metrics.rouge import _overlap, _Text
+from markbook.metrics._tokens import Vocabulary
 from markbook.types import Attempt, Item, Sample
 
 TEXT_METRICS = (
@@ -114,25 +115,47 @@ def test_the_hash_seed_changes_nothing():
 NUMBERS = st.lists(st.integers(0, 5), max_size=40)
 
 
-@given(NUMBERS, st.lists(NUMBERS, min_size=1, max_size=3))
-def test_all_ways_to_count_ngrams_agree(candidate, references):
-    one, several = Segment(candidate), [Segment(reference) for reference in references]
-
-    expected = _by_dict(one, several, 4)
-    assert _by_sorting(one, several, 4) == expected
-    assert _by_bags(one, several, 4) == expected
-    if several[0].tokens:
-        assert _by_bags(one, several[:1], 4) == _by_sorting(one, several[:1], 4)
+def tokens_of(texts):
+    return Vocabulary(lambda pieces: [[piece] for piece in pieces]).tokens(
+        [[str(number) for number in text] for text in texts]
+    )
 
 
-@given(NUMBERS, NUMBERS, st.sampled_from([1, 2]))
-def test_both_ways_to_count_overlap_agree(a, b, n):
-    short = _overlap(_Text(a), _Text(b), n)
-    copies = 10  # long enough for the other way
+def counted(candidate, references, order):
+    """Return the clipped counts by the definition."""
+    found = []
+    for n in range(1, order + 1):
+        ours, *theirs = (
+            Counter(tuple(text[i : i + n]) for i in range(len(text) - n + 1)) for text in (candidate, *references)
+        )
+        found.append(sum(min(count, max(one[gram] for one in theirs)) for gram, count in ours.items()))
+    return found
 
-    padded = _overlap(_Text([*a, *range(100, 100 + 30 * copies)]), _Text([*b, *range(1000, 1000 + 30 * copies)]), n)
 
-    assert short == padded
+@given(
+    st.lists(st.tuples(NUMBERS, st.lists(NUMBERS, min_size=1, max_size=9)), min_size=1, max_size=5),
+    st.sampled_from([1, 2, 4]),
+)
+def test_matching_ngrams_are_those_of_the_definition(rows, order):
+    texts = [text for candidate, references in rows for text in (candidate, *references)]
+    places = iter(range(len(texts)))
+    numbered = [(next(places), tuple(next(places) for _ in references)) for _, references in rows]
+
+    found = _overlaps.overlaps(tokens_of(texts), numbered, order)
+
+    assert found.tolist() == [counted(candidate, references, order) for candidate, references in rows]
+
+
+@pytest.mark.parametrize("n_words", [300, 40_000])
+def test_rows_of_so_many_words_that_an_ngram_needs_more_than_64_bits_have_the_same_counts(n_words):
+    rng = random.Random(3)
+    texts = [[rng.randrange(n_words) for _ in range(n_words)] for _ in range(4)]
+    texts += [texts[0][100:] + texts[1][:100], texts[2][:50]]
+    rows = [(4, (0, 1)), (5, (2,)), (3, (3,)), (0, (1, 2, 3, 4, 5, 0, 1, 2))]
+
+    found = _overlaps.overlaps(tokens_of(texts), rows, 4)
+
+    assert found.tolist() == [counted(texts[row], [texts[one] for one in refs], 4) for row, refs in rows]
 
 
 def lcs_by_table(reference, candidate):

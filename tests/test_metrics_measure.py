@@ -9,7 +9,7 @@ from markbook import plugins
 from markbook.engine import Inline, local
 from markbook.errors import ConfigError, UsageError
 from markbook.metrics import measure as home
-from markbook.types import Measurement, Missing, MissingKind
+from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Sample
 
 CANDIDATES = ["the cat sat", "a dog", "x", None, "same same"]
 REFERENCES = ["the cat sat down", ["a dog", "one dog"], "y", "z", "same same"]
@@ -79,6 +79,19 @@ def test_worker_processes_change_nothing():
         found = markbook.measure(NAMES, candidates, references, executor=executor, stemmer=False)
 
     assert found == markbook.measure(NAMES, candidates, references, stemmer=False)
+
+
+@pytest.mark.parametrize("name", ["bleu", "rougeLsum", "meteor", "edit_distance", "tfidf_cosine", "exact_match"])
+def test_a_metric_and_its_items_travel_to_a_worker_as_they_are(name):
+    metric = plugins.create("metrics", name)
+    items = [
+        Item(Sample(str(i), references=(ref,) if isinstance(ref, str) else ()), Attempt(str(i), cand or ""))
+        for i, (cand, ref) in enumerate(zip(CANDIDATES, REFERENCES, strict=True))
+    ]
+    with local(2) as executor:
+        found = executor.submit(metric.measure, items).result(timeout=60)
+
+    assert found == metric.measure(items)
 
 
 class _Rows:

@@ -172,6 +172,50 @@ def test_meteor_is_nltk(pairs, tokenizer, synonyms):
         assert one.value == pytest.approx(expected, abs=1e-9)
 
 
+def test_treebank_tokens_are_nltks_on_texts_of_nothing_but_odd_pieces():
+    from nltk.tokenize import NLTKWordTokenizer
+
+    from markbook.metrics._treebank import pieces, tokens
+
+    rng = random.Random(11)
+    parts = [
+        *("cannot", "Gimme", "gonna", "d'ye", "more'n", "'tis", "'Twas", "wanna", "don't", "he'll", "'s", "a", "3.5"),
+        *(
+            "1,000",
+            ",",
+            ".",
+            ":",
+            ";",
+            '"',
+            "''",
+            "'",
+            "' '",
+            "``",
+            "`",
+            "(",
+            ")",
+            "[",
+            "]",
+            "--",
+            "...",
+            "?",
+            "!",
+            "*",
+        ),
+        *("\u201c", "\u2019", "\u00ab", "\u2014", " ", "\n", "\t", "g\u0130mme", "gon\u017fna", "%", "x_1", "U.S."),
+    ]
+    texts = ["".join(rng.choice(parts) + rng.choice(["", " "]) for _ in range(rng.randrange(12))) for _ in range(8000)]
+    split = NLTKWordTokenizer().tokenize
+
+    differing = [
+        text
+        for text in texts
+        if [token for piece in tokens(pieces(text)) for token in piece] != [token.lower() for token in split(text)]
+    ]
+
+    assert differing == []
+
+
 def test_tfidf_is_the_documented_scikit_learn_call(pairs):
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.metrics.pairwise import cosine_similarity
@@ -215,6 +259,23 @@ def test_edit_distance_is_rapidfuzz(pairs):
     for one, (candidate, references) in zip(measured, pairs, strict=True):
         expected = min(Levenshtein.normalized_distance(candidate, reference) for reference in references)
         assert one.value == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("alphabet", ["ab", "abcdefgh \n", "".join(map(chr, range(0x4E00, 0x4F00)))])
+def test_edit_distance_of_long_texts_is_rapidfuzz_however_much_they_differ(alphabet):
+    from rapidfuzz.distance import Levenshtein
+
+    rng = random.Random(5)
+    long = []
+    for share in (0, 0.01, 0.05, 0.2, 0.5, 1) * 20:
+        reference = "".join(rng.choices(alphabet, k=rng.randrange(60, 900)))
+        edited = (rng.choice(alphabet) * rng.choice([0, 1, 2]) if rng.random() < share else one for one in reference)
+        long.append(("".join(edited), [reference]))
+
+    measured = edit_distance().measure(items(long))
+
+    expected = [Levenshtein.distance(candidate, reference) for candidate, (reference,) in long]
+    assert [one.stats["edits"] for one in measured] == expected
 
 
 def test_the_stemmer_is_nltks_on_every_word_of_the_table_and_on_made_up_ones():

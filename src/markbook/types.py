@@ -8,6 +8,7 @@ a value that could not be had is a `Missing` with its reason.
 
 from __future__ import annotations
 
+import copyreg
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,14 @@ Direction = Literal["higher", "lower"]
 """Which way is better."""
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+def _read_only(plain: dict[str, object]) -> MappingProxyType[str, object]:
+    return MappingProxyType(plain)
+
+
+# Python cannot pickle or copy a read-only mapping by itself; records hold some, and travel to worker processes.
+copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 def _nothing() -> Mapping[str, object]:

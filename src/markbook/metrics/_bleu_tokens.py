@@ -9,17 +9,16 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import chain
 
-_SYMBOL = re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])")
+from markbook.metrics._tokens import Vocabulary
+
+_SYMBOLS = str.maketrans({symbol: f" {symbol} " for symbol in ' !"#$%&()*+/:;<=>?@[\\]^_`{|}~'})
+"""What 13a writes as `[\\{-\\~\\[-\\` -\\&\\(-\\+\\:-\\@\\/]`."""
 _AFTER_NON_DIGIT = re.compile(r"([^0-9])([\.,])")
 _BEFORE_NON_DIGIT = re.compile(r"([\.,])([^0-9])")
 _DASH = re.compile(r"([0-9])(-)")
-_PLAIN = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
-_PLAIN_AND_MARK = re.compile(r"([0-9A-Za-z\x80-\U0010ffff]+)([,.;:!?)/=(\]\[+*\"])")
-"""A word with one mark behind it: most pieces are this or a plain word, and need no rule."""
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 _CJK_RANGES = (
@@ -35,46 +34,44 @@ _CJK = re.compile("([" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _CJK
 NAMES = ("13a", "none", "char", "zh", "intl")
 
 
-class Tokens:
-    """Texts as lists of numbers, one a distinct token; make one for a batch, so that it is bounded by it."""
+def vocabulary(name: str) -> Vocabulary:
+    """Return an empty vocabulary of the tokeniser of this name."""
+    return Vocabulary(_split if name == "13a" else _themselves)
 
-    def __init__(self, name: str, *, lowercase: bool, keep_end: bool) -> None:
-        """Take the tokeniser's name, and whether white space at the end is kept before it (Hugging Face does)."""
-        self._numbers: dict[str, int] = {}
-        self._pieces = _Pieces(self._number)
-        self._split: Callable[[str], list[str]] | None = {"char": _char, "zh": _zh, "intl": _intl}.get(name)
-        self._by_piece = name == "13a"
-        self._lowercase = lowercase
-        self._keep_end = keep_end
 
-    def of(self, text: str) -> list[int]:
-        """Return a text's tokens as numbers."""
-        if self._lowercase:
+def cutter(name: str, *, lowercase: bool, keep_end: bool) -> Callable[[str], list[str]]:
+    """Return what cuts a text into the pieces that the vocabulary of this name takes.
+
+    Args:
+        name: of the tokeniser.
+        lowercase: whether the text is lower-cased first.
+        keep_end: whether white space at the end stays before the tokeniser sees it (Hugging Face keeps it).
+    """
+    cutters: dict[str, Callable[[str], list[str]]] = {"char": _char, "zh": _zh, "intl": _intl}
+    cutters |= {"13a": _mteval_pieces, "none": str.split}
+    cut = cutters[name]
+
+    def pieces(text: str) -> list[str]:
+        if lowercase:
             text = text.lower()
-        if not self._keep_end:
-            text = text.rstrip()
-        if self._by_piece:
-            return list(chain.from_iterable(map(self._pieces.__getitem__, _clean(text).split())))
-        return list(map(self._number, self._split(text) if self._split else text.split()))
+        return cut(text if keep_end else text.rstrip())
 
-    def _number(self, token: str) -> int:
-        return self._numbers.setdefault(token, len(self._numbers))
+    return pieces
 
 
-class _Pieces(dict[str, tuple[int, ...]]):
-    def __init__(self, number: Callable[[str], int]) -> None:
-        super().__init__()
-        self._number = number
+def _themselves(pieces: list[str]) -> Iterable[tuple[str]]:
+    return zip(pieces, strict=True)
 
-    def __missing__(self, piece: str) -> tuple[int, ...]:
-        if _PLAIN.fullmatch(piece):
-            tokens = [piece]
-        elif simple := _PLAIN_AND_MARK.fullmatch(piece):
-            tokens = list(simple.groups())
-        else:
-            tokens = _mteval(f" {piece} ")
-        found = self[piece] = tuple(map(self._number, tokens))
-        return found
+
+def _mteval_pieces(text: str) -> list[str]:
+    return _clean(text).split()
+
+
+def _split(pieces: list[str]) -> list[Sequence[str]]:
+    """Apply the rules to all pieces at once: between spaces, none of them reaches over the end of a line."""
+    lines = " \n ".join([piece for piece in pieces if not piece.isalnum()])
+    ruled = iter(_spaced(f" {lines} ").split("\n"))
+    return [(piece,) if piece.isalnum() else next(ruled).split() for piece in pieces]
 
 
 def _clean(text: str) -> str:
@@ -85,11 +82,11 @@ def _clean(text: str) -> str:
     return text
 
 
-def _mteval(text: str) -> list[str]:
-    text = _SYMBOL.sub(r" \1 ", text)
+def _spaced(text: str) -> str:
+    text = text.translate(_SYMBOLS)
     text = _AFTER_NON_DIGIT.sub(r"\1 \2 ", text)
     text = _BEFORE_NON_DIGIT.sub(r" \1 \2", text)
-    return _DASH.sub(r"\1 \2 ", text).split()
+    return _DASH.sub(r"\1 \2 ", text)
 
 
 def _char(text: str) -> list[str]:
@@ -97,7 +94,7 @@ def _char(text: str) -> list[str]:
 
 
 def _zh(text: str) -> list[str]:
-    return _mteval(_CJK.sub(r" \1 ", text.strip()))
+    return _spaced(_CJK.sub(r" \1 ", text.strip())).split()
 
 
 def _intl(text: str) -> list[str]:

@@ -11,7 +11,8 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from markbook.metrics._code_grammars import KEYWORDS
-from markbook.metrics._ngrams import Segment, compare
+from markbook.metrics._overlaps import overlaps
+from markbook.metrics._tokens import Vocabulary
 
 _SHORT = 2_000
 """Up to this many words sorted lists are faster than arrays."""
@@ -83,9 +84,7 @@ def shared(words: Sequence[str], other: Words, order: int) -> list[int]:
 
 def clipped(words: Sequence[str], others: Sequence[Words], order: int) -> list[int]:
     """Return how many n-grams of a text several references have, each as often as the one that has most of it."""
-    numbers: dict[str, int] = {}
-    segments = [
-        Segment([numbers.setdefault(word, len(numbers)) for word in text])
-        for text in (words, *[other.words for other in others])
-    ]
-    return compare(segments[0], segments[1:], order)[0]
+    vocabulary = Vocabulary(lambda words: [(word,) for word in words])
+    tokens = vocabulary.tokens([words, *[other.words for other in others]])
+    found: list[int] = overlaps(tokens, [(0, tuple(range(1, len(others) + 1)))], order)[0].tolist()
+    return found

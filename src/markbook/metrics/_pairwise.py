@@ -48,6 +48,8 @@ def problem(candidate: object, references: Sequence[object] | None, *, needs_ref
 
 def given(references: Sequence[str]) -> tuple[str, ...]:
     """Return the references that are there: a None among others is left out."""
+    if len(references) == 1 and type(references) is tuple and references[0] is not None:
+        return references
     return tuple(reference for reference in references if reference is not None)
 
 
@@ -55,19 +57,14 @@ def measurement(
     metric: str, signature: str, item: Item, score: float | Missing, stats: Mapping[str, object]
 ) -> Measurement:
     """Return the measurement of one item; a value that is not finite becomes a reason."""
-    if not isinstance(score, Missing) and not math.isfinite(score):
-        score = undefined(f"the formula gives {score!r}")
-    missing = score if isinstance(score, Missing) else None
-    return Measurement(
-        metric=metric,
-        value=None if isinstance(score, Missing) else float(score),
-        missing=missing,
-        sample_id=item.sample.id,
-        index=item.attempt.index,
-        model=item.attempt.model,
-        stats=stats,
-        signature=signature,
-    )
+    attempt = item.attempt
+    if isinstance(score, Missing):
+        value, missing = None, score
+    elif math.isfinite(score):
+        value, missing = float(score), None
+    else:
+        value, missing = None, undefined(f"the formula gives {score!r}")
+    return Measurement(metric, value, missing, item.sample.id, attempt.index, attempt.model, stats, signature)
 
 
 def measure_each(
@@ -81,9 +78,10 @@ def measure_each(
     """Return one measurement an item: the row's problem, what `score` says, or how it crashed."""
     found = []
     for item in items:
-        value: float | Missing | None = problem(
-            item.attempt.text, item.sample.references, needs_reference=needs_reference
-        )
+        text, references = item.attempt.text, item.sample.references
+        value: float | Missing | None = None
+        if not is_plain(text, references):
+            value = problem(text, references, needs_reference=needs_reference)
         stats = NO_STATS
         if value is None:
             try:
@@ -92,6 +90,11 @@ def measure_each(
                 value, stats = failed(error), NO_STATS
         found.append(measurement(metric, signature, item, value, stats))
     return found
+
+
+def is_plain(candidate: object, references: Sequence[object]) -> bool:
+    """Return whether a row is the usual one, a text and one text: it has no problem, and a look tells."""
+    return type(candidate) is str and len(references) == 1 and type(references[0]) is str
 
 
 def failed(error: Exception) -> Missing:

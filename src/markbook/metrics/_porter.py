@@ -9,10 +9,12 @@ a two-letter vowel-consonant stem counts as *o.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 _VOWELS = frozenset("aeiou")
+_SHAPES = "".join("v" if chr(point) in _VOWELS else "c" for point in range(128))
+"""The shape of each ASCII character but y."""
 
 _IRREGULAR = {
     "skies": "sky",
@@ -71,6 +73,17 @@ _STEP_4 = (
 )
 
 
+def _by_letter(suffixes: Iterable[tuple[str, str]]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the rules by the last letter but one of their suffix, in order: no other rule can fit a word."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for rule in suffixes:
+        found.setdefault(rule[0][-2], []).append(rule)
+    return {letter: tuple(rules) for letter, rules in found.items()}
+
+
+_RULES_2, _RULES_3, _RULES_4 = _by_letter(_STEP_2), _by_letter(_STEP_3), _by_letter((suffix, "") for suffix in _STEP_4)
+
+
 @lru_cache(maxsize=1 << 17)
 def stem(word: str) -> str:
     """Return the stem of a word, in lower case."""
@@ -84,6 +97,8 @@ def stem(word: str) -> str:
 
 def _shape(word: str) -> str:
     """Spell a word in `c` and `v`: y is a vowel after a consonant, and whatever is no vowel is a consonant."""
+    if "y" not in word and word.isascii():
+        return word.translate(_SHAPES)
     letters: list[str] = []
     last = "v"
     for letter in word:
@@ -112,12 +127,12 @@ def _ends_double_consonant(word: str) -> bool:
     return len(word) >= 2 and word[-1] == word[-2] and _shape(word)[-1] == "c"
 
 
-def _replace(word: str, rules: tuple[tuple[str, str], ...], allowed: Callable[[str, str], bool]) -> str:
-    """Apply the first rule whose suffix fits; if its condition fails, no later rule is tried."""
-    for suffix, replacement in rules:
+def _replace(word: str, rules: Mapping[str, tuple[tuple[str, str], ...]]) -> str:
+    """Apply the first rule whose suffix fits; if nothing with a measure stands before it, no later rule is tried."""
+    for suffix, replacement in rules.get(word[-2:-1], ()):
         if word.endswith(suffix):
             rest = word[: -len(suffix)]
-            return rest + replacement if allowed(rest, suffix) else word
+            return rest + replacement if _measure(rest) > 0 else word
     return word
 
 
@@ -161,15 +176,15 @@ def _step_2(word: str) -> str:
         return _step_2(word[:-2])
     if word.endswith("logi"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
-    return _replace(word, _STEP_2, lambda rest, _: _measure(rest) > 0)
+    return _replace(word, _RULES_2)
 
 
 def _step_3(word: str) -> str:
-    return _replace(word, _STEP_3, lambda rest, _: _measure(rest) > 0)
+    return _replace(word, _RULES_3)
 
 
 def _step_4(word: str) -> str:
-    for suffix in _STEP_4:
+    for suffix, _ in _RULES_4.get(word[-2:-1], ()):
         if word.endswith(suffix):
             rest = word[: -len(suffix)]
             fits = _measure(rest) > 1 and (suffix != "ion" or rest[-1] in "st")

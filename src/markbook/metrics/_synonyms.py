@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
 
@@ -20,6 +21,17 @@ _SUFFIXES = {
     "r": (),
 }
 """WordNet's detachment rules (morphy), by part of speech."""
+
+
+def _by_last_letter() -> dict[str, list[tuple[str, str, str]]]:
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for part, rules in _SUFFIXES.items():
+        for old, new in rules:
+            found.setdefault(old[-1], []).append((part, old, new))
+    return found
+
+
+_RULES = _by_last_letter()
 
 
 @lru_cache(maxsize=1)
@@ -40,17 +52,23 @@ def table_digest() -> str:
 @lru_cache(maxsize=1 << 16)
 def synonyms(word: str) -> frozenset[str]:
     """Return the one-word synonyms of a word over all its parts of speech and base forms, and the word itself."""
-    found = {word}
     own = _entry(word)
-    for part, rules in _SUFFIXES.items():
-        exceptions = own.get(part.upper())
-        if exceptions is None:
-            forms = [word[: -len(old)] + new for old, new in rules if word.endswith(old)]
-        else:
-            forms = list(exceptions)
-        for form in (word, *forms):
-            found.update(form if synonym == "=" else synonym for synonym in _entry(form).get(part, ()))
+    found = {word}
+    for part, words in own.items():
+        if part in _SUFFIXES:
+            _add(found, word, words)
+        else:  # the part in capitals: base forms that no rule gives
+            for form in words:
+                _add(found, form, _entry(form).get(part.lower(), ()))
+    for part, old, new in _RULES.get(word[-1:], ()):
+        if word.endswith(old) and part.upper() not in own:
+            form = word[: -len(old)] + new
+            _add(found, form, _entry(form).get(part, ()))
     return frozenset(found)
+
+
+def _add(found: set[str], form: str, words: Iterable[str]) -> None:
+    found.update([form if word == "=" else word for word in words])
 
 
 @lru_cache(maxsize=1 << 16)

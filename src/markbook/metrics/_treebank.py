@@ -10,7 +10,9 @@ next piece's opening quote would need.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import chain
+from typing import NamedTuple
 
 _OPENING = (
     (re.compile(r"([«“‘„]|`+)"), r" \1 "),  # noqa: RUF001 - the quotes are the rule
@@ -22,16 +24,17 @@ _LAST_PERIOD = re.compile(r"([^.])(\.)([\])}>\"'»”’ ]*+)\s*$")  # noqa: RUF
 _COLON = re.compile(r"([:,])([^\d])")
 _COLON_AT_END = re.compile(r"([:,])$")
 _INSIDE = (
-    (re.compile(r"\.{2,}"), r" \g<0> "),
-    (re.compile(r"[;@#$%&]"), r" \g<0> "),
-    (re.compile(r"[\u2012-\u2015]"), r" \g<0> "),
+    (frozenset("."), re.compile(r"\.{2,}"), r" \g<0> "),
+    (frozenset(";@#$%&"), re.compile(r"[;@#$%&]"), r" \g<0> "),
+    (frozenset("\u2012\u2013\u2014\u2015"), re.compile(r"[\u2012-\u2015]"), r" \g<0> "),
 )
+"""Rules with the characters that they need: most pieces have none."""
 _FINAL_PERIOD = re.compile(r"([^.])(\.)([\])}>\"']*)\s*$")
 _LATE = (
-    (re.compile(r"[?!]"), r" \g<0> "),
-    (re.compile(r"([^'])' "), r"\1 ' "),
-    (re.compile(r"[*\]\[(){}<>]"), r" \g<0> "),
-    (re.compile(r"--"), " -- "),
+    (frozenset("?!"), re.compile(r"[?!]"), r" \g<0> "),
+    (frozenset("'"), re.compile(r"([^'])' "), r"\1 ' "),
+    (frozenset("*][(){}<>"), re.compile(r"[*\]\[(){}<>]"), r" \g<0> "),
+    (frozenset("-"), re.compile(r"--"), " -- "),
 )
 _CLOSING = (
     (re.compile(r"([»”’])"), r" \1 "),  # noqa: RUF001 - the quotes are the rule
@@ -48,91 +51,134 @@ _CONTRACTIONS = tuple(
         *(r"\b(lem)(me)\b", r"\b(more)('n)\b", r"\b(wan)(na)(?=\s)", r" ('t)(is)\b", r" ('t)(was)\b"),
     )
 )
+_CONTRACTED_PARTS = ("cannot", "'ye", "gimme", "gonna", "gotta", "lemme", "e'n", "wanna", "'tis", "'twas")
+"""In ASCII text no contraction is matched without one of these; other scripts have letters with ASCII upper case."""
 _QUOTES = frozenset("'\"`«»“”‘’„")  # noqa: RUF001 - the quotes are the rule
 _SIMPLE = re.compile(r"(\(?)([A-Za-z0-9]+(?:[.,][0-9]+)*\.?)([,;:?!)]?)")
 """Most pieces: a word or number, perhaps with a mark at an end; no rule but the obvious one applies."""
 _SIMPLE_END = re.compile(r"([A-Za-z0-9]+)([.,;:?!)]?)\s*")
-_CONTRACTED = re.compile(r"cannot|gimme|gonna|gotta|lemme|wanna")
+_CONTRACTED_WORDS = ("cannot", "gimme", "gonna", "gotta", "lemme", "wanna")
+_CONTRACTED = re.compile("|".join(_CONTRACTED_WORDS))
+_AFTER_LAST = "])}>" + "".join(letter for letter in map(chr, range(0x3001)) if letter.isspace())
+"""What may stand behind the last word of a text without quotes."""
 _ENDS = frozenset("])}>\"'»”’«“‘„`")  # noqa: RUF001 - the quotes are the rule
 """What may stand between the last period and the end of a text."""
 
 
-class Treebank:
-    """A tokeniser that remembers each piece it has seen; make one for a batch, so that it is bounded by it."""
+class Piece(NamedTuple):
+    """A piece that needs more rules than one between two spaces, with the spaces that belong to it."""
 
-    def __init__(self) -> None:
-        self._pieces = _Pieces()
-
-    def tokens(self, text: str) -> list[str]:
-        """Return the tokens of a text in lower case, which METEOR compares."""
-        pieces = text.split(" ")
-        last = len(pieces) - 1
-        while last > 0 and _ENDS.issuperset(pieces[last].strip()):
-            last -= 1
-        if last < 2 or "' '" in text:
-            return [token.lower() for token in _split(text, start=True, end=True)]
-        tokens = list(_simple(pieces[0]) or _lowered(_split(pieces[0] + " ", start=True, end=False)))
-        tokens += chain.from_iterable(map(self._pieces.__getitem__, pieces[1:last]))
-        tail = " ".join(pieces[last:])
-        simple = _SIMPLE_END.fullmatch(tail)
-        if simple and not _CONTRACTED.search(tail.lower()):
-            tokens += [token.lower() for token in simple.groups() if token]
-        else:
-            tokens += _lowered(_split(f" {tail}", start=False, end=True))
-        return tokens
+    text: str
+    start: bool
+    """Whether it stands at the start of the text."""
+    end: bool
+    """Whether it stands at the end of the text."""
 
 
-def _lowered(tokens: list[str]) -> tuple[str, ...]:
-    return tuple(token.lower() for token in tokens)
-
-
-def _simple(piece: str) -> tuple[str, ...]:
-    """Return the tokens of a piece that needs no rule, nothing if it may need one."""
-    lowered = piece.lower()
-    simple = _SIMPLE.fullmatch(lowered)
-    if simple is None or _CONTRACTED.search(lowered):
-        return ()
-    return tuple(token for token in simple.groups() if token)
-
-
-class _Pieces(dict[str, tuple[str, ...]]):
-    """The tokens of a piece that stands between two spaces."""
-
-    def __missing__(self, piece: str) -> tuple[str, ...]:
-        parts = piece.split()
-        if len(parts) > 1 and _QUOTES.isdisjoint(piece):
-            # Only the rules of quotes tell a space from other white space.
-            found = tuple(chain.from_iterable(self[part] for part in parts))
-        else:
-            found = _simple(piece) or _lowered(_split(f" {piece} ", start=False, end=False))
-        self[piece] = found
+def pieces(text: str) -> list[str | Piece]:
+    """Cut a text into pieces, each of which `tokens` can take without a look at the others."""
+    if not any(quote in text for quote in _QUOTES):
+        # Only the rules of quotes tell a space from other white space, or look at the start of a text.
+        body = text.rstrip(_AFTER_LAST)
+        found: list[str | Piece] = [*body.split()]
+        if len(found) < 2:
+            return [Piece(text, start=True, end=True)]
+        found[-1] = Piece(f" {found[-1]}{text[len(body) :]}", start=False, end=True)
         return found
+    parts = _together(text.split(" ")) if "' '" in text else text.split(" ")
+    last = len(parts) - 1
+    while last > 0 and _ENDS.issuperset("".join(parts[last].split())):
+        last -= 1
+    if last < 2:
+        return [Piece(text, start=True, end=True)]
+    tail = " ".join(parts[last:])
+    return [Piece(f"{parts[0]} ", start=True, end=False), *parts[1:last], Piece(f" {tail}", start=False, end=True)]
 
 
-def _split(text: str, *, start: bool, end: bool) -> list[str]:
+def _together(parts: list[str]) -> list[str]:
+    """Join what stands at both sides of a space between two quotes."""
+    runs: list[list[str]] = []
+    for part in parts:
+        if runs and part.startswith("'") and runs[-1][-1].endswith("'"):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return [" ".join(run) for run in runs]
+
+
+def tokens(pieces: Sequence[str | Piece]) -> list[list[str]]:
+    """Return the tokens of each piece in lower case, which METEOR compares."""
+    known: dict[str, list[str]] = {}
+    # Only the rules of quotes tell a space from other white space.
+    plain = [piece.split() if isinstance(piece, str) and _QUOTES.isdisjoint(piece) else None for piece in pieces]
+    for part in chain.from_iterable([parts for parts in plain if parts]):
+        known[part] = _simple(part)
+    ruled = [part for part, found in known.items() if not found]
+    if ruled:
+        # Between spaces, no rule but those of quotes reaches over the end of a line.
+        lines = " \n ".join(ruled)
+        known.update(zip(ruled, map(str.split, _spaced(f" {lines} ").split("\n")), strict=True))
+    found = [
+        _alone(piece) if parts is None else list(chain.from_iterable([known[part] for part in parts]))
+        for piece, parts in zip(pieces, plain, strict=True)
+    ]
+    return [[token.lower() for token in piece] for piece in found]
+
+
+def _alone(piece: str | Piece) -> list[str]:
+    """Return the tokens of a piece with quotes, or at an end of the text."""
+    if isinstance(piece, str):
+        return _spaced(f" {piece} ").split()
+    if not piece.end:
+        return _simple(piece.text[:-1]) or _spaced(piece.text, start=True).split()
+    simple = None if piece.start else _SIMPLE_END.fullmatch(piece.text[1:])
+    if simple and not _CONTRACTED.search(piece.text.lower()):
+        return [token for token in simple.groups() if token]
+    return _spaced(piece.text, start=piece.start, end=True).split()
+
+
+def _simple(piece: str) -> list[str]:
+    """Return the tokens of a piece that needs no rule, nothing if it may need one."""
+    if piece.isalnum() and piece.isascii():
+        return [] if piece.lower() in _CONTRACTED_WORDS else [piece]
+    simple = _SIMPLE.fullmatch(piece)
+    if simple is None or _CONTRACTED.search(piece.lower()):
+        return []
+    return [token for token in simple.groups() if token]
+
+
+def _spaced(text: str, *, start: bool = False, end: bool = False) -> str:
+    """Put spaces between the tokens of a text, which may be the start or the end of a longer one."""
     present = set(text)
-    if not present.isdisjoint(_QUOTES):
-        text = _open_quotes(text, start=start)
-    if end:
-        text = _LAST_PERIOD.sub(r"\1 \2 \3 ", text)
-    text = _COLON.sub(r" \1 \2", text)
-    if end:
-        text = _COLON_AT_END.sub(r" \1 ", text)
-    for pattern, replacement in _INSIDE:
-        text = pattern.sub(replacement, text)
-    if end:
-        text = _FINAL_PERIOD.sub(r"\1 \2\3 ", text)
-    for pattern, replacement in _LATE:
-        text = pattern.sub(replacement, text)
-    text = f" {text} "
     quoted = not present.isdisjoint(_QUOTES)
+    contracted = not text.isascii() or any(part in text.lower() for part in _CONTRACTED_PARTS)
+    if quoted:
+        text = _open_quotes(text, start=start)
+    if end and "." in present:
+        text = _LAST_PERIOD.sub(r"\1 \2 \3 ", text)
+    if ":" in present or "," in present:
+        text = _COLON.sub(r" \1 \2", text)
+        if end:
+            text = _COLON_AT_END.sub(r" \1 ", text)
+    text = _apply(_INSIDE, text, present)
+    if end and "." in present:
+        text = _FINAL_PERIOD.sub(r"\1 \2\3 ", text)
+    text = f" {_apply(_LATE, text, present)} "
     if quoted:
         for pattern, replacement in _CLOSING:
             text = pattern.sub(replacement, text)
-    if quoted or _CONTRACTED.search(text.lower()):
+    if contracted:
         for pattern, replacement in _CONTRACTIONS:
             text = pattern.sub(replacement, text)
-    return text.split()
+    return text
+
+
+def _apply(rules: Sequence[tuple[frozenset[str], re.Pattern[str], str]], text: str, present: set[str]) -> str:
+    """Apply those rules that have something to match."""
+    for needed, pattern, replacement in rules:
+        if not needed.isdisjoint(present):
+            text = pattern.sub(replacement, text)
+    return text
 
 
 def _open_quotes(text: str, *, start: bool) -> str:

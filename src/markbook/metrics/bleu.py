@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from markbook.errors import ConfigError
-from markbook.metrics._bleu_tokens import NAMES, Tokens
-from markbook.metrics._ngrams import Segment, compare
-from markbook.metrics._pairwise import Score, clamp, given, mean, measure_each, undefined
+from markbook.metrics._bleu_tokens import NAMES, cutter, vocabulary
+from markbook.metrics._blocks import Block, measure_blocks
+from markbook.metrics._overlaps import overlaps
+from markbook.metrics._pairwise import Score, clamp, mean, undefined
 from markbook.types import Direction, Item, Measurement
 
 ORDER = 4
@@ -149,29 +150,31 @@ class Bleu:
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
-        options = self.options
-        tokens = Tokens(options.tokenize, lowercase=options.lowercase, keep_end=options.convention == "hf")
-        recent: dict[str, Segment] = {}
+        name = self.options.tokenize
+        keep_end = self.options.convention == "hf"
+        words, cut = vocabulary(name), cutter(name, lowercase=self.options.lowercase, keep_end=keep_end)
 
-        def segment(text: str) -> Segment:
-            found = recent.get(text)
-            if found is None:
-                if len(recent) >= 64:
-                    del recent[next(iter(recent))]
-                found = recent[text] = Segment(tokens.of(text))
-            return found
+        def score(block: Block) -> list[list[Score]]:
+            tokens = words.tokens(map(cut, block.texts))
+            sizes = tokens.sizes.tolist()
+            matches = overlaps(tokens, block.rows, ORDER).tolist()
+            return [
+                [
+                    self._score(counts, sizes[candidate], [sizes[reference] for reference in references])
+                    for counts, (candidate, references) in zip(matches, block.rows, strict=True)
+                ]
+            ]
 
-        def score(item: Item) -> Score:
-            references = given(item.sample.references)
-            counts = compare(segment(item.attempt.text), [segment(reference) for reference in references], ORDER)
-            return self._score(counts)
+        return measure_blocks([(self.name, self.signature)], items, score)[0]
 
-        return measure_each(self.name, self.signature, items, score)
-
-    def _score(self, counted: tuple[list[int], list[int], int, list[int]]) -> Score:
-        counts, totals, sys_len, ref_lens = counted
-        shortest = self.options.convention == "hf"
-        ref_len = min(ref_lens) if shortest else min(ref_lens, key=lambda length: (abs(sys_len - length), length))
+    def _score(self, counts: list[int], sys_len: int, ref_lens: list[int]) -> Score:
+        totals = [sys_len - n if sys_len > n else 0 for n in range(ORDER)]
+        if len(ref_lens) == 1:
+            ref_len = ref_lens[0]
+        elif self.options.convention == "hf":
+            ref_len = min(ref_lens)
+        else:
+            ref_len = min(ref_lens, key=lambda length: (abs(sys_len - length), length))
         stats = {"counts": counts, "totals": totals, "sys_len": sys_len, "ref_len": ref_len}
         value = _value(self.options, counts, totals, sys_len, ref_len, effective=self._effective_for_one())
         if value is None and not self.averages:

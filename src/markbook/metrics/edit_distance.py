@@ -8,6 +8,11 @@ from markbook.metrics._lcs import MAX_CELLS
 from markbook.metrics._pairwise import PairMetric, Score
 from markbook.types import Missing, MissingKind
 
+_SHORT = 64
+"""Texts that fit into one machine word need no band."""
+_BAND = 5
+"""The share of the longer text, a fifth, that the first band is wide."""
+
 
 def edit_distance() -> PairMetric:
     """Return the Levenshtein distance over the longer length, 0 (equal) to 1; lower is better.
@@ -35,11 +40,17 @@ def edit_similarity() -> PairMetric:
 
 
 def _distance(candidate: str, references: tuple[str, ...]) -> Score:
-    if any(_is_too_long(candidate, reference) for reference in references):
-        detail = f"texts of {len(candidate)} and {max(map(len, references))} characters: their distance takes minutes"
-        return Missing(MissingKind.BUDGET, detail), {}
-    best, edits, longest = min(_against(candidate, reference) for reference in references)
-    return best, {"edits": edits, "longest": longest}
+    nearest: tuple[float, int, int] | None = None
+    for reference in references:
+        if len(candidate) * len(reference) > MAX_CELLS and candidate != reference:
+            longest = max(map(len, references))
+            detail = f"texts of {len(candidate)} and {longest} characters: their distance takes minutes"
+            return Missing(MissingKind.BUDGET, detail), {}
+        found = _against(candidate, reference)
+        if nearest is None or found < nearest:
+            nearest = found
+    assert nearest is not None
+    return nearest[0], {"edits": nearest[1], "longest": nearest[2]}
 
 
 def _similarity(candidate: str, references: tuple[str, ...]) -> Score:
@@ -47,11 +58,15 @@ def _similarity(candidate: str, references: tuple[str, ...]) -> Score:
     return (best if isinstance(best, Missing) else 1.0 - best), stats
 
 
-def _is_too_long(candidate: str, reference: str) -> bool:
-    return len(candidate) * len(reference) > MAX_CELLS and candidate != reference
-
-
 def _against(candidate: str, reference: str) -> tuple[float, int, int]:
-    longest = max(len(candidate), len(reference))
-    edits = Levenshtein.distance(candidate, reference)
+    n_ours, n_theirs = len(candidate), len(reference)
+    longest = max(n_theirs, n_ours)
+    # The hint is where the search starts: texts that differ by less are done in a band of the table, others double
+    # it. The distance is the same; edited texts take a third to two thirds of the time, unrelated ones a tenth more.
+    # Lengths that differ by more say already that the band is too small.
+    hint = longest // _BAND
+    if longest > _SHORT and abs(n_ours - n_theirs) < hint:
+        edits = Levenshtein.distance(candidate, reference, score_hint=hint)
+    else:
+        edits = Levenshtein.distance(candidate, reference)
     return (edits / longest if longest else 0.0), edits, longest

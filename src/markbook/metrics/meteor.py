@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import islice
+from operator import itemgetter
+
+import numpy as np
 
 from markbook.errors import ConfigError
-from markbook.metrics._pairwise import Score, clamp, given, mean, measure_each
-from markbook.metrics._porter import stem
-from markbook.metrics._synonyms import synonyms as synonyms_of, table_digest
-from markbook.metrics._treebank import Treebank
+from markbook.metrics import _treebank as treebank
+from markbook.metrics._alignment import Alignment
+from markbook.metrics._blocks import Block, measure_blocks
+from markbook.metrics._pairwise import Score, mean
+from markbook.metrics._synonyms import table_digest
+from markbook.metrics._tokens import Numbers, Vocabulary
 from markbook.types import Direction, Item, Measurement
 
 _ALPHA, _BETA, _GAMMA = 0.9, 3.0, 0.5
@@ -59,91 +63,41 @@ class Meteor:
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
-        treebank = Treebank()
-        tokens = treebank.tokens if self.tokenizer == "treebank" else _whitespace
+        is_treebank = self.tokenizer == "treebank"
+        vocabulary = Vocabulary(treebank.tokens if is_treebank else _lowered)
+        cut = treebank.pieces if is_treebank else str.split
+        alignment = Alignment(vocabulary, synonyms=self.synonyms)
 
-        def score(item: Item) -> Score:
-            candidate = tokens(item.attempt.text)
-            references = [tokens(reference) for reference in given(item.sample.references)]
-            return max(
-                (_against(candidate, reference, synonyms=self.synonyms) for reference in references),
-                key=lambda scored: scored[0],
-            )
+        def score(block: Block) -> list[list[Score]]:
+            pairs = [(candidate, reference) for candidate, references in block.rows for reference in references]
+            tokens = vocabulary.tokens(map(cut, block.texts))
+            sizes = tokens.sizes[np.array(pairs)]
+            scores = _scores(*alignment.count(tokens, pairs), sizes[:, 0], sizes[:, 1])
+            if len(pairs) == len(block.rows):
+                return [scores]
+            remaining = iter(scores)
+            return [[max(islice(remaining, len(refs)), key=itemgetter(0)) for _, refs in block.rows]]
 
-        return measure_each(self.name, self.signature, items, score)
+        return measure_blocks([(self.name, self.signature)], items, score)[0]
 
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
         """Return the mean of the values there are, None if there is none."""
         return mean(measurements)
 
 
-def _whitespace(text: str) -> list[str]:
-    return [token.lower() for token in text.split()]
+def _lowered(pieces: list[str]) -> list[tuple[str]]:
+    return [(piece.lower(),) for piece in pieces]
 
 
-def _against(candidate: list[str], reference: list[str], *, synonyms: bool) -> tuple[float, dict[str, object]]:
-    matches = _align(candidate, reference, synonyms=synonyms)
-    n_matched = len(matches)
-    if not n_matched:
-        return 0.0, {"precision": 0.0, "recall": 0.0, "matches": 0, "chunks": 0}
-    precision = n_matched / len(candidate)
-    recall = n_matched / len(reference)
-    fmean = (precision * recall) / (_ALPHA * precision + (1 - _ALPHA) * recall)
-    chunks = 1
-    for (i, j), (next_i, next_j) in pairwise(matches):
-        if next_i != i + 1 or next_j != j + 1:
-            chunks += 1
-    penalty = _GAMMA * (chunks / n_matched) ** _BETA
-    score = clamp((1 - penalty) * fmean)
-    return score, {"precision": precision, "recall": recall, "matches": n_matched, "chunks": chunks}
-
-
-def _align(candidate: list[str], reference: list[str], *, synonyms: bool) -> list[tuple[int, int]]:
-    """Match greedily from the end, stage by stage; what a stage leaves over goes on as its stem.
-
-    The synonym stage looks up the stems, not the words: that is what NLTK does, so it is what the name means.
-    """
-    matches: list[tuple[int, int]] = []
-    left, right = _match(candidate, range(len(candidate)), reference, range(len(reference)), matches)
-    our_stems = {i: stem(candidate[i]) for i in left}
-    their_stems = {j: stem(reference[j]) for j in right}
-    left, right = _match(our_stems, left, their_stems, right, matches)
-    if synonyms and left and right:
-        _match_synonyms([(i, our_stems[i]) for i in left], [(j, their_stems[j]) for j in right], matches)
-    matches.sort()
-    return matches
-
-
-_Words = Sequence[str] | Mapping[int, str]
-"""Words by their place in the text."""
-
-
-def _match(
-    ours: _Words, left: Sequence[int], theirs: _Words, right: Sequence[int], matches: list[tuple[int, int]]
-) -> tuple[list[int], list[int]]:
-    """Match equal words at these places, each to the latest free one on the right; return the places left over."""
-    free: defaultdict[str, list[int]] = defaultdict(list)
-    for j in right:
-        free[theirs[j]].append(j)
-    unmatched = []
-    for i in reversed(left):
-        places = free.get(ours[i])
-        if places:
-            matches.append((i, places.pop()))
-        else:
-            unmatched.append(i)
-    unmatched.reverse()
-    return unmatched, sorted(chain.from_iterable(free.values()))
-
-
-def _match_synonyms(left: list[tuple[int, str]], right: list[tuple[int, str]], matches: list[tuple[int, int]]) -> None:
-    """Match each word to the latest free word on the right that is one of its synonyms."""
-    free: dict[str, list[int]] = {}
-    for j, word in right:
-        free.setdefault(word, []).append(j)
-    for i, word in reversed(left):
-        nearest = max(synonyms_of(word) & free.keys(), key=lambda synonym: free[synonym][-1], default=None)
-        if nearest is not None:
-            matches.append((i, free[nearest].pop()))
-            if not free[nearest]:
-                del free[nearest]
+def _scores(matches: Numbers, chunks: Numbers, n_candidate: Numbers, n_reference: Numbers) -> list[Score]:
+    precision = matches / np.maximum(n_candidate, 1)
+    recall = matches / np.maximum(n_reference, 1)
+    divisor = _ALPHA * precision + (1 - _ALPHA) * recall
+    fmean = np.divide(precision * recall, divisor, out=np.zeros(len(matches)), where=matches > 0)
+    penalty = _GAMMA * (chunks / np.maximum(matches, 1)) ** _BETA
+    values = np.clip((1 - penalty) * fmean, 0.0, 1.0)
+    columns = (values, precision, recall, matches, chunks)
+    return [
+        (value, {"precision": p, "recall": r, "matches": n, "chunks": c})
+        for value, p, r, n, c in zip(*(column.tolist() for column in columns), strict=True)
+    ]

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, pairwise
-from typing import Literal
+from itertools import chain, islice
+from operator import itemgetter
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from rapidfuzz.distance import LCSseq
 
 from markbook.errors import ConfigError
+from markbook.metrics._blocks import Block, measure_blocks
 from markbook.metrics._lcs import MAX_CELLS, MAX_TABLE_CELLS, positions
-from markbook.metrics._pairwise import NO_STATS, Score, given, mean, measure_each
+from markbook.metrics._overlaps import overlaps
+from markbook.metrics._pairwise import NO_STATS, Score, mean
 from markbook.metrics._porter import stem
+from markbook.metrics._tokens import Numbers, Tokens, Vocabulary
 from markbook.types import Direction, Item, Measurement, Missing, MissingKind
 
 Kind = Literal["rouge1", "rouge2", "rougeL", "rougeLsum"]
@@ -30,8 +33,6 @@ TOKENIZERS = {
 }
 
 _MAX_LINE_PAIRS = 4 * 10**6
-_SHORT = 200
-"""Below this many words plain lists are faster than numpy."""
 
 
 def rouge1(*, stemmer: bool = True, tokenizer: str = "ascii") -> Rouge:
@@ -82,8 +83,7 @@ class Rouge:
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
-        words = _Words(stemmer=self.stemmer, tokenizer=self.tokenizer)
-        return measure_each(self.name, self.signature, items, partial(_best, self.name, words))
+        return self.together([self], items)[0]
 
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
         """Return the mean F1 of the values there are, None if there is none."""
@@ -92,145 +92,136 @@ class Rouge:
     @staticmethod
     def together(metrics: Sequence[Rouge], items: Sequence[Item]) -> list[list[Measurement]]:
         """Return each metric's measurements; those of equal options share one pass over each text's words."""
-        shared = {
-            options: _Words(stemmer=options[0], tokenizer=options[1])
-            for options in {(metric.stemmer, metric.tokenizer) for metric in metrics}
-        }
-        scores = [partial(_best, metric.name, shared[metric.stemmer, metric.tokenizer]) for metric in metrics]
+        families: dict[tuple[bool, str], list[int]] = {}
+        for i, metric in enumerate(metrics):
+            families.setdefault((metric.stemmer, metric.tokenizer), []).append(i)
         found: list[list[Measurement]] = [[] for _ in metrics]
-        for item in items:  # item by item, so that a text's words are still at hand for the next metric
-            for i, metric in enumerate(metrics):
-                found[i] += measure_each(metric.name, metric.signature, [item], scores[i])
+        for (stemmer, tokenizer), members in families.items():
+            chosen = [metrics[i] for i in members]
+            score = partial(_scores, [one.name for one in chosen], _vocabulary(stemmer=stemmer, tokenizer=tokenizer))
+            measured = measure_blocks([(one.name, one.signature) for one in chosen], items, score)
+            for i, column in zip(members, measured, strict=True):
+                found[i] = column
         return found
 
 
-class _Pieces(dict[str, tuple[int, ...]]):
-    """The words of a piece between white space as numbers, one for each distinct stem; no word crosses a piece."""
+def _vocabulary(*, stemmer: bool, tokenizer: str) -> Vocabulary:
+    find = TOKENIZERS[tokenizer].findall
 
-    def __init__(self, *, stemmer: bool, tokenizer: str) -> None:
-        super().__init__()
-        self._stemmer = stemmer
-        self._find = TOKENIZERS[tokenizer].findall
-        self._stems: dict[str, int] = {}
+    def words(piece: str) -> Sequence[str]:
+        return (piece,) if piece.isascii() and piece.isalnum() else find(piece)
 
-    def __missing__(self, piece: str) -> tuple[int, ...]:
+    def stems(piece: str) -> Sequence[str]:
         # rouge-score stems words of more than three letters only.
-        stems = (stem(word) if self._stemmer and len(word) > 3 else word for word in self._find(piece))
-        found = self[piece] = tuple(self._stems.setdefault(one, len(self._stems)) for one in stems)
-        return found
+        return [stem(word) if len(word) > 3 else word for word in words(piece)]
+
+    return Vocabulary(partial(map, stems if stemmer else words))
 
 
-class _Text:
-    """A text as numbers, and what was counted of it so far."""
-
-    __slots__ = ("_grams", "_sorted", "numbers")
-
-    def __init__(self, numbers: list[int]) -> None:
-        self.numbers = numbers
-        self._sorted: dict[int, list[int]] = {}
-        self._grams: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
-
-    def sorted(self, n: int) -> list[int]:
-        """Return the n-grams as sorted integers."""
-        if n not in self._sorted:
-            words = self.numbers
-            keys = words if n == 1 else [(a << 30) + b for a, b in pairwise(words)]
-            self._sorted[n] = sorted(keys)
-        return self._sorted[n]
-
-    def grams(self, n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the distinct n-grams as sorted integers, and how often each occurs."""
-        if n not in self._grams:
-            words = np.array(self.numbers, dtype=np.int64)
-            keys = words if n == 1 else (words[:-1] << 30) + words[1:]
-            self._grams[n] = np.unique(keys, return_counts=True)
-        return self._grams[n]
+def _pieces(text: str) -> list[str]:
+    """Return what no word crosses: a text's pieces between white space."""
+    return text.lower().split()
 
 
-class _Words:
-    """The words of a batch's texts; the latest texts are remembered, for references are scored against often."""
-
-    def __init__(self, *, stemmer: bool, tokenizer: str) -> None:
-        self._pieces = _Pieces(stemmer=stemmer, tokenizer=tokenizer)
-        self._recent: dict[str, _Text] = {}
-
-    def of(self, text: str) -> _Text:
-        found = self._recent.get(text)
-        if found is None:
-            if len(self._recent) >= 64:
-                del self._recent[next(iter(self._recent))]
-            found = self._recent[text] = _Text(self._split(text))
-        return found
-
-    def lines(self, text: str) -> list[list[int]]:
-        return [self._split(line) for line in text.split("\n") if line]
-
-    def _split(self, text: str) -> list[int]:
-        return list(chain.from_iterable(map(self._pieces.__getitem__, text.lower().split())))
+def _scores(kinds: Sequence[Kind], vocabulary: Vocabulary, block: Block) -> list[list[Score]]:
+    """Return the scores of each kind, one a row: the reference with the largest F1 counts."""
+    pairs = [(candidate, reference) for candidate, references in block.rows for reference in references]
+    tokens = vocabulary.tokens(map(_pieces, block.texts))
+    against = _Against(block, pairs, tokens, vocabulary)
+    found = []
+    for kind in kinds:
+        scored = against.scores(kind)
+        if len(pairs) > len(block.rows):
+            scored = _best(scored, [len(references) for _, references in block.rows])
+        found.append(scored)
+    sizes = tokens.sizes.tolist()
+    for row, (candidate, references) in enumerate(block.rows):
+        if not sizes[candidate] or not any(sizes[reference] for reference in references):
+            for column in found:
+                value, stats = column[row]
+                column[row] = value, {**stats, "tokens_empty": True}
+    return found
 
 
-_Scores = tuple[float, float, float]
-"""F1, precision, recall."""
+def _best(scores: list[Score], counts: Sequence[int]) -> list[Score]:
+    """Return of each row's scores the first with the largest F1, or a reason why one of them has none."""
+    remaining = iter(scores)
+    found = []
+    for count in counts:
+        row = list(islice(remaining, count))
+        missing = next((score for score in row if isinstance(score[0], Missing)), None)
+        found.append(missing or max(row, key=itemgetter(0)))
+    return found
 
 
-def _best(kind: Kind, words: _Words, item: Item) -> Score:
-    candidate, references = item.attempt.text, given(item.sample.references)
-    best: _Scores | None = None
-    for reference in references:
-        scored = _against(kind, words, candidate, reference)
-        if isinstance(scored, Missing):
-            return scored, NO_STATS
-        if best is None or scored[0] > best[0]:
-            best = scored
-    assert best is not None
-    stats: dict[str, object] = {"precision": best[1], "recall": best[2]}
-    if not words.of(candidate).numbers or not any(words.of(reference).numbers for reference in references):
-        stats["tokens_empty"] = True
-    return best[0], stats
+class _Against:
+    """Pairs of one candidate and one reference, and what was counted of them so far."""
 
+    def __init__(self, block: Block, pairs: list[tuple[int, int]], tokens: Tokens, vocabulary: Vocabulary) -> None:
+        self._texts = block.texts
+        self._pairs = pairs
+        self._tokens = tokens
+        self._vocabulary = vocabulary
+        self._sizes = tokens.sizes[np.array(pairs)]
+        self._overlaps: Numbers | None = None
 
-def _against(kind: Kind, words: _Words, candidate: str, reference: str) -> _Scores | Missing:
-    ours, theirs = words.of(candidate), words.of(reference)
-    n_ours, n_theirs = len(ours.numbers), len(theirs.numbers)
-    if kind == "rouge1":
-        return _f1(_overlap(ours, theirs, 1), n_ours, n_theirs)
-    if kind == "rouge2":
-        return _f1(_overlap(ours, theirs, 2), n_ours - 1, n_theirs - 1)
-    if kind == "rougeL":
-        if n_ours * n_theirs > MAX_CELLS:
-            return _too_long(n_ours, n_theirs)
-        return _f1(LCSseq.similarity(ours.numbers, theirs.numbers), n_ours, n_theirs)
-    our_lines, their_lines = words.lines(candidate), words.lines(reference)
-    if n_ours * n_theirs > MAX_TABLE_CELLS or len(our_lines) * len(their_lines) > _MAX_LINE_PAIRS:
-        return _too_long(n_ours, n_theirs)
-    return _f1(_summary_hits(our_lines, their_lines), n_ours, n_theirs)
+    def scores(self, kind: Kind) -> list[Score]:
+        if kind == "rouge1":
+            return self._f1(self._shared()[:, 0], 0)
+        if kind == "rouge2":
+            return self._f1(self._shared()[:, 1], 1)
+        return self._of_subsequences(kind)
+
+    def _shared(self) -> Numbers:
+        if self._overlaps is None:
+            rows = [(candidate, (reference,)) for candidate, reference in self._pairs]
+            self._overlaps = overlaps(self._tokens, rows, 2)
+        return self._overlaps
+
+    def _of_subsequences(self, kind: Kind) -> list[Score]:
+        limit = MAX_CELLS if kind == "rougeL" else MAX_TABLE_CELLS
+        too_long = self._sizes[:, 0] * self._sizes[:, 1] > limit
+        if kind == "rougeL":
+            texts: Sequence[Any] = self._tokens.strings()
+            count: Callable[[Any, Any], int] = LCSseq.similarity
+        else:
+            lines = [text.count("\n") + 1 for text in self._texts]
+            too_long |= np.array([lines[a] * lines[b] > _MAX_LINE_PAIRS for a, b in self._pairs])
+            skipped = {text for pair, cut in zip(self._pairs, too_long.tolist(), strict=True) if cut for text in pair}
+            texts = self._lines(skipped)
+            count = _summary_hits
+        skip = too_long.tolist()
+        hits = [0 if cut else count(texts[a], texts[b]) for (a, b), cut in zip(self._pairs, skip, strict=True)]
+        scores = self._f1(np.array(hits), 0)
+        for i in np.flatnonzero(too_long).tolist():
+            scores[i] = _too_long(*self._sizes[i].tolist()), NO_STATS
+        return scores
+
+    def _lines(self, skipped: Collection[int]) -> list[list[list[int]]]:
+        """Return the words of each text's lines; none for those that are not compared."""
+        split = [
+            [] if i in skipped else [_pieces(line) for line in text.split("\n") if line]
+            for i, text in enumerate(self._texts)
+        ]
+        tokens = self._vocabulary.tokens(chain.from_iterable(split))
+        lines = iter(tokens.lists())
+        return [list(islice(lines, len(one))) for one in split]
+
+    def _f1(self, hits: Numbers, shorter: int) -> list[Score]:
+        """Return F1 = 2 P R / (P + R) of these matches; a text has `shorter` fewer n-grams than words."""
+        possible = np.maximum(self._sizes - shorter, 1)
+        precision, recall = hits / possible[:, 0], hits / possible[:, 1]
+        total = precision + recall
+        f1 = np.divide(2 * precision * recall, total, out=np.zeros(len(hits)), where=total > 0)
+        return [
+            (value, {"precision": p, "recall": r})
+            for value, p, r in zip(f1.tolist(), precision.tolist(), recall.tolist(), strict=True)
+        ]
 
 
 def _too_long(ours: int, theirs: int) -> Missing:
     detail = f"texts of {ours} and {theirs} words: their common subsequence would take minutes"
     return Missing(MissingKind.BUDGET, detail)
-
-
-def _overlap(ours: _Text, theirs: _Text, n: int) -> int:
-    if min(len(ours.numbers), len(theirs.numbers)) < n:
-        return 0
-    if len(ours.numbers) < _SHORT:
-        # What two sorted sequences have in common, in order, is what two bags have in common.
-        return LCSseq.similarity(ours.sorted(n), theirs.sorted(n))
-    grams, counts = ours.grams(n)
-    their_grams, their_counts = theirs.grams(n)
-    places = np.searchsorted(grams, their_grams)
-    places[places == len(grams)] = 0
-    same = grams[places] == their_grams
-    return int(np.minimum(counts[places[same]], their_counts[same]).sum())
-
-
-def _f1(hits: int, n_candidate: int, n_reference: int) -> _Scores:
-    precision = hits / max(n_candidate, 1)
-    recall = hits / max(n_reference, 1)
-    if precision + recall == 0:
-        return 0.0, 0.0, 0.0
-    return 2 * precision * recall / (precision + recall), precision, recall
 
 
 def _summary_hits(candidate: list[list[int]], reference: list[list[int]]) -> int:
