@@ -86,7 +86,7 @@ def _left_behind(pids: list[int]) -> int:
     deadline = time.monotonic() + 5
     alive = pids
     while alive and time.monotonic() < deadline:
-        alive = [pid for pid in alive if _state(pid) not in "Z"]
+        alive = [pid for pid in alive if _state(pid) not in ("", "Z")]
         time.sleep(0.02)
     return len(alive)
 

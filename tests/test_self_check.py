@@ -66,9 +66,7 @@ def test_a_lesser_machine_that_marks_rightly_may_mark(monkeypatch, tmp_path, fil
     assert [row["all_tests_passed"] for row in rows(run)] == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("box", "words"), [(NothingPasses, "no such system call"), (EverythingPasses, "instead of 0")]
-)
+@pytest.mark.parametrize(("box", "words"), [(NothingPasses, "no such system call"), (EverythingPasses, "instead of 0")])
 def test_a_machine_that_marks_wrongly_is_refused_before_anything_is_written(monkeypatch, tmp_path, files, box, words):
     at_most(monkeypatch, "D", box)
 
@@ -107,11 +105,13 @@ def test_other_systems_are_checked_at_every_level(monkeypatch, platform, checked
 
 def test_a_system_without_fork_refuses_what_runs_programs_and_does_the_rest(monkeypatch, tmp_path, files):
     task = tmp_path / "task.yaml"
-    task.write_text('name: t\ndata: {path: rows.jsonl}\nprompt: "{{ q }}"\nreference: "{{ q }}"\nmetrics: [exact_match]\n')
+    task.write_text(
+        'name: t\ndata: {path: rows.jsonl}\nprompt: "{{ q }}"\nreference: "{{ q }}"\nmetrics: [exact_match]\n'
+    )
     coded = tmp_path / "coded.yaml"
     coded.write_text(
         'name: t\ndata: {path: rows.jsonl}\nprompt: "{{ q }}"\nreference: "{{ q }}"\n'
-        'tests: t\nmetrics: [{name: pass_at_k, options: {k: [1]}}]\n'
+        "tests: t\nmetrics: [{name: pass_at_k, options: {k: [1]}}]\n"
     )
     (tmp_path / "rows.jsonl").write_text(json.dumps({"q": "a", "t": ["assert f(1) == 1"]}) + "\n")
     (tmp_path / "given.jsonl").write_text(json.dumps({"doc_id": 0, "prediction": "a"}) + "\n")

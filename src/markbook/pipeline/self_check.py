@@ -29,7 +29,9 @@ class _Exercise:
     tests: tuple[Test, ...]
 
     def sample(self) -> Sample:
-        return Sample(self.kind, references=(self.right,), tests=self.tests, entry_point="f", meta={"object": self.kind})
+        return Sample(
+            self.kind, references=(self.right,), tests=self.tests, entry_point="f", meta={"object": self.kind}
+        )
 
 
 EXERCISES = (
@@ -43,7 +45,9 @@ EXERCISES = (
         "class",
         "class f:\n    def __init__(self, start):\n        self.total = start\n\n    def add(self, more):\n"
         "        self.total += more\n        return self.total\n",
-        ("class f:\n    def __init__(self, start):\n        self.total = 0\n\n    def add(self, more):\n        return None\n",),
+        (
+            "class f:\n    def __init__(self, start):\n        self.total = 0\n\n    def add(self, more):\n        return None\n",
+        ),
         (Test(assertion="cls(1).add(2) == 3"), Test(assertion="cls('a').add('b') == 'ab'")),
     ),
     _Exercise(

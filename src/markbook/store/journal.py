@@ -144,7 +144,7 @@ def _digest(kind: str, key: Key) -> bytes:
 
 
 class Journal:
-    """The writing end. One process and one thread own it; a second thread only syncs what waits.
+    """The writing end. One process owns it; any of its threads may add rows, and one of ours syncs what waits.
 
     Raises:
         StorageError: from any method, once a write or sync failed. A failed sync is never tried again, because

@@ -49,7 +49,7 @@ class Manifest:
 
 
 class RunWriter:
-    """The one writer of a run folder; a context manager.
+    """The one writer of a run folder; a context manager. Several threads of its process may add rows.
 
     Leaving it with an exception marks the run `interrupted`: everything acknowledged is kept and `resume` goes on.
     """
