@@ -14,7 +14,7 @@ PAPERS = 10
 
 def human(paper, side):
     mark = (2 * paper + side) % 5 + 1
-    words = ["says"] + [f"mark-{mark}", f"paper-{paper}", f"side-{side}"]
+    words = ["says", f"mark-{mark}", f"paper-{paper}", f"side-{side}"]
     return mark, " ".join(words + ["more"] * side)
 
 
