@@ -21,6 +21,8 @@ from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingK
 
 BATCH = 512
 """Pairs measured together: memory stays flat in the number of reviews."""
+UNREAD = ("unread_of_review", "unread_of_reference")
+"""How many tokens of each text lie beyond what the semantic model reads; kept beside the similarities."""
 PIECE = 32
 """The same for one worker of several, so that all have work to the end."""
 AHEAD = 16
@@ -86,6 +88,9 @@ def _measure_batch(
     for name, metric in _metrics(wanted)[0].items():
         for row, measured in zip(rows, _measure(metric, items), strict=True):
             row[name] = measured.value if measured.missing is None else measured.missing  # type: ignore[assignment]  # exactly one of the two is there
+            cut = measured.stats.get("truncated")
+            if isinstance(cut, list | tuple) and len(cut) == len(UNREAD):
+                row |= zip(UNREAD, map(float, cut), strict=True)
     return rows
 
 
