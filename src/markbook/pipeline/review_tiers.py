@@ -90,7 +90,7 @@ def _measure_batch(
             row[name] = measured.value if measured.missing is None else measured.missing  # type: ignore[assignment]  # exactly one of the two is there
             cut = measured.stats.get("truncated")
             if isinstance(cut, list | tuple) and len(cut) == len(UNREAD):
-                row |= zip(UNREAD, map(float, cut), strict=True)
+                row.update(zip(UNREAD, map(float, cut), strict=True))
     return rows
 
 
