@@ -207,16 +207,19 @@ class RunWriter:
                 self._make_folders(path.parent)
                 replace_file(self._disk, path, _to_bytes(content))
             except OSError as error:
-                raise StorageError(
-                    f"a report cannot be written: {error.strerror or error}",
-                    at=str(path),
-                    hint="mend the disk, then run again with --resume",
-                ) from error
+                raise _storage_error("a report", path, error) from error
 
     def finish(self, status: str = "done", extra: Mapping[str, Any] | None = None) -> None:
-        """Write run.json with its final status: the mark that everything before it is complete."""
+        """Write run.json with its final status: the mark that everything before it is complete.
+
+        Raises:
+            StorageError: it cannot be written; the run stays resumable.
+        """
         self.commit()
-        self._write_manifest(status, dict(extra or {}))
+        try:
+            self._write_manifest(status, dict(extra or {}))
+        except OSError as error:
+            raise _storage_error("run.json", self.folder / "run.json", error) from error
 
     def _make_folders(self, folder: Path) -> None:
         if folder == self.folder:
@@ -335,6 +338,14 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     if record is None:
         raise DataError("this is no run folder: it has no run.json", at=str(folder))
     return Run(folder, record)
+
+
+def _storage_error(what: str, path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"{what} cannot be written: {error.strerror or error}",
+        at=str(path),
+        hint="mend the disk, then run again with --resume",
+    )
 
 
 def _new_folder(disk: Disk, output: Path) -> Path:
