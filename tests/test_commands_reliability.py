@@ -98,7 +98,9 @@ def taken_up(command, output):
 @ALL
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["killed", "failing"])
-def test_every_operation_of_the_disk_may_be_the_last(command, tmp_path, monkeypatch, quick_pages, what, record_property):
+def test_every_operation_of_the_disk_may_be_the_last(
+    command, tmp_path, monkeypatch, quick_pages, what, record_property
+):
     """R1 to R4: killed there, or refused with ENOSPC and EIO in turn; the resumed run has the same bytes."""
     code, _, err = command.run("--output", tmp_path / "whole")
     assert code == 0, err

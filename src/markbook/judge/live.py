@@ -188,7 +188,8 @@ def _read(response: Any, mode: str) -> Answer:
     details = response.provider_details or {}
     logprobs = details.get("logprobs")
     return Answer(
-        payload=payload,
+        # Half a surrogate pair cannot be written to any file.
+        payload=payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
         mode=mode,
         input_tokens=response.usage.input_tokens or None,
         output_tokens=response.usage.output_tokens or None,
