@@ -51,8 +51,9 @@ format: $(STAMP)  ## reformat and mend what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP)  ## benchmarks against the peers, side by side in one run
-	$(BIN)/python -m bench
+SUBJECTS ?= all
+bench: $(STAMP)  ## benchmarks against the peers, side by side in one run (SUBJECTS="journal reviews" for some)
+	$(BIN)/python -m bench $(SUBJECTS)
 
 MINUTES ?= 30
 fuzz: $(STAMP)  ## fuzz every reader for MINUTES (30); coverage-guided where atheris can be installed

@@ -13,6 +13,12 @@ import review_kit
 from exam_kit import answer, problem, write_rows
 from fake_openai import FakeOpenAI, good, text
 
+PEAK = (
+    "import atexit, re\n"
+    "atexit.register(lambda: print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read()).group(1)))\n"
+)
+"""Lines of a program that print its peak memory in KiB at its end. `ru_maxrss` would not do: it begins with the memory of
+the process that started it."""
 WORDS = ("one two three four", "five six seven eight", "nine ten eleven twelve", "and so on and on")
 TASK = """\
 name: demo

@@ -183,8 +183,8 @@ def _sorted(keys: array[int], locations: array[int]) -> _Order:
         view = np.frombuffer(keys, dtype=np.uint64)
         order = np.argsort(view, kind="stable").astype(np.uint32)
         view >>= np.uint64(32)
-        places.frombytes(memoryview(view.astype(np.uint32)[order]).cast("B"))
-        found.frombytes(memoryview(np.frombuffer(locations, dtype=np.uint64)[order]).cast("B"))
+        places.frombytes(view.astype(np.uint32)[order].data.cast("B"))
+        found.frombytes(np.frombuffer(locations, dtype=np.uint64)[order].data.cast("B"))
     return _Order(places, found)
 
 

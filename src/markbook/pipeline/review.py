@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from markbook import plugins
 from markbook.errors import StrictDataError
 from markbook.judge.assess import Subject, unreadable
 from markbook.judge.client import Judged
+from markbook.load.jsonl import Rejection
 from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
 from markbook.pipeline.review_asking import Asking, Work
@@ -36,6 +38,7 @@ from markbook.pipeline.review_tiers import (
     to_json,
 )
 from markbook.store import Manifest, Run, RunWriter, open_run
+from markbook.text import terminal
 from markbook.types import Attempt, MissingKind
 
 _log = logging.getLogger(__name__)
@@ -78,7 +81,11 @@ class _Clock:
         try:
             yield
         finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+            self.add(name, time.perf_counter() - start)
+
+    def add(self, name: str, seconds: float) -> None:
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        _log.info("%s took %.3f s", name, seconds)
 
     def report(self, reviews: int, targets: Mapping[str, float]) -> dict[str, Any]:
         """Return the time of each tier for one review beside its documented target."""
@@ -105,6 +112,7 @@ def run_review(request: ReviewRequest) -> Run:
     generated: Generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
     attempts = generated.attempts[: request.limit]
     rejections = (*papers.rejections, *generated.rejections)
+    _log_inputs(request, papers, attempts, rejections)
     if request.strict and rejections:
         raise StrictDataError(rejections[0].reason, at=rejections[0].at)
     plan = None
@@ -139,6 +147,27 @@ def _manifest(
         "rejected": [f"{item.at}: {item.reason}" for item in (*papers.rejections, *generated.rejections)][:1000],
     }
     return Manifest("review", config, inputs, extra)
+
+
+def _log_inputs(
+    request: ReviewRequest, papers: Papers, attempts: Sequence[Attempt], rejections: Sequence[Rejection]
+) -> None:
+    """Say in the log what was read, what of it is odd, and what the configuration does not use."""
+    counts = ", ".join(f"{name} {count}" for name, count in papers.counts.items())
+    _log.info("papers from %s: %s", request.papers, counts)
+    systems = Counter(attempt.model for attempt in attempts)
+    named = ", ".join(f"{terminal(name, limit=60)} {count}" for name, count in sorted(systems.items()))
+    _log.info("reviews from %s: %d of %d systems (%s)", request.reviews, len(attempts), len(systems), named)
+    for item in rejections:
+        _log.info("not read: %s: %s", item.at, item.reason)
+    for note in request.config.notes:
+        _log.info("%s", note)
+    for paper in papers.papers:
+        for note in paper.notes:
+            _log.debug("paper %s: %s", paper.id, note)
+    for attempt in attempts:
+        for word in attempt.meta.get("notes", ()):  # type: ignore[attr-defined]  # the loader's tuple
+            _log.debug("%s: %s", attempt.source, word)
 
 
 def _digest_folder(folder: Path) -> str:
@@ -201,7 +230,7 @@ class _Conductor:
                 self._tier1(asking)
             if asking is not None:
                 self.accounts = asking.finish()
-                self.clock.seconds["tier2"] = time.perf_counter() - start
+                self.clock.add("tier2", time.perf_counter() - start)
 
     def _report(self) -> None:
         kept, human = read_journal(self.writer.rows)
@@ -211,6 +240,8 @@ class _Conductor:
         publish(self.writer, rows, summary)
         _log.info("%d reviews scored; report in %s", len(rows), self.writer.folder)
         incomplete = self._incomplete(rows)
+        for line in incomplete:
+            _log.info("incomplete: %s", line)
         extra = {
             "performance": self.clock.report(len(self.attempts), self.config.targets),
             "judge_account": self.accounts,
@@ -260,6 +291,8 @@ class _Conductor:
             if path is not None:
                 record = next(measured)
                 reason = record.get("reason")
+                if reason is not None:
+                    _log.info("trace %s: %s", path, reason["detail"])
                 # What this machine lacks is not kept: a resume where it is installed finds the trace.
                 lacking = reason is not None and reason["kind"] == MissingKind.UNAVAILABLE
                 self.writer.add("tier3_gap" if lacking else "tier3", key, record)
@@ -276,6 +309,7 @@ class _Conductor:
 
         def keep(question: Any, judged: Judged, key: Key) -> None:
             self.writer.add("judgement" if judged.is_lasting else "judgement_gap", key, question.record(judged))
+            _log_answer(key, judged)
 
         def tick() -> None:
             if (done := next(counter)) % 20 == 0:
@@ -303,6 +337,27 @@ class _Conductor:
         if self.request.traces is not None and 3 in self.config.tiers:
             found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), kinds={MissingKind.UNAVAILABLE})
         return found
+
+
+def _log_answer(key: Key, judged: Judged) -> None:
+    paper, system, _index, rubric, model, part, sample = key
+    ended = "answered" if judged.missing is None else f"missing ({judged.missing.kind}: {judged.missing.detail})"
+    _log.log(
+        logging.DEBUG if judged.missing is None else logging.INFO,
+        "%s on %s of %s by %s, part %s, sample %s: %s after %d requests, %.2f s, %d and %d tokens%s",
+        terminal(str(model), limit=60),
+        rubric,
+        terminal(str(paper), limit=60),
+        terminal(str(system), limit=60),
+        part,
+        sample,
+        terminal(ended, limit=400),
+        judged.requests,
+        judged.seconds,
+        judged.input_tokens,
+        judged.output_tokens,
+        ", from the cassette" if judged.replayed else "",
+    )
 
 
 def _lost_answers(rows: Sequence[Mapping[str, Any]]) -> list[str]:

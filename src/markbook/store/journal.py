@@ -35,7 +35,13 @@ _BODY = len(_PREFIX) + 8 + 2  # {"crc":"xxxxxxxx",
 
 Key = tuple[str | int, ...]
 
-encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+encode = json.JSONEncoder(
+    ensure_ascii=False,
+    allow_nan=False,
+    sort_keys=True,
+    separators=(",", ":"),
+    check_circular=False,  # an eighth of the time, for what would end in a RecursionError anyway
+).encode
 """JSON as the store writes it: sorted keys, no NaN, UTF-8."""
 
 

@@ -319,10 +319,22 @@ class Run:
         Raises:
             DataError: the run has no such report, because it is partial or of another command.
         """
+        return self._report(name).read_text(encoding="utf-8")
+
+    def lines(self, name: str) -> Iterator[str]:
+        """Yield the lines of a report one at a time, however long it is.
+
+        Raises:
+            DataError: as `read`.
+        """
+        with self._report(name).open(encoding="utf-8", newline="\n") as file:
+            yield from file
+
+    def _report(self, name: str) -> Path:
         path = self.folder / PurePosixPath(name)
         if not path.is_file():
             raise DataError(f"the run has no {name}", at=str(self.folder), hint=f"its status is {self.status!r}")
-        return path.read_text(encoding="utf-8")
+        return path
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:
