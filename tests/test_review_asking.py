@@ -8,12 +8,12 @@ import pytest
 from fake_openai import FAULTS, FakeOpenAI, good
 from review_kit import GENERATED, TRACE, markbook, only_run, papers, reviews, rows_of
 
-from markbook.errors import IncompleteError, StorageError, UsageError
+from markbook.errors import StorageError, UsageError
 from markbook.pipeline import review as conductor
 from markbook.pipeline.review_asking import Asking
 from markbook.pipeline.review_config import default_config
 from markbook.pipeline.review_judge import JudgeOptions, make_plan
-from markbook.pipeline.review_tiers import Similarities, in_order
+from markbook.pipeline.review_tiers import Similarities
 
 PAIR = ("--similarity", "cosine,jaccard")
 PATIENCE = 20.0
@@ -182,21 +182,24 @@ def test_leaving_early_ends_the_judges_at_once():
     assert not asking._thread.is_alive()
 
 
-def _leave(_number):
+def _leave(_wanted, _batch):
     import os
 
     os._exit(9)
 
 
-def test_a_lost_worker_is_one_line():
-    from markbook.engine import local
+def test_a_lost_worker_is_one_line_and_the_run_can_be_taken_up(tmp_path, inputs, monkeypatch):
+    args = ("review", *inputs, *PAIR)
+    with monkeypatch.context() as broken:
+        broken.setattr("markbook.pipeline.review_tiers._measure_batch", _leave)
+        code, _, err = markbook(*args, "--workers", "2", "--output", tmp_path / "out")
+    assert code == 3
+    assert "a worker was lost" in err
+    assert "Traceback" not in err
 
-    executor = local(2)
-    try:
-        with pytest.raises(IncompleteError, match="a worker process ended"):
-            list(in_order(executor, _leave, range(3)))
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+    again, _, err = markbook(*args, "--resume", only_run(tmp_path / "out"))
+
+    assert again == 0, err
 
 
 def test_similarities_come_in_order_from_any_number_of_workers():

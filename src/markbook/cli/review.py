@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.judge_options import judge_choices, read_judge_options
-from markbook.cli.options import ended_by_signal
+from markbook.cli.options import baseline_option, check_baseline, ended_by_signal, engine_option, hold_against_baseline
 
 if TYPE_CHECKING:
     from markbook.pipeline.review_config import ReviewConfig
@@ -55,17 +55,14 @@ _FILE = click.Path(path_type=Path)
     help="documented reproduces the document's formulas with their faults.",
 )
 @click.option("--limit", type=click.IntRange(1), help="Only the first N generated reviews.")
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Processes that compare texts and read traces.",
-)
-@click.option("--engine", default="local", show_default=True, help="Where they run; see `markbook list engines`.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of resampling and of the judge.")
 @click.option(
     "--fail-under", multiple=True, metavar="NAME=X", help="Exit 1 if a mean is below X, such as composite_score=0.6."
+)
+@baseline_option
+@engine_option
+@click.option(
+    "--workers", type=click.IntRange(1), help="Processes that compare texts and read traces [default: this one alone]."
 )
 @click.option("--strict", is_flag=True, help="Stop at the first file or row that cannot be read (exit 65).")
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of the table.")
@@ -79,10 +76,12 @@ def command(**options: Any) -> None:
     markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
     markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
     """
+    check_baseline(options["fail_if_worse"], "review")
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
         run = _rescore(options) if options["rescored"] else _review(options)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     _finish(run, options["fail_under"])
+    hold_against_baseline(run, options["fail_if_worse"], options["seed"])
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from markbook.judge.client import Judged
 from markbook.load.jsonl import Rejection
 from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
+from markbook.pipeline.engines import lost_workers, other_engine
 from markbook.pipeline.review_asking import Asking, Work
 from markbook.pipeline.review_config import ReviewConfig, default_config
 from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, make_plan
@@ -62,9 +63,10 @@ class ReviewRequest:
     resume: Path | None = None
     limit: int | None = None
     strict: bool = False
-    workers: int = 1
-    """Processes that measure similarities and traces; judges are asked beside them in any case."""
+    workers: int | None = None
+    """Processes that compare texts and read traces, None for this one; judges are asked beside them in any case."""
     engine: str = "local"
+    """Where those run: `local`, `ray`, or another of `markbook list engines`."""
     progress: Callable[[str], None] = lambda _line: None
 
 
@@ -208,14 +210,16 @@ class _Conductor:
     def _workers(self) -> Iterator[Executor | None]:
         """Yield where measuring runs; None for this process."""
         request = self.request
-        if request.workers == 1 and request.engine == "local":
-            yield None
+        if request.engine != "local" or request.workers in (None, 1):
+            with other_engine(request.engine, request.workers) as executor:
+                yield executor
             return
-        executor: Executor = plugins.create("engines", request.engine, workers=request.workers)
-        try:
-            yield executor
-        finally:
-            executor.shutdown(wait=False, cancel_futures=True)
+        local: Executor = plugins.create("engines", "local", workers=request.workers)
+        with lost_workers():
+            try:
+                yield local
+            finally:
+                local.shutdown(wait=False, cancel_futures=True)
 
     def _measure(self, executor: Executor | None) -> None:
         """Measure all tiers side by side: while judges think, traces are read and texts compared."""

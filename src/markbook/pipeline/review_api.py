@@ -27,7 +27,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
     output: _Place = "generated",
     resume: _Place | None = None,
     options: JudgeOptions | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     engine: str = "local",
 ) -> Run:
     """Evaluate generated peer reviews in three tiers and return the finished run.

@@ -5,16 +5,17 @@ from __future__ import annotations
 import importlib
 import itertools
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import Executor
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from markbook import plugins
-from markbook.errors import ConfigError, ExtraMissingError, IncompleteError, MarkbookError, UsageError
+from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
 from markbook.load.peerread import Paper
+from markbook.pipeline.engines import in_order
 from markbook.pipeline.review_config import ReviewConfig
 from markbook.text import terminal
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
@@ -25,8 +26,6 @@ UNREAD = ("unread_of_review", "unread_of_reference")
 """How many tokens of each text lie beyond what the semantic model reads; kept beside the similarities."""
 PIECE = 32
 """The same for one worker of several, so that all have work to the end."""
-AHEAD = 16
-"""Pieces under way at once beyond the one that is waited for."""
 PLUGINS = {"cosine": "tfidf_cosine", "jaccard": "jaccard", "semantic": "bertscore_f1"}
 
 STEPS_SHOWN = 120
@@ -62,8 +61,15 @@ class Similarities:
         iterator = iter(pairs)
         size = BATCH if self._executor is None else PIECE
         batches = iter(lambda: list(itertools.islice(iterator, size)), [])
-        for piece in in_order(self._executor, partial(_measure_batch, self._wanted), batches):
+        for piece in _each(self._executor, partial(_measure_batch, self._wanted), batches):
             yield from ({**self.unavailable, **row} for row in piece)
+
+
+def _each(executor: Executor | None, work: Callable[[_In], _Out], items: Iterable[_In]) -> Iterator[_Out]:
+    """Yield what work makes of each item, in order: here, or on an engine's workers."""
+    if executor is None:
+        return map(work, items)
+    return in_order(executor, work, ((item,) for item in items))
 
 
 @cache
@@ -104,30 +110,6 @@ def _measure(metric: Metric, items: Sequence[Item]) -> Sequence[Measurement]:
         _log.warning("%s failed: %s: %s", metric.name, type(error).__name__, error)
         missing = Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}")
     return [Measurement(metric.name, missing=missing) for _ in items]
-
-
-def in_order(executor: Executor | None, work: Callable[[_In], _Out], items: Iterable[_In]) -> Iterator[_Out]:
-    """Yield what work makes of each item, in order; with workers, a few items are under way at once.
-
-    Raises:
-        IncompleteError: a worker process is gone; what was yielded stands.
-    """
-    if executor is None:
-        yield from map(work, items)
-        return
-    under_way: deque[Future[_Out]] = deque()
-    try:
-        for item in items:
-            under_way.append(executor.submit(work, item))
-            if len(under_way) > AHEAD:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
-    except BrokenExecutor as error:
-        raise IncompleteError(
-            "a worker process ended before its work was done, perhaps for lack of memory",
-            hint="go on with --resume, with fewer --workers",
-        ) from error
 
 
 def tier1_rows(
@@ -212,7 +194,7 @@ class TraceFolder:
 
 def tier3_rows(paths: Iterable[Path], profile: str, executor: Executor | None) -> Iterator[dict[str, Any]]:
     """Yield what tier 3 keeps of each trace, in order."""
-    return in_order(executor, partial(tier3_row, profile=profile), paths)
+    return _each(executor, partial(tier3_row, profile=profile), paths)
 
 
 def tier3_row(path: Path, profile: str) -> dict[str, Any]:
