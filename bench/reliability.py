@@ -51,18 +51,22 @@ def main() -> None:
     kept: dict[str, Any] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     for stage in stages:
         print(f"== {stage}", file=sys.stderr, flush=True)
-        kept[stage] = _stage(stage)
-        KEPT.parent.mkdir(exist_ok=True)
-        KEPT.write_text(json.dumps(kept))
+        kept[stage] = _stage(stage, kept)
+        _save(kept)
     PAGE.write_text(_page(kept), encoding="utf-8", newline="\n")
     print(PAGE.relative_to(ROOT))
     if any(case["end"] == "failed" for cases in kept.get("table", {}).values() for case in cases):
         sys.exit("some tests failed")
 
 
-def _stage(stage: str) -> Any:
+def _save(kept: dict[str, Any]) -> None:
+    KEPT.parent.mkdir(exist_ok=True)
+    KEPT.write_text(json.dumps(kept))
+
+
+def _stage(stage: str, kept: dict[str, Any]) -> Any:
     if stage == "table":
-        return _run_tests()
+        return _run_tests(kept)
     if stage == "journal":
         from bench.journal import sentence
 
@@ -72,8 +76,11 @@ def _stage(stage: str) -> Any:
     return killed_run(SECONDS) if stage == "killed" else memory_slope()
 
 
-def _run_tests() -> dict[str, list[dict[str, Any]]]:
-    """Run every file that the table names once; return its tests with how each ended and the figures it recorded."""
+def _run_tests(kept: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Run every file that the table names once; return its tests with how each ended and the figures it recorded.
+
+    What a file gave is saved at once, so that a stage that was broken off shows what it reached.
+    """
     patterns = {test.partition("::")[0] for fault in TABLE for tests in fault.tests.values() for test in tests}
     files = sorted({path.name for pattern in patterns for path in (ROOT / "tests").glob(pattern)})
     missing = [pattern for pattern in patterns if not list((ROOT / "tests").glob(pattern))]
@@ -84,6 +91,7 @@ def _run_tests() -> dict[str, list[dict[str, Any]]]:
         found[name] = _run_file(name)
         ends = Counter(case["end"] for case in found[name])
         print(f"{name:36} {dict(ends)}", file=sys.stderr, flush=True)
+        _save({**kept, "table": found})
     return found
 
 
@@ -158,8 +166,8 @@ def _rows(fault: Fault, found: dict[str, list[dict[str, Any]]]) -> list[str]:
         count += f" ({total.skipped} skipped)" if total.skipped else ""
         named = "<br>".join(f"`{test.replace('[[]', '[').replace('|', '')}`" for test in tests)
         figures = ", ".join(f"{value:,} {name}" for name, value in sorted(total.figures.items())) or "-"
-        if not total.passed:
-            count = "**none**"
+        if not total.passed and not total.failed:
+            count = "not run"
         rows.append(f"| {fault.number} | {command} | {named} | {count} | {figures} |")
     return rows
 
