@@ -98,6 +98,7 @@ def taken_up(command, output):
 @ALL
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the power may go in any thread
 @pytest.mark.parametrize("what", ["killed", "failing"])
 def test_every_operation_of_the_disk_may_be_the_last(
     command, tmp_path, monkeypatch, quick_pages, what, record_property
