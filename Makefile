@@ -6,7 +6,7 @@ EXTRAS := dev,agents,bertscore,code,judge,lint,parquet,report
 STAMP := $(VENV)/.installed
 INTEROP := .venv-interop
 
-.PHONY: help demo test quick interop check format bench constraints clean
+.PHONY: help demo test quick interop check format bench fuzz constraints clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -51,8 +51,14 @@ format: $(STAMP)  ## reformat and mend what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP)  ## benchmarks against the peers, side by side in one run
-	$(BIN)/python -m bench
+SUBJECTS ?= all
+bench: $(STAMP)  ## benchmarks against the peers, side by side in one run (SUBJECTS="journal reviews" for some)
+	$(BIN)/python -m bench $(SUBJECTS)
+
+MINUTES ?= 30
+fuzz: $(STAMP)  ## fuzz every reader for MINUTES (30); coverage-guided where atheris can be installed
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	$(BIN)/python -m bench.fuzz --minutes $(MINUTES)
 
 constraints: $(STAMP)  ## write constraints.txt anew from what is installed (versions only)
 	$(BIN)/python scripts/freeze_constraints.py > constraints.new && mv constraints.new constraints.txt

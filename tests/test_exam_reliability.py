@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from command_kit import PEAK
 from exam_kit import answer, hold, problem, rows, scores, write_rows
 
 from markbook.store import open_run
@@ -245,13 +246,10 @@ def test_read_only_output_is_refused_before_anything_runs(tmp_path):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_attempts(tmp_path):
-    code = (
-        "import json, resource, sys\n"
-        "from pathlib import Path\n"
-        "from markbook.aggregate.exam_view import OUTCOME\n"
+    code = PEAK + (
+        "import sys\n"
         "from markbook.pipeline.exam import exam\n"
-        "run = exam(sys.argv[1], sys.argv[2], sys.argv[3], isolation='weak', workers=1, reports=('documented',))\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+        "exam(sys.argv[1], sys.argv[2], sys.argv[3], isolation='weak', workers=1, reports=('documented',))\n"
     )
     benchmark = write_rows(tmp_path / "benchmark.jsonl", [problem(f"p{i}") for i in range(20)])
     peaks = {}

@@ -1,23 +1,23 @@
-"""Every reader takes any bytes: it gives records, counts rejections, or raises a MarkbookError with a place."""
+"""Every reader takes any bytes: it gives records, counts rejections, or raises a MarkbookError with a place.
+
+What ever broke a reader is kept in tests/fuzz_corpus and tried again here; `python -m bench.fuzz` searches for more.
+"""
 
 import json
+import tempfile
+from pathlib import Path
 
 import pytest
-from exam_kit import answer, problem
+from fuzz_targets import ANSWER, CORPUS, PROBLEM, TARGETS, attempt, seeds
 from hypothesis import HealthCheck, given, settings, strategies as st
 from test_benchmark import EVALPLUS, HUMANEVAL, MBPP
 
-import markbook
-from markbook.config import load
 from markbook.errors import MarkbookError
-from markbook.load.answers import load_answers
 from markbook.load.benchmark import load_benchmark
 from markbook.load.extraction import extract_code
-from markbook.load.faults import without_faults
 
-BUDGET = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-SEEDS = [json.dumps(row).encode() for row in (problem("a"), answer("a", "x = 1"), HUMANEVAL, EVALPLUS, MBPP)]
-TASK = b"task: t\ndata: rows.jsonl\nprompt: '{{ q }}'\ntarget: a\nmetrics:\n  - exact_match\n"
+EXAMPLES = 100
+ROWS = {"benchmark": [PROBLEM, HUMANEVAL, EVALPLUS, MBPP], "answers": [{**ANSWER, "sample": 0}]}
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -27,9 +27,9 @@ json_values = st.recursive(
 
 
 @st.composite
-def damaged(draw, seeds):
-    """A valid file with bytes cut, changed or put in, or a field of another type."""
-    data = bytearray(draw(st.sampled_from(seeds)))
+def damaged(draw, given_seeds):
+    """A kept file with bytes cut, changed or put in."""
+    data = bytearray(draw(st.sampled_from(given_seeds)))
     for _ in range(draw(st.integers(0, 4))):
         place = draw(st.integers(0, max(0, len(data) - 1)))
         what = draw(st.sampled_from(["cut", "change", "insert", "newline"]))
@@ -46,80 +46,80 @@ def damaged(draw, seeds):
 
 @st.composite
 def other_types(draw, rows):
-    row = dict(draw(st.sampled_from(rows)))
-    for key in draw(st.lists(st.sampled_from(sorted(row)), max_size=3)):
-        row[key] = draw(json_values)
+    """A valid row with values of other types under some of its keys, at any depth where it is an object."""
+    row = json.loads(json.dumps(draw(st.sampled_from(rows))))
+    for _ in range(draw(st.integers(1, 3))):
+        inner = row
+        while isinstance(inner, dict) and inner:
+            key = draw(st.sampled_from(sorted(inner)))
+            if isinstance(inner[key], dict) and inner[key] and draw(st.booleans()):
+                inner = inner[key]
+            elif isinstance(inner[key], list) and inner[key] and draw(st.booleans()):
+                inner = inner[key][draw(st.integers(0, len(inner[key]) - 1))]
+            else:
+                inner[key] = draw(json_values)
+                break
     return json.dumps(row).encode()
 
 
-ROWS = [problem("a"), HUMANEVAL, EVALPLUS, MBPP]
+def objects(name):
+    """Return the rows of a target's kept files that are objects."""
+    found = list(ROWS.get(name, []))
+    for data in seeds(name):
+        for text in (data, *data.split(b"\n")):
+            try:
+                record = json.loads(text)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(record, dict):
+                found.append(record)
+    return found
 
 
-@BUDGET
-@given(damaged(SEEDS) | other_types(ROWS) | st.binary(max_size=200))
-def test_benchmark_reader_takes_anything(tmp_path_factory, data):
-    path = tmp_path_factory.mktemp("fuzz") / "benchmark.jsonl"
-    path.write_bytes(data)
-
-    try:
-        benchmark, faults = without_faults(load_benchmark(path))
-    except MarkbookError as error:
-        assert error.exit_code == 2
-    else:
-        assert benchmark.samples
-        assert all(fault.reason for fault in faults)
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_what_was_kept_breaks_no_reader(tmp_path, path):
+    attempt(path.parent.name, path.read_bytes(), tmp_path)
 
 
-@BUDGET
-@given(damaged(SEEDS) | other_types([answer("a", "x = 1", sample=0)]) | st.binary(max_size=200))
-def test_answer_reader_takes_anything(tmp_path_factory, data):
-    folder = tmp_path_factory.mktemp("fuzz")
-    (folder / "benchmark.jsonl").write_text(json.dumps(problem("a")))
-    (folder / "answers.jsonl").write_bytes(data + b"\n" + json.dumps(answer("a", "x = 1", "other")).encode())
+@pytest.mark.parametrize("name", TARGETS)
+def test_reader_takes_anything(name, record_property):
+    rows = objects(name)
+    inputs = damaged(seeds(name)) | st.binary(max_size=200)
+    count = 0
 
-    try:
-        answers = load_answers([folder / "answers.jsonl"], load_benchmark(folder / "benchmark.jsonl"))
-    except MarkbookError as error:
-        assert error.exit_code == 2
-    else:
-        with answers:
-            assert sum(1 for model in answers.models for _ in answers.attempts(model)) >= 1
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(inputs | other_types(rows) if rows else inputs)
+    def run(data):
+        nonlocal count
+        count += 1
+        with tempfile.TemporaryDirectory() as folder:
+            attempt(name, data, Path(folder))
 
+    run()
 
-@BUDGET
-@given(damaged([TASK]) | st.binary(max_size=200))
-def test_task_reader_takes_anything(tmp_path_factory, data):
-    path = tmp_path_factory.mktemp("fuzz") / "task.yaml"
-    path.write_bytes(data)
-
-    try:
-        load(path)
-    except MarkbookError as error:
-        assert error.exit_code == 2
+    record_property("cases", count)
+    assert count >= EXAMPLES // 2
 
 
-@BUDGET
-@given(
-    damaged(
-        [
-            json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "chat", "spanId": "a"}]}]}]}).encode(),
-            json.dumps([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]).encode(),
-            json.dumps({"history": [{"role": "agent", "content": "x"}]}).encode(),
-        ]
-    )
-    | st.binary(max_size=200)
-)
-def test_trace_reader_takes_anything(tmp_path_factory, data):
-    path = tmp_path_factory.mktemp("fuzz") / "trace.json"
-    path.write_bytes(data)
-
-    try:
-        markbook.read_trace(path)
-    except MarkbookError as error:
-        assert error.exit_code in {2, 3}
+def test_every_target_has_inputs_of_its_own():
+    assert {path.name for path in CORPUS.iterdir()} == set(TARGETS)
+    assert all(len(list((CORPUS / name).glob("seed-*"))) >= 2 for name in TARGETS)
+    assert sum(path.stat().st_size for path in CORPUS.glob("*/*")) < 200_000
 
 
-@BUDGET
+def test_a_reader_that_fails_is_seen(tmp_path, monkeypatch):
+    """The test of the test: anything but an error of ours gets through to whoever fuzzes."""
+
+    def broken(_data, _folder):
+        raise KeyError("tests")
+
+    monkeypatch.setitem(TARGETS, "benchmark", broken)
+
+    with pytest.raises(KeyError):
+        attempt("benchmark", b"", tmp_path)
+
+
+@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=300) | st.text(alphabet="`~\n[]/PYTHON defx():=\"' ", max_size=300))
 def test_extraction_takes_anything_and_invents_nothing(reply):
     found = extract_code(reply, "f")
@@ -128,7 +128,7 @@ def test_extraction_takes_anything_and_invents_nothing(reply):
 
 
 def test_seeds_are_valid_as_they_stand(tmp_path):
-    for number, row in enumerate(ROWS):
+    for number, row in enumerate(ROWS["benchmark"]):
         path = tmp_path / f"{number}.jsonl"
         path.write_text(json.dumps(row))
         assert len(load_benchmark(path).samples) == 1

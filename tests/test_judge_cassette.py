@@ -1,8 +1,10 @@
 """The cassette's file: what is kept survives, what is damaged is refused."""
 
+import errno
+
 import pytest
 
-from markbook.errors import DataError, OutputError
+from markbook.errors import DataError, OutputError, StorageError
 from markbook.judge.assess import Settings, Subject, questions
 from markbook.judge.cassette import Cassette
 
@@ -32,6 +34,41 @@ def test_one_whose_recording_broke_off_is_recorded_further(tmp_path):
     third = Cassette(tape)
     assert not third.is_whole
     assert (third.find("k"), third.find("k2"), third.find("torn")) == ({"payload": "1"}, {"payload": "2"}, None)
+
+
+def test_a_recording_killed_at_any_byte_is_recorded_further(tmp_path, record_property):
+    whole = tmp_path / "whole.jsonl"
+    first = Cassette(whole)
+    for key in "ab":
+        first.record(key, {"payload": f"é {key}"})
+    data = whole.read_bytes()
+
+    for size in range(len(data) + 1):
+        tape = tmp_path / f"{size}.jsonl"
+        tape.write_bytes(data[:size])
+        for key in "abc":
+            Cassette(tape).record(key, {"payload": f"é {key}"})
+        last = Cassette(tape)
+        assert [last.find(key) for key in "abc"] == [{"payload": f"é {key}"} for key in "abc"], size
+
+    record_property("kill points", len(data) + 1)
+
+
+@pytest.mark.parametrize("step", ["record", "close"])
+def test_a_full_disk_is_said_with_the_path_and_loses_nothing(tmp_path, monkeypatch, step):
+    tape = Cassette(tmp_path / "c.jsonl")
+    tape.record("k", {"payload": "1"})
+
+    def fail(*_args, **_options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("pathlib.Path.open", fail)
+        broken.setattr("tempfile.mkstemp", fail)
+        with pytest.raises(StorageError, match=r"c\.jsonl: the cassette cannot be written: No space left on device"):
+            tape.record("k2", {"payload": "2"}) if step == "record" else tape.close(whole=True)
+
+    assert Cassette(tmp_path / "c.jsonl").find("k") == {"payload": "1"}
 
 
 def test_the_order_of_answers_leaves_no_trace_in_a_whole_one(tmp_path):

@@ -8,6 +8,7 @@ from fake_openai import FAULTS, FakeOpenAI, good
 from review_kit import markbook, only_run, papers, reviews, rows_of, traces
 
 import markbook as api
+from markbook.pipeline import review_judge
 
 PAIR = ("--similarity", "cosine,jaccard")
 
@@ -427,10 +428,65 @@ def test_two_runs_differ_in_nothing_but_times(tmp_path, inputs):
 
 def test_the_log_goes_to_the_file_that_was_named(tmp_path, inputs):
     log = tmp_path / "review.log"
+    with inputs[3].open("a") as file:
+        file.write("not json\n")
+    (traces(tmp_path) / "two.json").write_text("no trace")
 
-    run(tmp_path, *inputs, *PAIR, "--log-file", log, "--verbose")
+    def script(request, n):
+        return FAULTS["refusal"](request, n) if n == 0 else good(request)
 
-    assert "3 reviews scored" in log.read_text()
+    with FakeOpenAI(script) as server:
+        judge = ("--judge", "openai:m", "--base-url", server.base_url, "--max-retries", "0", "--judge-workers", "1")
+        run(tmp_path, *inputs, *PAIR, *judge, "--traces", tmp_path / "traces", "--log-file", log, "--verbose")
+
+    said = log.read_text()
+    for words in (
+        "papers 3, papers_with_text 1, papers_with_human_reviews 2",  # what was read, by kind
+        "entries_human 3",
+        "3 of 1 systems (mas 3)",
+        "reviews.jsonl:4: not JSON",  # what was not
+        "two.json: the trace cannot be read",
+        "openai:m on technical_accuracy of one by mas, part 1, sample 0: missing (failed: ",  # each answer of a judge
+        "openai:m on constructiveness of one by mas, part 1, sample 0: answered after 1 requests",
+        "100 and 20 tokens",
+        "tier1 took",  # each tier's time
+        "incomplete: tier2.technical_accuracy",
+        "3 reviews scored",
+    ):
+        assert words in said, words
+
+
+def test_a_paper_that_was_read_in_part_is_said_to_be(tmp_path, inputs, monkeypatch):
+    """The text of paper one has 611 characters: in parts of 40, of which 12 at most are read, some are left out."""
+    make = review_judge.Settings
+    monkeypatch.setattr(review_judge, "Settings", lambda **options: make(**options, part_chars=40))
+    with FakeOpenAI(good) as server:
+        judge = ("--judge", "openai:m", "--base-url", server.base_url)
+        code, folder, _, err = run(tmp_path, *inputs, *PAIR, *judge)
+
+    detail = rows_of(folder)["one/mas/0"]["tier2"]["details"]["technical_accuracy"]
+    found = json.loads((folder / "summary.json").read_text())["systems"]["mas"]["paper_read"]
+    assert code == 0, err
+    assert 0 < detail["coverage"] < 1
+    assert found == {"n": 2, "in_part": 1, "least_share": detail["coverage"]}  # of paper three there is an abstract
+    assert detail["n"] == 1  # twelve parts make one answer
+    words = (
+        f"1 of 2 reviews were judged on a part of their paper only; the least share read is {detail['coverage']:.0%}"
+    )
+    assert words in (folder / "evaluation_summary.md").read_text()
+    assert words in (folder / "report.html").read_text()
+
+
+def test_the_terminal_says_what_it_took(tmp_path, inputs):
+    with FakeOpenAI(good) as server:
+        judge = ("--judge", "openai:gpt-4o-mini", "--base-url", server.base_url)
+        _, _, out, _ = run(tmp_path, *inputs, *PAIR, *judge)
+
+    calls = server.calls
+    assert f"Judge openai:gpt-4o-mini: {calls} requests, 0 answers from the cassette, {100 * calls} tokens in" in out
+    assert f"{20 * calls} out, $" in out
+    assert "(target 1 s)" in out
+    assert "total" in out
 
 
 def test_python_api(tmp_path, inputs):

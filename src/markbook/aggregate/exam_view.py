@@ -163,7 +163,7 @@ class ExamView:
             keys, locations = found[str(model)]
             keys.append(place_of[str(task)] << 32 | int(index))
             locations.append(location)
-        return {model: _sorted(keys, locations) for model, (keys, locations) in found.items()}
+        return {model: _sorted(*found.pop(model)) for model in self.models}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +175,17 @@ class _Order:
 
 
 def _sorted(keys: array[int], locations: array[int]) -> _Order:
+    """Return the order of these keys; `keys` is used up. Copies are kept few: they are the peak of a large run."""
     import numpy as np
 
-    if not keys:
-        return _Order(array("I"), array("Q"))
-    order = np.argsort(np.frombuffer(keys, dtype=np.uint64), kind="stable")
-    places = (np.frombuffer(keys, dtype=np.uint64)[order] >> np.uint64(32)).astype(np.uint32)
-    return _Order(array("I", places.tobytes()), array("Q", np.frombuffer(locations, dtype=np.uint64)[order].tobytes()))
+    places, found = array("I"), array("Q")
+    if keys:
+        view = np.frombuffer(keys, dtype=np.uint64)
+        order = np.argsort(view, kind="stable").astype(np.uint32)
+        view >>= np.uint64(32)
+        places.frombytes(view.astype(np.uint32)[order].data.cast("B"))
+        found.frombytes(np.frombuffer(locations, dtype=np.uint64)[order].data.cast("B"))
+    return _Order(places, found)
 
 
 def sample_record(sample: Sample) -> dict[str, Any]:

@@ -21,6 +21,10 @@ class Folder(Protocol):
         """Return the text of a report."""
         ...
 
+    def lines(self, name: str) -> Iterator[str]:
+        """Yield the lines of a report."""
+        ...
+
     def rows(self, kind: str) -> Iterator[Any]:
         """Yield the journal's rows of a kind."""
         ...
@@ -49,6 +53,6 @@ class FilesView:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the rows of results.jsonl in order."""
-        for line in self.run.read("results.jsonl").split("\n"):
-            if line:
+        for line in self.run.lines("results.jsonl"):
+            if line.strip():
                 yield json.loads(line)

@@ -107,6 +107,7 @@ def _rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield "order alone decides (flip rate)", report["order"]["flip_rate"]
     yield "the longer review wins", report["length_preference"]["longer_wins"]
     yield "the judge's own family wins", report["same_family_preference"]["own_family_wins"]
+    yield "  where its review is the shorter one", report["same_family_preference"]["own_family_wins_when_shorter"]
     yield "a planted instruction raises the mark", planted["raised"]
 
 

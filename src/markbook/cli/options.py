@@ -117,13 +117,27 @@ def hold_against_baseline(run: Run, path: str | None, seed: int) -> None:
 
 @contextmanager
 def ended_by_signal() -> Iterator[None]:
-    """Turn SIGTERM into an orderly end with exit code 143: the run is marked interrupted and can be resumed."""
+    """Turn SIGTERM into an orderly end with exit code 143: the run is marked interrupted and can be resumed.
 
-    def end(_number: int, _frame: FrameType | None) -> None:
-        sys.exit(TERMINATED)
+    It takes the way of Ctrl-C, which event loops know how to end by: an exception out of nowhere in one of their tasks
+    would be reported as the task's own.
+    """
+    terminated = False
+
+    def end(_number: int, frame: FrameType | None) -> None:
+        nonlocal terminated
+        terminated = True
+        interrupt = signal.getsignal(signal.SIGINT)
+        if not callable(interrupt):
+            raise KeyboardInterrupt  # Ctrl-C is ignored here, as on a build server
+        interrupt(signal.SIGINT, frame)
 
     before = signal.signal(signal.SIGTERM, end)
     try:
         yield
+    except KeyboardInterrupt:
+        if terminated:
+            sys.exit(TERMINATED)
+        raise
     finally:
         signal.signal(signal.SIGTERM, before)

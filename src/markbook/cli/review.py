@@ -61,7 +61,9 @@ _FILE = click.Path(path_type=Path)
 )
 @baseline_option
 @engine_option
-@click.option("--workers", type=click.IntRange(1), help="Batches measured at once by another engine than local.")
+@click.option(
+    "--workers", type=click.IntRange(1), help="Processes that compare texts and read traces [default: this one alone]."
+)
 @click.option("--strict", is_flag=True, help="Stop at the first file or row that cannot be read (exit 65).")
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json instead of the table.")
 @click.option("--verbose", is_flag=True, help="Name every rejected row and log more.")
@@ -152,8 +154,8 @@ def _review(options: Mapping[str, Any]) -> Run:
         resume=options["resume"],
         limit=options["limit"],
         strict=options["strict"],
-        engine=options["engine"],
         workers=options["workers"],
+        engine=options["engine"],
         progress=lambda line: click.echo(line, err=True),
     )
     return run_review(request)
@@ -183,6 +185,8 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
         click.echo(run.read("summary.json"), nl=False)
         return
     _tables(json.loads(run.read("summary.json")))
+    _times(manifest.get("performance", {}))
+    _judges(manifest.get("judge_account", {}))
     click.echo(f"Report: {run.folder / 'report.html'}")
 
 
@@ -211,6 +215,32 @@ def _tables(summary: Mapping[str, Any]) -> None:
     if human:
         parts = ", ".join(f"{name} {spread['median']:.3f}" for name, spread in human.items())
         console.print(f"Human reviews against their closest other one, median: {parts}")
+
+
+def _times(performance: Mapping[str, Any]) -> None:
+    """Say what each tier took a review beside its target; a target that was missed is named as such."""
+    parts = []
+    for name, found in sorted(performance.items(), key=lambda item: (item[0] == "total", item[0])):
+        if (target := found["target"]) is not None:
+            ended = "" if found["met"] else ", missed"
+            parts.append(f"{name} {found['seconds_per_review']:.3f} s (target {target:g} s{ended})")
+    if parts:
+        click.echo(f"Time for one review: {', '.join(parts)}")
+
+
+def _judges(accounts: Mapping[str, Any]) -> None:
+    """Say what each judge cost, apart from what the agents did; what is not known is said to be so."""
+    from markbook.text import terminal
+
+    for name, found in accounts.items():
+        cost = "cost unknown" if found["cost"] is None else f"${found['cost']:.4f}"
+        if found["requests"] and found["requests_without_price"] and found["cost"] is not None:
+            cost += f" and {found['requests_without_price']} requests without a price"
+        click.echo(
+            f"Judge {terminal(name, limit=60)}: {found['requests']} requests, {found['replayed']} answers from the cassette, "
+            f"{found['input_tokens']} tokens in and {found['output_tokens']} out, {cost}, "
+            f"{found['latency_seconds']:.1f} s of waiting in all"
+        )
 
 
 def _finish(run: Run, gates: tuple[str, ...]) -> None:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
+from markbook.text import redact
+
 _AGAIN = frozenset({408, 409, 425, 429})
 _FATAL = frozenset({401, 402, 403, 404})
 _MAX_DETAIL = 300
@@ -29,7 +31,7 @@ def fault_of(error: Exception) -> Fault:
     """Return what became of a request; the server's own words are cut, as a report will show them."""
     from pydantic_ai import exceptions
 
-    detail = f"{type(error).__name__}: {error}"[:_MAX_DETAIL]
+    detail = redact(f"{type(error).__name__}: {error}")[:_MAX_DETAIL]
     if isinstance(error, exceptions.ModelHTTPError):
         status = error.status_code
         if status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:

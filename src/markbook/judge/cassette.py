@@ -7,14 +7,15 @@ recording broke off is replayed as far as it goes and recorded further.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import DataError, OutputError
+from markbook.errors import DataError, OutputError, StorageError
 
 FORMAT = "markbook-cassette"
 VERSION = 1
@@ -35,6 +36,8 @@ class Cassette:
         self.hits = 0
         self.recorded = 0
         self._answers: dict[str, Mapping[str, Any]] = {}
+        self._glue = ""
+        """What has to come before the next line: a recording killed between a line and its end left none."""
         self.is_whole = False
         """Whether it is replayed only."""
         if path.exists():
@@ -49,24 +52,39 @@ class Cassette:
         return answer
 
     def record(self, key: str, answer: Mapping[str, Any]) -> None:
-        """Keep an answer; it is on disk when this returns. The first one for a key stands."""
+        """Keep an answer; the system has it when this returns. The first one for a key stands.
+
+        Raises:
+            StorageError: it cannot be written; what was recorded before stands.
+        """
         if self.is_whole or key in self._answers:
             return
         self._answers[key] = dict(answer)
         self.recorded += 1
-        with self.path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(_line({"key": key, "answer": answer}))
+        with _storage(self.path), self.path.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(self._glue + _line({"key": key, "answer": answer}))
+        self._glue = ""
 
     def close(self, *, whole: bool) -> None:
-        """Finish a recording; if it is whole, sort it and mark it so."""
+        """Finish a recording; if it is whole, sort it and mark it so.
+
+        Raises:
+            StorageError: it cannot be written; what was recorded stands.
+        """
         if self.is_whole or not whole:
             return
         lines = [_line({"key": key, "answer": self._answers[key]}) for key in sorted(self._answers)]
         text = "".join((_header(), *lines, _line({"whole": True, "answers": len(lines)})))
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name, suffix=".new")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(name).replace(self.path)
+        with _storage(self.path):
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name, suffix=".new")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                    file.write(text)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(name).replace(self.path)
+            finally:
+                Path(name).unlink(missing_ok=True)
         self.is_whole = True
 
     def _write_new(self) -> None:
@@ -83,6 +101,9 @@ class Cassette:
             lines = self.path.read_bytes().split(b"\n")
         except OSError as error:
             raise DataError(f"the cassette cannot be read: {error.strerror}", at=str(self.path)) from error
+        if _header().encode().startswith(b"\n".join(lines)):
+            self._write_new()  # the recording was killed in its very first line
+            return
         for number, raw in enumerate(lines, start=1):
             if not raw.strip():
                 continue
@@ -92,9 +113,11 @@ class Cassette:
                 # Only the last line may be torn: the recording was killed while writing it.
                 if number >= len(lines) and number > 1:
                     self._cut(len(raw))
+                    lines[-1] = b""
                     break
                 raise DataError(f"this is no line of a cassette: {error}", at=f"{self.path}:{number}") from error
             self._take(record, number)
+        self._glue = "\n" if lines[-1] else ""
 
     def _take(self, record: object, number: int) -> None:
         at = f"{self.path}:{number}"
@@ -114,6 +137,18 @@ class Cassette:
         with self.path.open("rb+") as file:
             file.seek(-length, os.SEEK_END)
             file.truncate()
+
+
+@contextlib.contextmanager
+def _storage(path: Path) -> Iterator[None]:
+    """Turn an error of the disk into ours, with the path."""
+    try:
+        yield
+    except OSError as error:
+        hint = "mend the disk, then run again: what was recorded is replayed"
+        raise StorageError(
+            f"the cassette cannot be written: {error.strerror or error}", at=str(path), hint=hint
+        ) from error
 
 
 def _header() -> str:

@@ -21,11 +21,13 @@ from markbook.errors import UsageError
 from markbook.judge.prompts import Call
 from markbook.judge.tokens import reduce_logprobs
 from markbook.plugins import need
+from markbook.text import redact
 from markbook.types import MissingKind
 
 MODES = ("tool", "native", "prompted")
 """How the structure is asked for, from the most to the least reliable; `auto` starts at the first."""
 TOOL = "final_result"
+_MAX_DETAIL = 300
 _UNSUPPORTED = (400, 404, 415, 422, 501)
 
 
@@ -113,7 +115,7 @@ class LiveJudge:
         try:
             return models.infer_model(self.model)
         except Exception as error:  # the plugin border: a provider's own set-up fails in its own ways
-            raise UsageError(f"the judge {self.model!r} cannot be set up: {error}") from error
+            raise UsageError(f"the judge {self.model!r} cannot be set up: {redact(str(error))}") from error
 
     async def _make_openai(self) -> Any:
         openai = need("openai", extra="judge")
@@ -186,7 +188,8 @@ def _read(response: Any, mode: str) -> Answer:
     details = response.provider_details or {}
     logprobs = details.get("logprobs")
     return Answer(
-        payload=payload,
+        # Half a surrogate pair cannot be written to any file.
+        payload=payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
         mode=mode,
         input_tokens=response.usage.input_tokens or None,
         output_tokens=response.usage.output_tokens or None,
@@ -207,7 +210,7 @@ def fault_of(error: Exception) -> Fault:
     """Return what a client's exception means for the next step."""
     from pydantic_ai import exceptions
 
-    what = f"{type(error).__name__}: {str(error)[:300]}"
+    what = redact(f"{type(error).__name__}: {error}")[:_MAX_DETAIL]
     if isinstance(error, exceptions.ModelHTTPError):
         status = error.status_code
         if status in (401, 403):
@@ -227,9 +230,11 @@ def _wait(error: Exception) -> float | None:
     if not isinstance(stated, str):
         return None
     try:
-        return max(0.0, float(stated))
+        seconds = float(stated)
     except ValueError:
         pass
+    else:
+        return seconds if 0 <= seconds < float("inf") else None
     try:
         moment = parsedate_to_datetime(stated)
     except ValueError:

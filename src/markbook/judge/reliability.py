@@ -58,6 +58,10 @@ def five_point(value: float, scale: tuple[float, float]) -> int:
     return math.floor(LOWEST + (HIGHEST - LOWEST) * (value - low) / (high - low) + 0.5)
 
 
+_Couple = tuple[HumanReview, HumanReview]
+_Judged = tuple[_Couple, Verdict]
+
+
 class Examination:
     """All probes of one judge over the same reviews."""
 
@@ -73,15 +77,17 @@ class Examination:
         agreement = await self._agreement()
         consistency, marks = await self._consistency()
         canary = await self._canary(marks)
-        verdicts = await self._pairs(pairs)
+        verdicts = await self._verdicts(self._couples(pairs))
+        family_verdicts = await self._verdicts(self._family_couples(pairs))
+        both = [verdict for _, verdict in (*verdicts, *family_verdicts)]
         return {
             "judge": self._judge.model,
             "reviews": len(self._reviews),
             "agreement_with_humans": agreement,
             "self_consistency": consistency,
-            "order": _order([verdict for _, verdict in verdicts]),
-            "length_preference": _length(verdicts),
-            "same_family_preference": _family(verdicts, self._judge.model),
+            "order": _order(both),
+            "length_preference": _length([*verdicts, *family_verdicts]),
+            "same_family_preference": _family(family_verdicts, self._judge.model),
             "planted_instruction": canary,
             "unanswered": dict(sorted(self.unanswered.items())),
             "account": self._judge.account.as_record(),
@@ -149,16 +155,25 @@ class Examination:
             "mean_shift": statistics.fmean(shifts) if shifts else None,
         }
 
-    async def _pairs(self, most: int) -> list[tuple[tuple[HumanReview, HumanReview], Verdict]]:
+    def _couples(self, most: int) -> list[_Couple]:
+        """Return pairs of reviews of one paper, evenly over the papers; those of `_family_couples` aside."""
+        mine = family(self._judge.model)
+        return _evenly([couple for couple in self._all_couples() if _own_side(couple, mine) is None], most)
+
+    def _family_couples(self, most: int) -> list[_Couple]:
+        """Return pairs of generated reviews of one paper, exactly one of which the judge's own family wrote."""
+        mine = family(self._judge.model)
+        return _evenly([couple for couple in self._all_couples() if _own_side(couple, mine) is not None], most)
+
+    def _all_couples(self) -> list[_Couple]:
         by_paper: dict[str, list[HumanReview]] = {}
         for review in self._reviews:
             by_paper.setdefault(review.paper_id, []).append(review)
-        couples = [couple for paper in sorted(by_paper) for couple in itertools.combinations(by_paper[paper], 2)]
-        # Evenly over the papers, not the first ones only.
-        step = max(1, len(couples) // most) if most else 1
-        chosen = couples[::step][:most]
-        verdicts = await asyncio.gather(*(self._verdict(first, second) for first, second in chosen))
-        return [(couple, verdict) for couple, verdict in zip(chosen, verdicts, strict=True) if verdict is not None]
+        return [couple for paper in sorted(by_paper) for couple in itertools.combinations(by_paper[paper], 2)]
+
+    async def _verdicts(self, couples: Sequence[_Couple]) -> list[_Judged]:
+        found = await asyncio.gather(*(self._verdict(first, second) for first, second in couples))
+        return [(couple, verdict) for couple, verdict in zip(couples, found, strict=True) if verdict is not None]
 
     async def _verdict(self, first: HumanReview, second: HumanReview) -> Verdict | None:
         texts = first.text[: REVIEW_CHARS // 2], second.text[: REVIEW_CHARS // 2]
@@ -211,31 +226,55 @@ def _order(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     }
 
 
-def _length(verdicts: Sequence[tuple[tuple[HumanReview, HumanReview], Verdict]]) -> dict[str, Any]:
+def _evenly(couples: Sequence[_Couple], most: int) -> list[_Couple]:
+    """Return at most so many, spread over the papers and not the first ones only."""
+    if len(couples) <= most:
+        return list(couples)
+    return [couples[place * len(couples) // most] for place in range(most)]
+
+
+def _own_side(couple: _Couple, mine: str) -> int | None:
+    """Return which of two generated reviews is by the judge's own family; None unless exactly one is."""
+    own = [family(review.system) == mine for review in couple]
+    if not all(review.system for review in couple) or own[0] == own[1]:
+        return None
+    return 0 if own[0] else 1
+
+
+def _length(verdicts: Sequence[_Judged]) -> dict[str, Any]:
     decided = [(pair, verdict) for pair, verdict in verdicts if verdict.winner != "tie"]
     decided = [(pair, verdict) for pair, verdict in decided if len(pair[0].text) != len(pair[1].text)]
     longer = sum((len(pair[0].text) > len(pair[1].text)) == (verdict.winner == "first") for pair, verdict in decided)
     return {"decided_pairs": len(decided), "longer_wins": _share(longer, len(decided))}
 
 
-def _family(verdicts: Sequence[tuple[tuple[HumanReview, HumanReview], Verdict]], judge: str) -> dict[str, Any]:
+def _family(verdicts: Sequence[_Judged], judge: str) -> dict[str, Any]:
+    """Return how often the judge's own family wins, in all and where its review is the shorter one.
+
+    The second number tells a preference for the family from one for length, which it may only look like.
+    """
     mine = family(judge)
-    wins = decided = 0
-    for (first, second), verdict in verdicts:
-        own = (
-            bool(first.system) and family(first.system) == mine,
-            bool(second.system) and family(second.system) == mine,
-        )
-        if own[0] == own[1] or verdict.winner == "tie":
+    wins: list[bool] = []
+    shorter: list[bool] = []
+    for couple, verdict in verdicts:
+        side = _own_side(couple, mine)
+        if side is None or verdict.winner == "tie":
             continue
-        decided += 1
-        wins += own[0] == (verdict.winner == "first")
+        won = verdict.winner == ("first", "second")[side]
+        wins.append(won)
+        if len(couple[side].text) < len(couple[1 - side].text):
+            shorter.append(won)
     note = (
-        ""
-        if decided
-        else "no decided pair has one review by the judge's own family; give --reviews with `system` names"
+        "" if wins else "no decided pair has one review by the judge's own family; give --reviews with `system` names"
     )
-    return {"family": mine, "decided_pairs": decided, "own_family_wins": _share(wins, decided), "note": note}
+    return {
+        "family": mine,
+        "pairs": len(verdicts),
+        "decided_pairs": len(wins),
+        "own_family_wins": _share(sum(wins), len(wins)),
+        "own_family_wins_when_shorter": _share(sum(shorter), len(shorter)),
+        "note": note,
+    }
 
 
 def _share(count: int, n: int) -> Mapping[str, Any]:

@@ -93,9 +93,14 @@ def _mark(record: Mapping[str, Any], name: str) -> Mark:
     listed = quotes if isinstance(quotes, list) else []
     return Mark(
         mark_number(record[name], name),
-        reason[:REASON_CAP] if isinstance(reason, str) else "",
-        tuple(quote[:REASON_CAP] for quote in listed[:QUOTES_CAP] if isinstance(quote, str)),
+        _kept(reason) if isinstance(reason, str) else "",
+        tuple(_kept(quote) for quote in listed[:QUOTES_CAP] if isinstance(quote, str)),
     )
+
+
+def _kept(text: str) -> str:
+    """Return a judge's words as they are kept: cut, and without the half surrogate pairs that no file can hold."""
+    return text[:REASON_CAP].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _plain(text: str) -> str:

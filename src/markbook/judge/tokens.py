@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _DIGITS = tuple("12345")
+_CERTAIN = 0.01
+"""Log probabilities end at 0; rounding may lift one a little above it, and anything more is none."""
 
 
 def reduce_logprobs(tokens: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
@@ -21,18 +23,23 @@ def reduce_logprobs(tokens: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any]
         digits: dict[str, float] = {}
         for alternative in token.get("top_logprobs") or ():
             name, value = str(alternative.get("token", "")).strip(), alternative.get("logprob")
-            if name in _DIGITS and isinstance(value, int | float) and math.isfinite(value):
+            if name in _DIGITS and isinstance(value, int | float) and -math.inf < value < _CERTAIN:
                 # Two spellings of one digit (with and without a space) add up.
-                known = digits.get(name)
-                digits[name] = float(value) if known is None else math.log(math.exp(known) + math.exp(value))
+                digits[name] = _log_sum(digits.get(name, -math.inf), min(0.0, float(value)))
         reduced.append({"token": str(token.get("token", "")), "digits": digits})
     return tuple(reduced)
+
+
+def _log_sum(one: float, other: float) -> float:
+    """Return the logarithm of the sum of two probabilities given by theirs, however small they are."""
+    high = max(one, other)
+    return high + math.log(math.exp(one - high) + math.exp(other - high))
 
 
 def weigh(payload: str, tokens: Sequence[Mapping[str, Any]], name: str) -> tuple[float, float] | None:
     """Return the expected mark of a criterion and the probability mass it rests on.
 
-    None if the tokens do not spell the payload, or the mark's own token holds no probability for its digit.
+    None if the tokens do not spell the payload, or the mark's own token holds no probability for its digit or for any.
 
     Args:
         payload: the reply, one JSON object.
@@ -55,6 +62,8 @@ def weigh(payload: str, tokens: Sequence[Mapping[str, Any]], name: str) -> tuple
                 return None
             weights = {digit: math.exp(min(0.0, float(digits[digit]))) for digit in digits if digit in _DIGITS}
             mass = math.fsum(weights.values())
+            if mass == 0.0:
+                return None  # servers say -9999 for what they rule out
             return math.fsum(int(digit) * weight for digit, weight in weights.items()) / mass, min(1.0, mass)
         place += len(spelled)
     return None

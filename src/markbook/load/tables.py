@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.load.jsonl import LINE_CAP, UNPACKED_CAP, Line, Rejection, open_input, parse_object, pieces, read_jsonl
+from markbook.load.jsonl import LINE_CAP, UNPACKED_CAP, Line, Rejection, parse_object, pieces, read_jsonl
 from markbook.plugins import need
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
@@ -53,9 +53,8 @@ def read_table(path: Path, *, digest: hashlib._Hash | None = None) -> Iterator[L
 
 def _columns(path: Path, digest: hashlib._Hash | None) -> list[Line | Rejection] | None:
     """Return the rows of a file with one object of columns, as metric libraries write; None if it is an array."""
-    with open_input(path) as (file, _packed):
-        head = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
-    if not head.startswith(b"{"):
+    head = next(pieces(path, None), b"")
+    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return None
     content = b"".join(_capped(path, digest))
     found = parse_object(content.removeprefix(b"\xef\xbb\xbf").strip(), str(path))

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from markbook.aggregate.exam import mark
 from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.load.faults import Fault, without_faults
+from markbook.pipeline.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
 from markbook.types import Limits, Outcome
 
@@ -64,7 +65,9 @@ def check_benchmark(
     """
     benchmark, faults = without_faults(load_benchmark(path, format_name))
     outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
+    refuse_unsupported()
     with Sandbox(workers=workers, isolation=isolation, dedupe=False) as box:
+        ensure_marks(box)
         for job, outcome in box.run(_jobs(benchmark, Limits(seconds=timeout))):
             outcomes[job.sample.id].append(outcome)
         level = box.level.value

@@ -6,11 +6,13 @@ reports is computed from that. So a run can be resumed at any point and re-score
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,21 +22,24 @@ from markbook import plugins
 from markbook.errors import StrictDataError
 from markbook.judge.assess import Subject, unreadable
 from markbook.judge.client import Judged
+from markbook.load.jsonl import Rejection
 from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
-from markbook.pipeline.engines import other_engine
+from markbook.pipeline.engines import lost_workers, other_engine
+from markbook.pipeline.review_asking import Asking, Work
 from markbook.pipeline.review_config import ReviewConfig, default_config
-from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, Work, ask_all, make_plan
+from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, make_plan
 from markbook.pipeline.review_score import publish, read_journal, score
 from markbook.pipeline.review_tiers import (
     Similarities,
     TraceFolder,
     human_rows,
     tier1_rows,
-    tier3_row,
+    tier3_rows,
     to_json,
 )
 from markbook.store import Manifest, Run, RunWriter, open_run
+from markbook.text import terminal
 from markbook.types import Attempt, MissingKind
 
 _log = logging.getLogger(__name__)
@@ -58,25 +63,35 @@ class ReviewRequest:
     resume: Path | None = None
     limit: int | None = None
     strict: bool = False
-    engine: str = "local"
-    """Where similarities are measured: `local`, `ray`, or another of `markbook list engines`."""
     workers: int | None = None
-    """Of an engine other than local."""
+    """Processes that compare texts and read traces, None for this one; judges are asked beside them in any case."""
+    engine: str = "local"
+    """Where those run: `local`, `ray`, or another of `markbook list engines`."""
     progress: Callable[[str], None] = lambda _line: None
 
 
 @dataclass(slots=True)
 class _Clock:
-    """How long each tier took."""
+    """How long each tier took. Tiers run beside one another, so the whole takes less than their sum."""
 
+    start: float = field(default_factory=time.perf_counter)
     seconds: dict[str, float] = field(default_factory=dict)
 
-    def measure(self, name: str, start: float) -> None:
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+    @contextlib.contextmanager
+    def measure(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add(name, time.perf_counter() - start)
+
+    def add(self, name: str, seconds: float) -> None:
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        _log.info("%s took %.3f s", name, seconds)
 
     def report(self, reviews: int, targets: Mapping[str, float]) -> dict[str, Any]:
         """Return the time of each tier for one review beside its documented target."""
-        found = {**self.seconds, "total": sum(self.seconds.values())}
+        found = {**self.seconds, "total": time.perf_counter() - self.start}
         return {
             name: {
                 "seconds": round(seconds, 6),
@@ -99,19 +114,19 @@ def run_review(request: ReviewRequest) -> Run:
     generated: Generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
     attempts = generated.attempts[: request.limit]
     rejections = (*papers.rejections, *generated.rejections)
+    _log_inputs(request, papers, attempts, rejections)
     if request.strict and rejections:
         raise StrictDataError(rejections[0].reason, at=rejections[0].at)
     plan = None
     if request.judges:
         plan = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
     manifest = _manifest(request, plan, papers, generated, attempts)
-    with other_engine(request.engine, request.workers) as executor:
-        if request.resume is not None:
-            writer = RunWriter.resume(request.resume, manifest)
-        else:
-            writer = RunWriter.create(request.output, manifest)
-        with writer:
-            _Conductor(request, plan, papers, attempts, writer, executor).run()
+    if request.resume is not None:
+        writer = RunWriter.resume(request.resume, manifest)
+    else:
+        writer = RunWriter.create(request.output, manifest)
+    with writer:
+        _Conductor(request, plan, papers, attempts, writer).run()
     return open_run(writer.folder)
 
 
@@ -136,6 +151,27 @@ def _manifest(
     return Manifest("review", config, inputs, extra)
 
 
+def _log_inputs(
+    request: ReviewRequest, papers: Papers, attempts: Sequence[Attempt], rejections: Sequence[Rejection]
+) -> None:
+    """Say in the log what was read, what of it is odd, and what the configuration does not use."""
+    counts = ", ".join(f"{name} {count}" for name, count in papers.counts.items())
+    _log.info("papers from %s: %s", request.papers, counts)
+    systems = Counter(attempt.model for attempt in attempts)
+    named = ", ".join(f"{terminal(name, limit=60)} {count}" for name, count in sorted(systems.items()))
+    _log.info("reviews from %s: %d of %d systems (%s)", request.reviews, len(attempts), len(systems), named)
+    for item in rejections:
+        _log.info("not read: %s: %s", item.at, item.reason)
+    for note in request.config.notes:
+        _log.info("%s", note)
+    for paper in papers.papers:
+        for note in paper.notes:
+            _log.debug("paper %s: %s", paper.id, note)
+    for attempt in attempts:
+        for word in attempt.meta.get("notes", ()):  # type: ignore[attr-defined]  # the loader's tuple
+            _log.debug("%s: %s", attempt.source, word)
+
+
 def _digest_folder(folder: Path) -> str:
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*")) if folder.is_dir() else []:
@@ -156,22 +192,51 @@ class _Conductor:
         papers: Papers,
         attempts: Sequence[Attempt],
         writer: RunWriter,
-        executor: Executor | None = None,
     ) -> None:
         self.request, self.plan, self.papers, self.attempts, self.writer = request, plan, papers, attempts, writer
         self.config = request.config
         self.known = papers.by_id()
         self.clock = _Clock()
         self.accounts: dict[str, Any] = {}
-        self.similarities = Similarities(self.config, executor)
         self._sections: dict[str, list[str]] = {}
 
     def run(self) -> None:
-        if 1 in self.config.tiers:
-            self._tier1()
-        if 3 in self.config.tiers or (2 in self.config.tiers and self.plan is not None):
-            self._tier3()
-        self._tier2()
+        with self._workers() as executor:
+            self.similarities = Similarities(self.config, executor)
+            self._measure(executor)
+        self._report()
+
+    @contextlib.contextmanager
+    def _workers(self) -> Iterator[Executor | None]:
+        """Yield where measuring runs; None for this process."""
+        request = self.request
+        if request.engine != "local" or request.workers in (None, 1):
+            with other_engine(request.engine, request.workers) as executor:
+                yield executor
+            return
+        local: Executor = plugins.create("engines", "local", workers=request.workers)
+        with lost_workers():
+            try:
+                yield local
+            finally:
+                local.shutdown(wait=False, cancel_futures=True)
+
+    def _measure(self, executor: Executor | None) -> None:
+        """Measure all tiers side by side: while judges think, traces are read and texts compared."""
+        traces = TraceFolder(self.request.traces)
+        judged = self.plan is not None and 2 in self.config.tiers
+        with self._asking() if judged else contextlib.nullcontext() as asking:
+            start = time.perf_counter()
+            if 3 in self.config.tiers or judged:
+                with self.clock.measure("tier3"):
+                    self._tier3(traces, executor, asking)
+            if 1 in self.config.tiers:
+                self._tier1(asking)
+            if asking is not None:
+                self.accounts = asking.finish()
+                self.clock.add("tier2", time.perf_counter() - start)
+
+    def _report(self) -> None:
         kept, human = read_journal(self.writer.rows)
         models = self.plan.settings.models if self.plan else ()
         paper_ids = [paper.id for paper in self.papers.papers]
@@ -179,6 +244,8 @@ class _Conductor:
         publish(self.writer, rows, summary)
         _log.info("%d reviews scored; report in %s", len(rows), self.writer.folder)
         incomplete = self._incomplete(rows)
+        for line in incomplete:
+            _log.info("incomplete: %s", line)
         extra = {
             "performance": self.clock.report(len(self.attempts), self.config.targets),
             "judge_account": self.accounts,
@@ -196,66 +263,63 @@ class _Conductor:
     def _key(self, attempt: Attempt) -> Key:
         return (attempt.sample_id, attempt.model, attempt.index)
 
-    def _tier1(self) -> None:
-        start = time.perf_counter()
+    def _tier1(self, asking: Asking | None) -> None:
         todo = [
             (attempt, self.known.get(attempt.sample_id))
             for attempt in self.attempts
             if not self.writer.has("tier1", self._key(attempt))
         ]
-        for done, (attempt, record) in enumerate(tier1_rows(self.similarities, todo), start=1):
-            paper = self.known.get(attempt.sample_id)
-            self.writer.add("tier1", self._key(attempt), record | _recommendations(attempt, paper))
-            if done % 500 == 0:
-                self.request.progress(f"tier 1: {done} of {len(todo)} reviews")
-        self.clock.measure("tier1", start)
-        start = time.perf_counter()
+        with self.clock.measure("tier1"):
+            for done, (attempt, record) in enumerate(tier1_rows(self.similarities, todo), start=1):
+                paper = self.known.get(attempt.sample_id)
+                self.writer.add("tier1", self._key(attempt), record | _recommendations(attempt, paper))
+                if asking is not None:
+                    asking.check()
+                if done % 500 == 0:
+                    self.request.progress(f"tier 1: {done} of {len(todo)} reviews")
         papers = [paper for paper in self.papers.papers if not self.writer.has("human", (paper.id,))]
-        for paper_id, record in human_rows(self.similarities, papers):
-            self.writer.add("human", (paper_id,), record)
-        self.clock.measure("human_yardstick", start)
+        with self.clock.measure("human_yardstick"):
+            for paper_id, record in human_rows(self.similarities, papers):
+                self.writer.add("human", (paper_id,), record)
         self.request.progress(f"tier 1: {len(todo)} reviews measured")
 
-    def _tier3(self) -> None:
-        start = time.perf_counter()
-        folder = TraceFolder(self.request.traces)
-        for attempt in self.attempts:
-            key = self._key(attempt)
-            if self.writer.has("tier3", key) or (path := folder.find(attempt)) is None:
-                continue
-            record = tier3_row(path, self.config.profile)
-            reason = record.get("reason")
-            # What this machine lacks is not kept: a resume where it is installed finds the trace.
-            if reason is not None and reason["kind"] == MissingKind.UNAVAILABLE:
-                self.writer.add("tier3_gap", key, record)
-            else:
-                self.writer.add("tier3", key, record)
-        self.clock.measure("tier3", start)
-
-    def _tier2(self) -> None:
-        plan = self.plan
-        if plan is None or 2 not in self.config.tiers:
-            return
-        start = time.perf_counter()
+    def _tier3(self, traces: TraceFolder, executor: Executor | None, asking: Asking | None) -> None:
+        """Read the traces; hand each review to the judges as soon as its trace is known."""
         summaries = {row.key: str(row.data.get("summary", "")) for row in self.writer.rows("tier3")}
-        work = [
-            Work(key := self._key(attempt), self._subject(attempt, summaries.get(key, ""))) for attempt in self.attempts
+        found = [
+            None if self.writer.has("tier3", self._key(attempt)) else traces.find(attempt) for attempt in self.attempts
         ]
-        for item in work:
-            reasons = {name: to_json(value) for name, value in unreadable(item.subject).items()}
-            self.writer.add("unanswerable", item.key, reasons)
+        measured = tier3_rows([path for path in found if path is not None], self.config.profile, executor)
+        for attempt, path in zip(self.attempts, found, strict=True):
+            key = self._key(attempt)
+            if path is not None:
+                record = next(measured)
+                reason = record.get("reason")
+                if reason is not None:
+                    _log.info("trace %s: %s", path, reason["detail"])
+                # What this machine lacks is not kept: a resume where it is installed finds the trace.
+                lacking = reason is not None and reason["kind"] == MissingKind.UNAVAILABLE
+                self.writer.add("tier3_gap" if lacking else "tier3", key, record)
+                summaries[key] = "" if lacking else str(record.get("summary", ""))
+            if asking is not None:
+                subject = self._subject(attempt, summaries.pop(key, ""))
+                reasons = {name: to_json(value) for name, value in unreadable(subject).items()}
+                self.writer.add("unanswerable", key, reasons)
+                asking.give(Work(key, subject))
+
+    def _asking(self) -> Asking:
+        assert self.plan is not None
         counter = itertools.count(1)
 
         def keep(question: Any, judged: Judged, key: Key) -> None:
-            kind = "judgement" if judged.is_lasting else "judgement_gap"
-            self.writer.add(kind, key, question.record(judged))
+            self.writer.add("judgement" if judged.is_lasting else "judgement_gap", key, question.record(judged))
+            _log_answer(key, judged)
 
         def tick() -> None:
             if (done := next(counter)) % 20 == 0:
                 self.request.progress(f"tier 2: {done} answers")
 
-        self.accounts = ask_all(plan, work, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick)
-        self.clock.measure("tier2", start)
+        return Asking(self.plan, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick)
 
     def _subject(self, attempt: Attempt, trace: str) -> Subject:
         paper_id = attempt.sample_id
@@ -277,6 +341,27 @@ class _Conductor:
         if self.request.traces is not None and 3 in self.config.tiers:
             found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), kinds={MissingKind.UNAVAILABLE})
         return found
+
+
+def _log_answer(key: Key, judged: Judged) -> None:
+    paper, system, _index, rubric, model, part, sample = key
+    ended = "answered" if judged.missing is None else f"missing ({judged.missing.kind}: {judged.missing.detail})"
+    _log.log(
+        logging.DEBUG if judged.missing is None else logging.INFO,
+        "%s on %s of %s by %s, part %s, sample %s: %s after %d requests, %.2f s, %d and %d tokens%s",
+        terminal(str(model), limit=60),
+        rubric,
+        terminal(str(paper), limit=60),
+        terminal(str(system), limit=60),
+        part,
+        sample,
+        terminal(ended, limit=400),
+        judged.requests,
+        judged.seconds,
+        judged.input_tokens,
+        judged.output_tokens,
+        ", from the cassette" if judged.replayed else "",
+    )
 
 
 def _lost_answers(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -27,6 +27,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
     output: _Place = "generated",
     resume: _Place | None = None,
     options: JudgeOptions | None = None,
+    workers: int | None = None,
     engine: str = "local",
 ) -> Run:
     """Evaluate generated peer reviews in three tiers and return the finished run.
@@ -42,7 +43,8 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         output: where the run folder is made.
         resume: a run folder to go on with; give the same other arguments.
         options: how the judge is asked.
-        engine: where similarities are measured; of `markbook list engines`.
+        workers: processes that compare texts and read traces; judges are asked beside them in any case.
+        engine: where those run; of `markbook list engines`.
 
     Raises:
         DataError: no paper or no generated review can be read.
@@ -67,6 +69,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
             judge_options=options or JudgeOptions(),
             output=Path(output),
             resume=None if resume is None else Path(resume),
+            workers=workers,
             engine=engine,
         )
     )

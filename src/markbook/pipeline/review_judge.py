@@ -1,24 +1,20 @@
-"""Tier 2: asking the judges of a run, side by side, each answer in the journal as it comes."""
+"""Tier 2: which judges are asked, how patiently, and at what cost."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import MarkbookError, UsageError
-from markbook.judge.assess import Question, Settings, Subject, questions
+from markbook.errors import UsageError
+from markbook.judge.assess import Settings
 from markbook.judge.cassette import Cassette
-from markbook.judge.client import Asks, Judge, Judged, Patience
+from markbook.judge.client import Asks, Judge, Patience
 from markbook.judge.live import LiveJudge
 from markbook.pipeline.review_config import ReviewConfig
 from markbook.prices import Price, listed_price, parse_price
-
-Keep = Callable[[Question, Judged, tuple[str | int, ...]], None]
-"""Takes an answer with its question and the key of its review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +38,7 @@ class JudgePlan:
             "mode": self.settings.mode,
             "part_chars": self.settings.part_chars,
             "max_retries": self.patience.max_retries,
+            "token_weights": self.settings.token_weights,
         }
 
 
@@ -114,14 +111,6 @@ def _has_price(models: Sequence[str], price: Price | None) -> bool:
     return price is not None or all(_price_of(model) is not None for model in models)
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One review to judge, with the key of its rows."""
-
-    key: tuple[str | int, ...]
-    subject: Subject
-
-
 @asynccontextmanager
 async def open_judges(plan: JudgePlan) -> AsyncIterator[tuple[dict[str, Judge], Cassette | None]]:
     """Open every judge of a plan with one cassette between them.
@@ -147,71 +136,3 @@ async def open_judges(plan: JudgePlan) -> AsyncIterator[tuple[dict[str, Judge], 
                 )
             judges[model] = Judge(model, live, plan.patience, cassette=cassette, price=price)
         yield judges, cassette
-
-
-def ask_all(
-    plan: JudgePlan,
-    work: Sequence[Work],
-    keep: Keep,
-    *,
-    is_done: Callable[[tuple[str | int, ...]], bool] = lambda _key: False,
-    tick: Callable[[], None] = lambda: None,
-) -> dict[str, Any]:
-    """Ask every question about every review that is not done, and return the judges' accounts.
-
-    An answer is kept the moment it comes. What could not be answered is kept too; the caller decides from
-    `Judged.is_lasting` whether a later run should ask again.
-    """
-    try:
-        return asyncio.run(_ask_all(plan, work, keep, is_done, tick))
-    except BaseExceptionGroup as group:
-        # A task group wraps what one of its tasks raised; the command line knows the plain error.
-        ours = [error for error in group.exceptions if isinstance(error, MarkbookError)]
-        if ours:
-            raise ours[0] from group
-        raise
-
-
-async def _ask_all(
-    plan: JudgePlan,
-    work: Sequence[Work],
-    keep: Keep,
-    is_done: Callable[[tuple[str | int, ...]], bool],
-    tick: Callable[[], None],
-) -> dict[str, Any]:
-    complete = True
-    async with open_judges(plan) as (judges, cassette):
-        # A queue with a few workers instead of one task a question: memory stays flat in the number of reviews.
-        queue: asyncio.Queue[tuple[Work, Question]] = asyncio.Queue(maxsize=4 * plan.patience.concurrency)
-
-        async def feed() -> None:
-            for item in work:
-                for question in questions(item.subject, plan.settings)[0]:
-                    if not is_done((*item.key, *question.key)):
-                        await queue.put((item, question))
-
-        async def serve() -> None:
-            nonlocal complete
-            while True:
-                item, question = await queue.get()
-                judged = await judges[question.model].judge(question.call, question.check)
-                complete &= judged.is_lasting
-                keep(question, judged, (*item.key, *question.key))
-                tick()
-                queue.task_done()
-
-        async with asyncio.TaskGroup() as group:
-            servers = [group.create_task(serve()) for _ in range(plan.patience.concurrency * len(judges))]
-            await feed()
-            await queue.join()
-            for server in servers:
-                server.cancel()
-        if cassette is not None:
-            cassette.close(whole=complete)
-    return {name: judge.account.as_record() for name, judge in judges.items()}
-
-
-def total_spent(accounts: Mapping[str, Mapping[str, Any]]) -> float | None:
-    """Return the dollars spent over all judges; None if any judge has requests and no price."""
-    costs = [account["cost"] for account in accounts.values() if account["requests"]]
-    return None if any(cost is None for cost in costs) else float(sum(costs))

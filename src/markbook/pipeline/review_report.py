@@ -80,6 +80,12 @@ def _below(system: Mapping[str, Any]) -> list[str]:
             f"The reviews' own recommendations differ from the human mean by {own['mean_absolute_difference']:.3f} of the "
             f"scale on average ({own['n']} reviews; {own['mean_difference']:+.3f} signed)."
         )
+    read = system["paper_read"]
+    if read["in_part"]:
+        lines.append(
+            f"{read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least share read is "
+            f"{read['least_share']:.0%}."
+        )
     if system["papers_without_review"]:
         lines.append(f"{system['papers_without_review']} papers have no review by this system.")
     return lines

@@ -12,7 +12,7 @@ from markbook.aggregate.review_scores import Best, choose_reference, combine, ta
 from markbook.judge.assess import Assessment, settle
 from markbook.judge.rubrics import RUBRICS
 from markbook.pipeline.review_config import ReviewConfig
-from markbook.pipeline.review_tiers import from_json, to_json
+from markbook.pipeline.review_tiers import UNREAD, from_json, to_json
 from markbook.types import Missing, MissingKind
 
 Value = float | Missing
@@ -105,8 +105,14 @@ def _tier1(kept: Kept, config: ReviewConfig) -> dict[str, Any]:
     if isinstance(chosen, Best):
         fields.record["best_reference"] = chosen.reference
         fields.record["mean_over_references"] = dict(chosen.mean)
+        if all(name in best for name in UNREAD):
+            fields.record["semantic_unread_tokens"] = [int(_number(best[name])) for name in UNREAD]
     fields.record["references"] = len(references)
     return fields.done()
+
+
+def _number(value: Value) -> float:
+    return 0.0 if isinstance(value, Missing) else value
 
 
 def _seconds(kept: Kept) -> Value:

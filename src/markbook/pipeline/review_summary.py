@@ -10,7 +10,7 @@ from typing import Any
 from markbook.aggregate.composite import LABELS, label_stability
 from markbook.aggregate.summary import summarise_values
 from markbook.aggregate.yardstick import Yardstick
-from markbook.judge.rubrics import RUBRICS
+from markbook.judge.rubrics import RUBRICS, TECHNICAL_ACCURACY
 from markbook.pipeline.review_config import ReviewConfig
 from markbook.pipeline.review_rows import read_value
 from markbook.types import Missing, MissingKind, Summary
@@ -74,7 +74,15 @@ def _system(system: str, rows: Sequence[Row], config: ReviewConfig, papers: Sequ
         "metrics": {f"{tier}.{name}": _metric(mine, tier, name, absent, config) for tier, name in FIELDS},
         "recommendations": {label: labels[label] for label in (*LABELS, "missing") if labels[label]},
         "own_recommendation": _own(mine),
+        "paper_read": _paper_read(mine),
     }
+
+
+def _paper_read(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return how many reviews were judged beside their paper, how many beside a part of it, and the least share."""
+    details = [row["tier2"].get("details", {}).get(TECHNICAL_ACCURACY.name) for row in rows]
+    shares = [detail["coverage"] for detail in details if detail and detail["coverage"] is not None]
+    return {"n": len(shares), "in_part": sum(share < 1 for share in shares), "least_share": min(shares, default=None)}
 
 
 def _metric(rows: Sequence[Row], tier: str, name: str, absent: int, config: ReviewConfig) -> dict[str, Any]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import itertools
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from markbook import plugins
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
@@ -22,92 +22,94 @@ from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingK
 
 BATCH = 512
 """Pairs measured together: memory stays flat in the number of reviews."""
+UNREAD = ("unread_of_review", "unread_of_reference")
+"""How many tokens of each text lie beyond what the semantic model reads; kept beside the similarities."""
+PIECE = 32
+"""The same for one worker of several, so that all have work to the end."""
 PLUGINS = {"cosine": "tfidf_cosine", "jaccard": "jaccard", "semantic": "bertscore_f1"}
 
 STEPS_SHOWN = 120
 AGENTS_SHOWN, EDGES_SHOWN = 60, 200
 
 _log = logging.getLogger(__name__)
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
 
 class Similarities:
-    """The similarities of a run, each made once."""
+    """The similarities of a run, each made once: in this process, or once in every worker."""
 
     def __init__(self, config: ReviewConfig, executor: Executor | None = None) -> None:
-        """Make the metrics; one that cannot be made is remembered with its reason.
-
-        Args:
-            config: which similarities.
-            executor: where batches are measured; None for this process.
-        """
-        self._config = config
-        self._executor = executor
+        """Make the metrics; one that cannot be made is remembered with its reason."""
         self.unavailable: dict[str, Missing] = {}
-        self._metrics: dict[str, Metric] = {}
+        self._executor = executor
+        wanted = []
         for name in config.similarity:
-            options: dict[str, object] = {}
-            if name == "semantic":
-                if not config.bertscore_model and not config.semantic_asked:
-                    hint = "name a model with bertscore_model in the config, or leave it out with --similarity"
-                    self.unavailable[name] = Missing(MissingKind.UNAVAILABLE, f"no model was named: {hint}")
-                    continue
-                options = {"model": config.bertscore_model} if config.bertscore_model else {}
-            try:
-                self._metrics[name] = plugins.create("metrics", PLUGINS[name], **options)
-            except (ExtraMissingError, ConfigError, UsageError) as error:
-                self.unavailable[name] = Missing(MissingKind.UNAVAILABLE, str(error))
-
-    @property
-    def signatures(self) -> dict[str, str]:
-        """Return what can change each number."""
-        return {name: metric.signature for name, metric in self._metrics.items()}
+            if name == "semantic" and not config.bertscore_model and not config.semantic_asked:
+                hint = "name a model with bertscore_model in the config, or leave it out with --similarity"
+                self.unavailable[name] = Missing(MissingKind.UNAVAILABLE, f"no model was named: {hint}")
+            else:
+                wanted.append((name, config.bertscore_model if name == "semantic" else ""))
+        self._wanted = tuple(wanted)
+        made, faults = _metrics(self._wanted)
+        self.unavailable |= faults
+        self.signatures = {name: metric.signature for name, metric in made.items()}
+        """What can change each number."""
 
     def measure(self, pairs: Iterable[tuple[str, str]]) -> Iterator[dict[str, float | Missing]]:
         """Yield the similarities of each (review, reference) pair, in order, batch by batch."""
         iterator = iter(pairs)
-        batches = iter(lambda: list(itertools.islice(iterator, BATCH)), [])
-        if self._executor is None:
-            found: Iterable[list[dict[str, float | Missing]]] = map(self.measure_batch, batches)
-        else:
-            config = self._config
-            made_by = (config.similarity, config.bertscore_model, config.semantic_asked)
-            found = in_order(self._executor, measure_away, ((*made_by, batch) for batch in batches))
-        yield from itertools.chain.from_iterable(found)
+        size = BATCH if self._executor is None else PIECE
+        batches = iter(lambda: list(itertools.islice(iterator, size)), [])
+        for piece in _each(self._executor, partial(_measure_batch, self._wanted), batches):
+            yield from ({**self.unavailable, **row} for row in piece)
 
-    def measure_batch(self, batch: Sequence[tuple[str, str]]) -> list[dict[str, float | Missing]]:
-        """Return the similarities of some pairs, measured in this process."""
-        items = [Item(Sample("", references=(reference,)), Attempt("", review)) for review, reference in batch]
-        rows: list[dict[str, float | Missing]] = [dict(self.unavailable) for _ in batch]
-        for name, metric in self._metrics.items():
-            for row, measured in zip(rows, self._measure(metric, items), strict=True):
-                row[name] = measured.value if measured.missing is None else measured.missing  # type: ignore[assignment]  # exactly one of the two is there
-        return rows
 
-    def _measure(self, metric: Metric, items: Sequence[Item]) -> Sequence[Measurement]:
+def _each(executor: Executor | None, work: Callable[[_In], _Out], items: Iterable[_In]) -> Iterator[_Out]:
+    """Yield what work makes of each item, in order: here, or on an engine's workers."""
+    if executor is None:
+        return map(work, items)
+    return in_order(executor, work, ((item,) for item in items))
+
+
+@cache
+def _metrics(wanted: tuple[tuple[str, str], ...]) -> tuple[dict[str, Metric], dict[str, Missing]]:
+    """Return the metrics of these similarities and models, and why some cannot be made; one set a process."""
+    made: dict[str, Metric] = {}
+    faults: dict[str, Missing] = {}
+    for name, model in wanted:
+        options: dict[str, object] = {"model": model} if model else {}
         try:
-            return metric.measure(items)
-        except ExtraMissingError as error:
-            # Models are loaded at first use, so a missing package or model file may show only now.
-            missing = Missing(MissingKind.UNAVAILABLE, str(error))
-        except Exception as error:  # noqa: BLE001 - the border of one measurement
-            _log.warning("%s failed: %s: %s", metric.name, type(error).__name__, error)
-            missing = Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}")
-        return [Measurement(metric.name, missing=missing) for _ in items]
+            made[name] = plugins.create("metrics", PLUGINS[name], **options)
+        except (ExtraMissingError, ConfigError, UsageError) as error:
+            faults[name] = Missing(MissingKind.UNAVAILABLE, str(error))
+    return made, faults
 
 
-@functools.lru_cache(maxsize=4)
-def _similarities(names: tuple[str, ...], model: str, asked: bool) -> Similarities:  # noqa: FBT001 - the cache's key
-    return Similarities(ReviewConfig(similarity=names, bertscore_model=model, semantic_asked=asked))
-
-
-def measure_away(
-    names: tuple[str, ...],
-    model: str,
-    asked: bool,  # noqa: FBT001 - as above
-    batch: Sequence[tuple[str, str]],
+def _measure_batch(
+    wanted: tuple[tuple[str, str], ...], batch: Sequence[tuple[str, str]]
 ) -> list[dict[str, float | Missing]]:
-    """Measure a batch in a worker, which makes its metrics once."""
-    return _similarities(names, model, asked).measure_batch(batch)
+    items = [Item(Sample("", references=(reference,)), Attempt("", review)) for review, reference in batch]
+    rows: list[dict[str, float | Missing]] = [{} for _ in batch]
+    for name, metric in _metrics(wanted)[0].items():
+        for row, measured in zip(rows, _measure(metric, items), strict=True):
+            row[name] = measured.value if measured.missing is None else measured.missing  # type: ignore[assignment]  # exactly one of the two is there
+            cut = measured.stats.get("truncated")
+            if isinstance(cut, list | tuple) and len(cut) == len(UNREAD):
+                row.update(zip(UNREAD, map(float, cut), strict=True))
+    return rows
+
+
+def _measure(metric: Metric, items: Sequence[Item]) -> Sequence[Measurement]:
+    try:
+        return metric.measure(items)
+    except ExtraMissingError as error:
+        # Models are loaded at first use, so a missing package or model file may show only now.
+        missing = Missing(MissingKind.UNAVAILABLE, str(error))
+    except Exception as error:  # noqa: BLE001 - the border of one measurement
+        _log.warning("%s failed: %s: %s", metric.name, type(error).__name__, error)
+        missing = Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}")
+    return [Measurement(metric.name, missing=missing) for _ in items]
 
 
 def tier1_rows(
@@ -188,6 +190,11 @@ class TraceFolder:
                 return self._files[name]
         named = attempt.meta.get("trace")
         return Path(named) if isinstance(named, str) and Path(named).is_file() else None
+
+
+def tier3_rows(paths: Iterable[Path], profile: str, executor: Executor | None) -> Iterator[dict[str, Any]]:
+    """Yield what tier 3 keeps of each trace, in order."""
+    return _each(executor, partial(tier3_row, profile=profile), paths)
 
 
 def tier3_row(path: Path, profile: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from markbook.pipeline.engines import other_engine
+from markbook.pipeline.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.kept import usual
 from markbook.types import Isolation, Outcome
@@ -57,7 +58,9 @@ def open_sandboxes(engine: str, settings: BoxSettings) -> Iterator[Sandbox | Rem
         ExtraMissingError: the engine's package is not installed.
     """
     if engine == "local":
+        refuse_unsupported()
         with settings.sandbox(workers=settings.workers) as box:
+            ensure_marks(box)
             yield box
         return
     with other_engine(engine, settings.workers) as executor:
@@ -119,7 +122,7 @@ def _sandbox(settings: BoxSettings) -> Iterator[Sandbox]:
 
 def _level(settings: BoxSettings) -> Isolation:
     with _sandbox(settings) as box:
-        box.start()
+        ensure_marks(box)
         return box.level
 
 

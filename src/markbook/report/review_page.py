@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from markbook.text import Table, cut
 from markbook.text.table import NOTHING
 
 PAPERS_SHOWN = 200
+REVIEWS_SHOWN = 40
+"""Of one paper; results.jsonl has all."""
 _TIERS = {
     "tier1": ("Tier 1: text", "How near the generated review is to the human ones, and how long it took."),
     "tier2": (
@@ -73,6 +76,12 @@ def _warnings(summary: Mapping[str, Any]) -> list[str]:
         composite = record["metrics"]["composite.composite_score"]
         if composite["n"] == 0:
             found.append(f"{system}: no composite is complete; the tiers below stand for themselves.")
+        read = record.get("paper_read") or {"in_part": 0}
+        if read["in_part"]:
+            found.append(
+                f"{system}: {read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least "
+                f"share read is {read['least_share']:.0%}."
+            )
         if record["papers_without_review"]:
             found.append(f"{system}: {record['papers_without_review']} papers have no review.")
     return found
@@ -153,14 +162,19 @@ def _labels(summary: Mapping[str, Any], systems: Sequence[str]) -> Section:
 def _papers(view: Files) -> list[Problem]:
     """Return the papers with each system's numbers: the first ones by order of the rows."""
     by_paper: dict[str, list[dict[str, Any]]] = {}
+    total: Counter[str] = Counter()
     for row in view.rows():
         paper = str(row["paper_id"])
         if paper in by_paper or len(by_paper) < PAPERS_SHOWN:
-            by_paper.setdefault(paper, []).append(row)
-    return [_paper(paper, rows, list(view.summary["systems"])) for paper, rows in by_paper.items()]
+            shown = by_paper.setdefault(paper, [])
+            total[paper] += 1
+            if len(shown) < REVIEWS_SHOWN:
+                shown.append(row)
+    systems = list(view.summary["systems"])
+    return [_paper(paper, rows, systems, total[paper]) for paper, rows in by_paper.items()]
 
 
-def _paper(paper: str, rows: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> Problem:
+def _paper(paper: str, rows: Sequence[Mapping[str, Any]], systems: Sequence[str], total: int) -> Problem:
     answers = []
     worst: dict[str, tuple[str, Status, str]] = {system: (system, "absent", "") for system in systems}
     for row in rows:
@@ -176,8 +190,9 @@ def _paper(paper: str, rows: Sequence[Mapping[str, Any]], systems: Sequence[str]
                 row["system"], name, status, score, 0, 0, "", error=cut(reasons, 1500), note=cut(_numbers(row), 3000)
             )
         )
+    more = f"The first {len(rows)} of {total} reviews; results.jsonl has all." if total > len(rows) else ""
     return Problem(
-        id=paper, topic="", complexity="", kind="", prompt="", checks=(), answers=tuple(answers),
+        id=paper, topic="", complexity="", kind="", prompt=more, checks=(), answers=tuple(answers),
         outcomes=tuple(worst.values()),
     )  # fmt: skip
 

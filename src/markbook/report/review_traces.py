@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from markbook.aggregate.files_view import FilesView
 from markbook.report import charts
@@ -21,7 +22,7 @@ _SCORES = (("composite", "composite_score"), ("tier1", "overall_score"), ("tier1
 
 def time_sections(view: Files, systems: Sequence[str]) -> list[Section]:
     """Return score against time by system: the composite, or the first number of tier 1 that any review has."""
-    rows = list(view.rows())
+    rows = [_slim(row) for row in view.rows()]
     field = next((one for one in _SCORES if any(row[one[0]].get(one[1]) is not None for row in rows)), None)
     if field is None or not any(row["tier1"].get("execution_time") is not None for row in rows):
         return []
@@ -46,6 +47,14 @@ def time_sections(view: Files, systems: Sequence[str]) -> list[Section]:
     spec = charts.scatter(cells, list(systems), x_title="Mean seconds a review", y_title=f"{label}, 0 to 100")
     chart = Chart(spec, "Mean score of each system against its mean time") if cells else None
     return [Section("time", "Score against time", "Up and to the left is better.", (table,), chart)]
+
+
+def _slim(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return of a row what the section needs, so that a large run's page does not hold all of them."""
+    kept: dict[str, Any] = {"system": row["system"], "tier1": {"execution_time": row["tier1"].get("execution_time")}}
+    for tier, name in _SCORES:
+        kept.setdefault(tier, {})[name] = row[tier].get(name)
+    return kept
 
 
 def graph_sections(view: Files) -> list[Section]:

@@ -49,7 +49,7 @@ class Manifest:
 
 
 class RunWriter:
-    """The one writer of a run folder; a context manager.
+    """The one writer of a run folder; a context manager. Several threads of its process may add rows.
 
     Leaving it with an exception marks the run `interrupted`: everything acknowledged is kept and `resume` goes on.
     """
@@ -207,16 +207,19 @@ class RunWriter:
                 self._make_folders(path.parent)
                 replace_file(self._disk, path, _to_bytes(content))
             except OSError as error:
-                raise StorageError(
-                    f"a report cannot be written: {error.strerror or error}",
-                    at=str(path),
-                    hint="mend the disk, then run again with --resume",
-                ) from error
+                raise _storage_error("a report", path, error) from error
 
     def finish(self, status: str = "done", extra: Mapping[str, Any] | None = None) -> None:
-        """Write run.json with its final status: the mark that everything before it is complete."""
+        """Write run.json with its final status: the mark that everything before it is complete.
+
+        Raises:
+            StorageError: it cannot be written; the run stays resumable.
+        """
         self.commit()
-        self._write_manifest(status, dict(extra or {}))
+        try:
+            self._write_manifest(status, dict(extra or {}))
+        except OSError as error:
+            raise _storage_error("run.json", self.folder / "run.json", error) from error
 
     def _make_folders(self, folder: Path) -> None:
         if folder == self.folder:
@@ -316,10 +319,22 @@ class Run:
         Raises:
             DataError: the run has no such report, because it is partial or of another command.
         """
+        return self._report(name).read_text(encoding="utf-8")
+
+    def lines(self, name: str) -> Iterator[str]:
+        """Yield the lines of a report one at a time, however long it is.
+
+        Raises:
+            DataError: as `read`.
+        """
+        with self._report(name).open(encoding="utf-8", newline="\n") as file:
+            yield from file
+
+    def _report(self, name: str) -> Path:
         path = self.folder / PurePosixPath(name)
         if not path.is_file():
             raise DataError(f"the run has no {name}", at=str(self.folder), hint=f"its status is {self.status!r}")
-        return path.read_text(encoding="utf-8")
+        return path
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:
@@ -335,6 +350,14 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     if record is None:
         raise DataError("this is no run folder: it has no run.json", at=str(folder))
     return Run(folder, record)
+
+
+def _storage_error(what: str, path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"{what} cannot be written: {error.strerror or error}",
+        at=str(path),
+        hint="mend the disk, then run again with --resume",
+    )
 
 
 def _new_folder(disk: Disk, output: Path) -> Path:

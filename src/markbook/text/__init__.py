@@ -13,6 +13,7 @@ from markbook.text.escape import (
     visible,
     xml,
 )
+from markbook.text.redact import redact
 from markbook.text.table import Table
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "markdown",
     "markdown_block",
     "markdown_code",
+    "redact",
     "script_json",
     "terminal",
     "visible",
