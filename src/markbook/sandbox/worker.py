@@ -68,6 +68,8 @@ class Worker:
         self.number = number
         self.jobs: list[Any] = []
         """What it has been given and not answered, oldest first."""
+        self.told: set[str] = set()
+        """The names of the tasks whose text it was given; it may have forgotten some."""
         self.weight = 0
         """How heavy the modules are that it has loaded; see `job.preload`."""
         self.since = time.monotonic()

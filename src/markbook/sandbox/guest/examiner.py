@@ -76,25 +76,30 @@ class Examiner:
             job = self._control.next()
             if job is None:
                 os._exit(0)
-            wire.write(self._control.sock, {"id": job["id"], **self._examine(job)})
+            task = self._task(job)
+            record = {"wants_task": True} if task is None else self._examine(task, job)
+            wire.write(self._control.sock, {"id": job["id"], **record})
 
     def _deadline(self, _number: int, _frame: object) -> None:
         self._expired = True  # a bare except in a test may swallow what is raised, but not this
         raise Deadline
 
-    def _task(self, text: str) -> Task:
-        task = self._tasks.get(text)
+    def _task(self, job: dict[str, Any]) -> Task | None:
+        """Return the task of a job, whose text comes with the first job that a worker is given of it."""
+        name, text = job["name"], job.get("task")
+        task = self._tasks.get(name)
         if task is None:
-            task = self._tasks[text] = make_task(text)
-            self._kept += len(text)
+            if text is None:
+                return None
+            task = self._tasks[name] = make_task(text)
+            self._kept += task.size
             while self._kept > _TASKS_TEXT and len(self._tasks) > 1:
-                self._kept -= len(self._tasks.popitem(last=False)[0])
+                self._kept -= self._tasks.popitem(last=False)[1].size
         else:
-            self._tasks.move_to_end(text)
+            self._tasks.move_to_end(name)
         return task
 
-    def _examine(self, job: dict[str, Any]) -> dict[str, Any]:
-        task = self._task(job["task"])
+    def _examine(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
         fault = next((fault for fault in task.faults if fault), "")
         seconds = float(job["limits"][0])
         self._expired = False

@@ -16,6 +16,8 @@ from .separation import names_used, runs_beside, texts_of
 class Task:
     """One sample's tests, compiled once."""
 
+    size: int
+    """Characters of its text."""
     kind: str
     name: str
     tests: list[dict[str, Any]]
@@ -48,6 +50,7 @@ def make_task(text: str) -> Task:
         helpers = prompt_helpers(spec["prompt"], spec["name"])
         before = [helpers] if helpers is not None else []
     return Task(
+        size=len(text),
         kind=spec["object"],
         name=spec["name"],
         tests=tests,
