@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -158,3 +160,23 @@ def test_a_task_that_a_worker_has_forgotten_is_told_again():
             found.update((key.key, outcome.passed) for key, outcome in box.run([job]))
 
     assert found == {job.key: int(job.key.startswith("0")) for job in jobs}
+
+
+@pytest.mark.parametrize("level", [Isolation.A, Isolation.B])
+@pytest.mark.parametrize("through_a_link", [False, True])
+def test_packages_of_an_environment_among_temporary_files_can_be_imported(tmp_path, level, through_a_link):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    (packages,) = (tmp_path / "env" / "lib").glob("python3*/site-packages")
+    (packages / "only_here.py").write_text("ANSWER = 42\n")
+    place = tmp_path / "env"
+    if through_a_link:
+        place = tmp_path / "link"
+        place.symlink_to(tmp_path / "env")
+    sample = Sample(id="x", tests=(Test(program="assert f() == 42"),), entry_point="f", meta={"object": "program"})
+    code = "import only_here, tempfile\ndef f():\n    tempfile.TemporaryFile().close()\n    return only_here.ANSWER"
+
+    with Sandbox(workers=1, isolation="weak", python=place / "bin" / "python", at_most=level) as box:
+        ((_, outcome),) = box.run([Job("", code, sample, Limits(10))])
+        reached = box.level
+
+    assert (outcome.passed, outcome.error_message, reached) == (1, "", level)

@@ -72,6 +72,8 @@ def _reference(held: Any, source: Source) -> Reference:
         raise DataError("a reference needs `calls` or `path_length`", at=str(source.path))
     record: Mapping[str, Any] = held if isinstance(held, dict) else {"calls": held}
     calls = record.get("calls")
+    if calls is not None and not isinstance(calls, list):
+        raise DataError("`calls` of a reference is no list", at=str(source.path))
     made = None if calls is None else tuple(_call(item, source) for item in calls)
     return Reference(made, whole(record.get("path_length")), source=f"file {source.path.name}")
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from . import landlock, linux, seccomp
 
 SCRATCH = "/tmp"  # noqa: S108 - inside the sandbox's own root
+_ELSEWHERE = "/elsewhere"
 _SCRATCH_OPTIONS = "size=67108864,nr_inodes=4096,mode=1777"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random")
 _FIRST_UID = 2_000_000_000
@@ -47,6 +49,11 @@ def errno_name(error: OSError) -> str:
     import errno
 
     return errno.errorcode.get(error.errno or 0, str(error.errno))
+
+
+def inside(path: str) -> str:
+    """Return where a folder is found within the private root: what lies where the scratch folder is, is elsewhere."""
+    return _ELSEWHERE + path if f"{path}/".startswith(SCRATCH + "/") else path
 
 
 def readable(config: dict[str, Any]) -> list[str]:
@@ -104,13 +111,14 @@ def _become(uid: int) -> None:
 
 def _new_root(config: dict[str, Any]) -> None:
     top = config["scratch"]
+    modules = [inside(os.path.realpath(path)) for path in sys.path]  # a link on the way is not there any more
     linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("tmpfs", top, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1048576,mode=755")
     for name in ("lib", "lib64"):
         if os.path.islink("/" + name):
             os.symlink(os.readlink("/" + name), f"{top}/{name}")
-    for path in readable(config):
-        _bind(path, top + path)
+    for path in config["readable"]:
+        _bind(path, top + inside(path))
     for path in _DEVICES:
         if os.path.exists(path):
             _bind(path, top + path, device=True)
@@ -120,6 +128,8 @@ def _new_root(config: dict[str, Any]) -> None:
     linux.pivot_root_here()
     linux.mount("", "/", flags=linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)
     os.chdir(SCRATCH)
+    sys.path[:] = modules
+    sys.path_importer_cache.clear()
 
 
 def _bind(path: str, target: str, *, device: bool = False) -> None:
@@ -140,14 +150,14 @@ def _bind(path: str, target: str, *, device: bool = False) -> None:
 
 def confine(report: Report, config: dict[str, Any], *, may_fork: bool) -> None:
     """Give up every privilege for good: capabilities, files outside, system calls. Each failure is only noted."""
-    inside = config["level"] == "A"
-    scratch = SCRATCH if inside else config["scratch"]
+    private = config["level"] == "A"
+    scratch = SCRATCH if private else config["scratch"]
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
     step(report, "capabilities", linux.drop_capabilities)
     step(report, "no new privileges", lambda: linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1))
     step(report, "not dumpable", lambda: linux.prctl(linux.PR_SET_DUMPABLE, 0))
     if config["level"] in "AB":
-        allowed = [*readable(config)]
+        allowed = [inside(path) if private else path for path in config["readable"]]
         step(report, "landlock", lambda: landlock.restrict(allowed, [scratch, *_DEVICES]))
     if config["level"] in "ABC":
         wanted = seccomp.Filter(seccomp.worker_filter(may_fork=may_fork))

@@ -25,6 +25,7 @@ def main() -> NoReturn:
     config = json.loads(sys.argv[1])
     sys.argv = [""]
     sys.path[:] = config["path"]
+    config["readable"] = isolation.readable(config)  # while all of it can be seen
     control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, config["control"])
     mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
