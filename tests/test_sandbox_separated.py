@@ -339,3 +339,15 @@ def test_a_match_of_the_reference_says_only_that_there_is_one(box, tmp_path, ans
     ((_, outcome),) = box.run([Job("k", f"import re\ndef g(x):\n    return {answer}", sample, Limits(seconds=2.0))])
 
     assert outcome.tests[0].passed is passed
+
+
+@pytest.mark.parametrize("heavy", ["any(sum(range(3000)) < 0 for _ in f())", "any(x for x in f(3000))"])
+def test_tests_before_the_time_is_up_keep_their_verdicts_whoever_used_it_up(box, heavy):
+    code = "def f(work=0):\n    while True:\n        yield sum(range(work)) < 0"
+    tests = [("", "next(f()) == False"), ("", "next(f()) == 1"), ("", heavy), ("", "next(f()) == False")]
+
+    outcome = run(box, code, *tests, canonical="")
+
+    assert [test.passed for test in outcome.tests] == [True, False, False, False]
+    assert [test.error_type for test in outcome.tests] == ["", "AssertionError", "TimeoutError", "TimeoutError"]
+    assert (outcome.error, outcome.limit) == ("TimeoutError", "cpu")
