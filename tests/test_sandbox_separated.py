@@ -351,3 +351,14 @@ def test_tests_before_the_time_is_up_keep_their_verdicts_whoever_used_it_up(box,
     assert [test.passed for test in outcome.tests] == [True, False, False, False]
     assert [test.error_type for test in outcome.tests] == ["", "AssertionError", "TimeoutError", "TimeoutError"]
     assert (outcome.error, outcome.limit) == ("TimeoutError", "cpu")
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_a_test_that_swallows_the_end_of_its_time_does_not_pass(box, last):
+    swallows = Test(setup="try:\n    while True: sum(range(3000))\nexcept:\n    ok = True", assertion="ok")
+    tests = [("", "f() == 1"), swallows, *([] if last else [("", "f() == 1")])]
+
+    outcome = run(box, "def f():\n    return 1", *tests, canonical="")
+
+    assert [test.passed for test in outcome.tests] == [True, False, *([] if last else [False])]
+    assert (outcome.error, outcome.limit) == ("TimeoutError", "cpu")

@@ -208,9 +208,10 @@ class Examiner:
                 for index, policy in enumerate(policies):
                     if task.faults[index]:
                         continue
-                    results.append(hall.run(task.compiled[index], policy) if policy is not None else dict(_NOT_RUN))
-                    if self._expired:
+                    result = hall.run(task.compiled[index], policy) if policy is not None else dict(_NOT_RUN)
+                    if self._expired:  # though the test may have swallowed what said so
                         raise Deadline
+                    results.append(result)
         except wire.Gone:
             record["gone"] = True
         except Deadline:  # as if the candidate had used the time up: between the two it is only who is first
