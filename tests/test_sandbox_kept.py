@@ -84,7 +84,7 @@ def test_what_ran_into_the_wall_clock_is_run_again(tmp_path):
 
 
 @pytest.mark.parametrize("bad", ["a folder", "not a database"])
-def test_a_file_that_is_none_costs_only_time(tmp_path, bad):
+def test_a_file_that_is_none_costs_only_time_and_is_named(tmp_path, bad, caplog):
     path = tmp_path / "plans"
     if bad == "a folder":
         path.mkdir()
@@ -94,6 +94,7 @@ def test_a_file_that_is_none_costs_only_time(tmp_path, bad):
     found, _ = run(Keep(plans=path, verdicts=path), CODE)
 
     assert found[0].passed == 1
+    assert f"{path} cannot be used" in caplog.text
 
 
 def fields(sample):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import time
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from typing import Any
 
 from markbook.sandbox.job import digest
 from markbook.sandbox.worker import HERE, Interpreter
+
+_log = logging.getLogger(__name__)
 
 _AT_ONCE = 500
 """Records between two commits."""
@@ -54,7 +57,7 @@ def folder() -> Path:
 def identity(interpreter: Interpreter) -> str:
     """Return a name for everything but the job that a verdict depends on: our code, the interpreter, its packages."""
     total = hashlib.blake2b(digest_size=20)
-    for path in sorted((HERE / "guest").glob("*.py")):
+    for path in sorted(HERE.rglob("*.py")):
         total.update(path.read_bytes())
     # a package that is installed or removed changes the time of its folder
     places = [(path, Path(path).stat().st_mtime_ns) for path in interpreter.path if Path(path).exists()]
@@ -80,7 +83,8 @@ class Kept:
         try:
             row = base.execute("SELECT record FROM kept WHERE key = ?", (key,)).fetchone()
             return json.loads(row[0]) if row is not None else None
-        except (sqlite3.Error, ValueError):
+        except (sqlite3.Error, ValueError) as error:
+            self._forget(error)
             return None
 
     def put(self, key: str, record: Any) -> None:
@@ -96,8 +100,8 @@ class Kept:
             if self._new >= _AT_ONCE or time.monotonic() > self._committed + _OFTEN:
                 base.commit()
                 self._new, self._committed = 0, time.monotonic()
-        except sqlite3.Error:
-            self._forget()
+        except sqlite3.Error as error:
+            self._forget(error)
 
     def close(self) -> None:
         """Write what is new and close the file."""
@@ -118,11 +122,12 @@ class Kept:
                 self._base = sqlite3.connect(self._path, timeout=1.0, check_same_thread=False)
                 self._base.execute("PRAGMA synchronous = OFF")  # losing it costs only time
                 self._base.execute("CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, record TEXT)")
-            except (OSError, sqlite3.Error):
-                self._forget()
+            except (OSError, sqlite3.Error) as error:
+                self._forget(error)
         return self._base
 
-    def _forget(self) -> None:
+    def _forget(self, error: Exception) -> None:
+        _log.warning("%s cannot be used (%s): nothing is taken from it or kept in it", self._path, error)
         if self._base is not None:
             self._base.close()
         self._base, self._path = None, None

@@ -1,0 +1,134 @@
+"""Reading a run back from its folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from markbook.errors import DataError
+from markbook.plugins import factory, need
+from markbook.store.disk import Disk, RealDisk
+from markbook.store.journal import Row, locate, read, row_at
+
+SCHEMA = 1
+"""The version of run.json and the journal's rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run read back from its folder."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    """What run.json holds."""
+
+    @property
+    def status(self) -> str:
+        """running, done, incomplete or interrupted; `running` without a living owner means killed."""
+        return str(self.manifest.get("status", "unknown"))
+
+    @property
+    def command(self) -> str:
+        """exam, run or review."""
+        return str(self.manifest.get("command", ""))
+
+    def rows(self, kind: str) -> Iterator[Row]:
+        """Yield the journal's acknowledged rows of a kind, in order, one at a time."""
+        return (row for row in read(RealDisk(), self.folder / "journal") if row.kind == kind)
+
+    def locate(self, kind: str) -> Iterator[tuple[int, Row]]:
+        """Yield the rows of a kind in journal order, each with its location for `row_at`."""
+        return (found for found in locate(RealDisk(), self.folder / "journal") if found[1].kind == kind)
+
+    def locate_all(self) -> Iterator[tuple[int, Row]]:
+        """Yield the rows of every kind in journal order, each with its location for `row_at`."""
+        return locate(RealDisk(), self.folder / "journal")
+
+    def row_at(self, location: int) -> Row:
+        """Return the row at a location."""
+        return row_at(RealDisk(), self.folder / "journal", location)
+
+    def to_pandas(self) -> Any:
+        """Return one row an attempt as a pandas data frame.
+
+        Raises:
+            ExtraMissingError: pandas is not installed.
+        """
+        return need("pandas", extra="notebook").DataFrame(self._flat_rows())
+
+    def to_polars(self) -> Any:
+        """Return one row an attempt as a polars data frame.
+
+        Raises:
+            ExtraMissingError: polars is not installed.
+        """
+        return need("polars", extra="notebook").DataFrame(self._flat_rows(), infer_schema_length=None)
+
+    def _flat_rows(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = factory("reports", "markbook.report.notebook:rows")(self)
+        return rows
+
+    def _repr_html_(self) -> str:
+        """Show the run's tables in a notebook."""
+        page: str = factory("reports", "markbook.report.notebook:tables")(self)
+        return page
+
+    def read(self, name: str) -> str:
+        """Return the text of a report.
+
+        Raises:
+            DataError: the run has no such report, because it is partial or of another command.
+        """
+        return self._report(name).read_text(encoding="utf-8")
+
+    def lines(self, name: str) -> Iterator[str]:
+        """Yield the lines of a report one at a time, however long it is.
+
+        Raises:
+            DataError: as `read`.
+        """
+        with self._report(name).open(encoding="utf-8", newline="\n") as file:
+            yield from file
+
+    def _report(self, name: str) -> Path:
+        path = self.folder / PurePosixPath(name)
+        if not path.is_file():
+            raise DataError(f"the run has no {name}", at=str(self.folder), hint=f"its status is {self.status!r}")
+        return path
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """Return the run of a folder, or of the run.json in it.
+
+    Raises:
+        DataError: there is no run here, or its run.json is damaged.
+    """
+    folder = Path(path)
+    if folder.name == "run.json":
+        folder = folder.parent
+    record = read_manifest(RealDisk(), folder)
+    if record is None:
+        raise DataError("this is no run folder: it has no run.json", at=str(folder))
+    return Run(folder, record)
+
+
+def read_manifest(disk: Disk, folder: Path) -> dict[str, Any] | None:
+    """Return what run.json holds, None if there is none.
+
+    Raises:
+        DataError: it is damaged, or of another version.
+    """
+    path = folder / "run.json"
+    if not disk.exists(path):
+        return None
+    try:
+        record = json.loads(b"".join(disk.chunks(path)))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"run.json is damaged: {error}", at=str(path)) from error
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+        raise DataError("run.json was not written by this version of Markbook", at=str(path))
+    return record
