@@ -92,7 +92,7 @@ class Worker:
         quiet = None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(
-                [interpreter.python, "-s", "-S", "-P", "-B", "-c", _BOOT, json.dumps(config), str(HERE)],
+                [interpreter.python, "-s", "-S", "-P", "-c", _BOOT, json.dumps(config), str(HERE)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=quiet,
@@ -177,9 +177,10 @@ class Worker:
 
 
 def _environment() -> dict[str, str]:
+    caution = {"PYTHONDONTWRITEBYTECODE": "1"} if sys.dont_write_bytecode else {}
     return {
+        **caution,
         "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUTF8": "1",
         "LANG": "C.UTF-8",
         "TZ": "UTC",

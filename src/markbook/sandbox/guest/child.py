@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import marshal
 import os
 import sys
+from collections.abc import Callable
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
@@ -32,8 +34,9 @@ class Output:
     line_buffering = False
     newlines = None
 
-    def __init__(self, limit: int) -> None:
-        self._left = limit
+    def __init__(self) -> None:
+        self.left = 0
+        """Characters that may still be printed."""
         self.kept: list[str] | None = None
 
     def write(self, text: str) -> int:
@@ -41,8 +44,8 @@ class Output:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         size = len(text)
-        self._left -= size
-        if self._left < 0:
+        self.left -= size
+        if self.left < 0:
             os._exit(OUTPUT_EXIT)
         if self.kept is not None:
             self.kept.append(text)
@@ -80,27 +83,34 @@ class Output:
         return 1
 
 
-def load(code: Any, seed: bool, output: Output) -> tuple[dict[str, Any], Result | None]:  # noqa: FBT001 - from the wire
-    """Execute the solution; return its namespace, and what went wrong if something did."""
-    if seed:
-        import random  # only where the solution or its tests speak of it: the import costs more than the rest
+class Stage:
+    """What every attempt begins with, made before the fork."""
 
-        random.seed(0)
-    sys.stdout = output
-    sys.stderr = output
-    module = ModuleType(MODULE)
-    sys.modules[MODULE] = module
-    namespace = module.__dict__
-    if type(code) is str:
+    def __init__(self, channel: int) -> None:
+        self.channel = channel
+        """The descriptor that the zygote is spoken to by."""
+        self.output = Output()
+        module = ModuleType(MODULE)
+        self.namespace: dict[str, Any] = module.__dict__
+        sys.stdout = sys.stderr = self.output
+        sys.modules[MODULE] = module
+
+    def load(self, code: Any, seed: bool) -> Result | None:  # noqa: FBT001 - from the wire
+        """Execute the solution in the namespace; return what went wrong if something did."""
+        if seed:
+            import random  # only where the solution or its tests speak of it: the import costs more than the rest
+
+            random.seed(0)
+        if type(code) is str:
+            try:
+                code = compile_solution(code)
+            except Exception as error:
+                return {**failure(error), "k": "s"}
         try:
-            code = compile_solution(code)
-        except Exception as error:
-            return namespace, {**failure(error), "k": "s"}
-    try:
-        exec(code, namespace)  # noqa: S102 - running code is what this is for
-    except BaseException as error:
-        return namespace, failure(error)
-    return namespace, None
+            exec(code, self.namespace)  # noqa: S102 - running code is what this is for
+        except BaseException as error:
+            return failure(error)
+        return None
 
 
 def compile_solution(text: str) -> CodeType:
@@ -112,32 +122,44 @@ def compile_solution(text: str) -> CodeType:
     return compile(text, f"<{MODULE}>", "exec", dont_inherit=True)
 
 
-def run(descriptor: int) -> NoReturn:
-    """Serve one attempt whose job waits in the socket, then end the process."""
+Guard = Callable[[int], None]
+"""Hardens the process whose number it is given, before any of the candidate's code runs."""
+
+
+def run(link: wire.Link, stage: Stage, guard: Guard) -> NoReturn:
+    """Serve one attempt, then end the process."""
     try:
-        serve(wire.Link(descriptor))
+        begin(stage, guard)
+        serve(link, stage)
     except BaseException:
         os._exit(1)
     os._exit(0)
 
 
-def serve(link: wire.Ends) -> None:
-    """Serve one attempt: `(beside, code, seed, characters of output, names asked for)`, and beside a nonce."""
-    beside, code, seed, limit, asked, *nonce = marshal.loads(wire.receive(link))  # noqa: S302 - from the examiner
-    output = Output(limit)
-    namespace, error = load(code, seed, output)
+def begin(stage: Stage, guard: Guard) -> None:
+    """Give up what is the zygote's only."""
+    os.close(stage.channel)
+    guard(os.getpid())
+    gc.enable()
+
+
+def serve(link: wire.Ends, stage: Stage) -> None:
+    """Serve one attempt: `(beside, code, seed, characters of output, names asked for)`, beside more."""
+    beside, code, seed, stage.output.left, asked, *more = marshal.loads(wire.receive(link))  # noqa: S302 - from the examiner
+    error = stage.load(code, seed)
     if beside:
-        _beside(link, namespace, error, asked, nonce[0])
+        _beside(link, stage.namespace, error, asked, *more)
     elif error is not None:
         wire.write(link, {"error": error})
     else:
-        _apart(link, namespace, output, asked)
+        _apart(link, stage, asked)
 
 
-def _apart(link: wire.Ends, namespace: dict[str, Any], output: Output, asked: list[str]) -> None:
+def _apart(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
     """Answer what the examiner asks, the first time before it does: which of these names there are."""
+    namespace = stage.namespace
     peer = Peer(link, examines=False)
-    peer.output = output
+    peer.output = stage.output
     peer.operations = {
         **peer.operations,
         "names": lambda wanted: {name: namespace[name] for name in wanted if name in namespace},
@@ -147,52 +169,56 @@ def _apart(link: wire.Ends, namespace: dict[str, Any], output: Output, asked: li
         peer.serve(wire.decode(wire.receive(link).decode("utf-8")))
 
 
-def _beside(link: wire.Ends, namespace: dict[str, Any], error: Result | None, asked: list[str], nonce: str) -> None:
-    names = [name for name in asked if name in namespace]
-    wire.write(link, {"nonce": nonce, "error": error, "names": names})
+def _beside(
+    link: wire.Ends, namespace: dict[str, Any], error: Result | None, asked: list[str],
+    nonce: str, tests: bytes, text: str,
+) -> None:  # fmt: skip
+    """Run the tests; where the solution did not load or lacks a name, say so and wait to be told what to do."""
     if error is not None:
+        wire.write(link, {"nonce": nonce, "error": error})
         return
-    tests = marshal.loads(wire.receive(link))  # noqa: S302 - from the examiner, which is trusted
+    names = [name for name in asked if name in namespace]
+    if len(names) < len(asked):
+        wire.write(link, {"nonce": nonce, "names": names})
+        tests = wire.receive(link)
+    entry, aliases, before, wanted = marshal.loads(tests)  # noqa: S302 - from the examiner, which is trusted
     namespace = dict(namespace)  # what the tests define must not reach the solution's own functions
-    bind(namespace, tests)
-    for code in tests["before"]:
+    namespace["candidate_solution"] = text
+    found = namespace.get(entry)
+    if found is not None:
+        namespace.update(dict.fromkeys(aliases, found))
+    for code in before:
         exec(code, namespace)  # noqa: S102 - helpers from the benchmark's prompt
-    left = len(tests["run"])
-    for index, test in tests["run"]:
+    left = len(wanted)
+    for index, test in wanted:
         result = mark(test, namespace)
         left -= 1
         wire.write(link, {"nonce": nonce, "i": index, "left": left, "r": result})
+    if not wanted:
+        wire.write(link, {"nonce": nonce})
 
 
-def bind(namespace: dict[str, Any], tests: dict[str, Any]) -> None:
-    """Give the solution's object the names that the tests call it by."""
-    namespace["candidate_solution"] = tests["text"]
-    found = namespace.get(tests["entry"]) if tests["entry"] else None
-    for alias in tests["aliases"]:
-        if found is not None:
-            namespace[alias] = found
-
-
-def rehearse() -> None:
+def rehearse(guard: Guard) -> None:
     """Run two attempts of our own here, so that the interpreter has met this code before it is copied for each.
 
     What it notes in code that runs often is then noted once, not in every child, each time in a page of its own.
     """
-    kept = sys.stdout, sys.stderr
     text = "def f(a):\n    return a"
     code = compile_solution(text)
     test = compile("f(1) == 1", "<test>", "eval")
-    tests = {"text": text, "entry": "f", "aliases": ["func"], "before": [], "run": [(0, ("a", None, test, 0))]}
+    tests = marshal.dumps(("f", ["func"], [], [(0, ("a", None, test, 0))]))
     call = wire.encode(["q", "c", [["b", 0], 1], [], False]).encode("ascii")
     scripts = [
-        [marshal.dumps((True, code, False, 9, ["f"], "nonce")), marshal.dumps(tests)],
+        [marshal.dumps((True, code, False, 9, ["f"], "nonce", tests, text))],
         [marshal.dumps((False, code, False, 9, ["f"])), *[call] * 4],
     ]
     for script in scripts * _REHEARSALS:
         with contextlib.suppress(wire.Gone):
-            serve(_Script(script))
-    del sys.modules[MODULE]
-    sys.stdout, sys.stderr = kept
+            channel, other = os.pipe()
+            stage = Stage(channel)
+            begin(stage, guard)
+            os.close(other)
+            serve(_Script(script), stage)
 
 
 class _Script:

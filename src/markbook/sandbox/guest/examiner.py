@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import _socket
 import marshal
 import os
-import secrets
 import signal
-import socket
 import struct
 import time
 from collections import OrderedDict
@@ -36,19 +35,20 @@ class Deadline(Sticky):
 class Attempt:
     """One running child as the examiner sees it."""
 
-    def __init__(self, channel: socket.socket, job: dict[str, Any]) -> None:
+    def __init__(self, channel: _socket.socket, job: dict[str, Any]) -> None:
         self._channel = channel
-        ours, theirs = socket.socketpair()
         limits, modules = job["limits"], ",".join(job.get("preload", ()))
         request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + modules.encode("ascii")
-        socket.send_fds(channel, [request], [theirs.fileno()])
-        theirs.close()
-        self.sock = ours
-        self.frames = wire.Stream(ours)
+        (their_reader, writer), (reader, their_writer) = os.pipe(), os.pipe()
+        descriptors = zygote.ENDS.pack(their_reader, their_writer)
+        channel.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
+        os.close(their_reader)
+        os.close(their_writer)
+        self.link = wire.Link(reader, writer)
 
     def end(self) -> dict[str, Any]:
         """Have the child killed if it still runs; return how it ended."""
-        self.sock.close()
+        self.link.close()
         try:
             self._channel.send(zygote.STOP)
             status, seconds, wall, hit = zygote.END.unpack(self._channel.recv(zygote.END.size))
@@ -60,8 +60,10 @@ class Attempt:
 class Examiner:
     """Serves the controller: a job in, an outcome out."""
 
-    def __init__(self, control: socket.socket, channel: socket.socket) -> None:
-        self._control = wire.Stream(control)
+    def __init__(self, control: _socket.socket, channel: _socket.socket) -> None:
+        self._control = control
+        self._jobs = wire.Stream(control)
+        self._buffer = memoryview(bytearray(wire.CHUNK))
         self._channel = channel
         self._tasks: OrderedDict[str, Task] = OrderedDict()
         self._kept = 0
@@ -73,12 +75,12 @@ class Examiner:
         """Answer jobs until the controller goes away."""
         signal.signal(signal.SIGPROF, self._deadline)
         while True:
-            job = self._control.next()
+            job = self._jobs.next()
             if job is None:
                 os._exit(0)
             task = self._task(job)
             record = {"wants_task": True} if task is None else self._examine(task, job)
-            wire.write(self._control.sock, {"id": job["id"], **record})
+            wire.write(self._control, {"id": job["id"], **record})
 
     def _deadline(self, _number: int, _frame: object) -> None:
         self._expired = True  # a bare except in a test may swallow what is raised, but not this
@@ -197,12 +199,12 @@ class Examiner:
         if refused is not None:
             return _settle(task, dict(refused), [], verdict="separated")
         attempt = Attempt(self._channel, job)
-        hall = Hall(attempt.sock, task, job["code"])
+        hall = Hall(attempt.link, task, job["code"])
         results: list[Result] = []
         record: dict[str, Any] = {"error": None}
         seed = task.speaks_of_random or "random" in job["code"]
         try:
-            wire.send(attempt.sock, marshal.dumps((False, code, seed, job["limits"][6], hall.asks)))
+            wire.send(attempt.link, marshal.dumps((False, code, seed, job["limits"][6], hall.asks)))
             record["error"] = self._enter(hall, pins)
             if record["error"] is None:
                 for index, policy in enumerate(policies):
@@ -260,50 +262,41 @@ class Examiner:
         attempt = Attempt(self._channel, job)
         results: list[Result] = []
         record: dict[str, Any] = {"error": None}
-        nonce = secrets.token_hex(8)
+        nonce = os.urandom(8).hex()
+        frames = wire.Stream(attempt.link, self._buffer)
+        wanted = [index for index in range(len(compiled)) if not task.faults[index]]
         try:
-            record["error"] = self._load(attempt, task, job, code, nonce, record, compiled)
-            if record["error"] is None:
-                wanted = [index for index in range(len(compiled)) if not task.faults[index]]
+            name, seed = task.name, task.speaks_of_random or "random" in job["code"]
+            asked = [name] if name else []
+            tests = task.handed_over(compiled, name, [])
+            whole = (True, code, seed, job["limits"][6], asked, nonce, tests, job["code"])
+            wire.send(attempt.link, marshal.dumps(whole))
+            frame = _frame(frames, nonce)
+            if "names" in frame:
+                wire.send(attempt.link, self._renamed(task, job["code"], compiled, record))
+                frame = _frame(frames, nonce)
+            if frame.get("error") is not None:
+                record["error"] = error_of(frame["error"])
+            else:
                 for place, index in enumerate(wanted, 1):
-                    frame = _frame(attempt.frames, nonce)
                     result = frame.get("r")
                     if frame.get("i") != index or frame.get("left") != len(wanted) - place or type(result) is not dict:
                         raise wire.Gone("out of order")
                     results.append(result)
+                    frame = _frame(frames, nonce) if place < len(wanted) else {}
         except wire.Gone:
             record["gone"] = True
         record.update(attempt.end())
         return _settle(task, record, results)
 
-    def _load(
-        self, attempt: Attempt, task: Task, job: dict[str, Any], ready: Any, nonce: str, record: dict[str, Any],
-        compiled: list[Compiled],
-    ) -> Any:  # fmt: skip
-        code, name = job["code"], task.name
-        seed = task.speaks_of_random or "random" in code
-        ask = [name] if name else []
-        wire.send(attempt.sock, marshal.dumps((True, ready, seed, job["limits"][6], ask, nonce)))
-        loaded = _frame(attempt.frames, nonce)
-        if loaded.get("error") is not None:
-            return error_of(loaded["error"])
-        if type(loaded.get("names")) is not list:
-            raise wire.Gone("not a frame of ours")
-        entry, aliases = name, {"function": ["func"], "class": ["cls"]}.get(task.kind, [])
-        if aliases and name and name not in loaded["names"]:
-            found = inspection.defined_names(code, kind=task.kind)
-            if len(found) == 1:
-                entry, aliases = found[0], [*aliases, name]
-                record["flags"] = ["name_mismatch"]
-        tests = {
-            "text": code,
-            "entry": entry,
-            "aliases": aliases,
-            "before": task.before,
-            "run": [(i, test) for i, test in enumerate(compiled) if not task.faults[i]],
-        }
-        wire.send(attempt.sock, marshal.dumps(tests))
-        return None
+    @staticmethod
+    def _renamed(task: Task, text: str, compiled: list[Compiled], record: dict[str, Any]) -> bytes:
+        """Return the tests for a solution that lacks the wanted name, which may be there under another one."""
+        found = inspection.defined_names(text, kind=task.kind) if task.aliases else []
+        if len(found) != 1:
+            return task.handed_over(compiled, task.name, [])
+        record["flags"] = ["name_mismatch"]
+        return task.handed_over(compiled, found[0], [task.name])
 
 
 def timed_out() -> Result:

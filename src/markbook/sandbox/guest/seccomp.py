@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from . import linux
 
@@ -39,17 +39,15 @@ _REFUSED = {
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "fanotify_init": (300, 262), "sync": (162, 81),
     "syncfs": (306, 267), "vhangup": (153, 58), "migrate_pages": (256, 238), "move_pages": (279, 239),
     "mbind": (237, 235), "set_mempolicy": (238, 237), "lookup_dcookie": (212, 18), "ustat": (136, -1),
-    "uselib": (134, -1), "_sysctl": (156, -1),
-}  # fmt: skip
-_ALONE_REFUSED = {
-    "tkill": (200, 130), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
-    "pidfd_send_signal": (424, 424), "pidfd_open": (434, 434), "sched_setaffinity": (203, 122),
+    "uselib": (134, -1), "_sysctl": (156, -1), "tkill": (200, 130), "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240), "pidfd_send_signal": (424, 424), "sched_setaffinity": (203, 122),
     "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "sched_setattr": (314, 274),
-    "setpriority": (141, 140), "setrlimit": (160, 164), "ioprio_set": (251, 30), "setpgid": (109, 154), "setsid": (112, 157),
+    "setpriority": (141, 140), "setrlimit": (160, 164), "ioprio_set": (251, 30), "setpgid": (109, 154),
+    "setsid": (112, 157),
 }  # fmt: skip
 _FORK = {"fork": (57, -1), "vfork": (58, -1)}
-_CLONE, _CLONE3, _KILL, _TGKILL, _PRLIMIT, _FCNTL, _IOCTL = (
-    (56, 220), (435, 435), (62, 129), (234, 131), (302, 261), (72, 25), (16, 29),
+_CLONE, _CLONE3, _KILL, _TGKILL, _PRLIMIT, _FCNTL, _IOCTL, _PIDFD_OPEN = (
+    (56, 220), (435, 435), (62, 129), (234, 131), (302, 261), (72, 25), (16, 29), (434, 434),
 )  # fmt: skip
 _CLONE_THREAD = 0x00010000
 _RLIMIT_STACK = 3
@@ -59,117 +57,102 @@ _TERMINAL_REQUESTS = (0x5412, 0x541C, 0x8901, 0x8902)
 """ioctl requests that type into a terminal or choose who is signalled: TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP."""
 
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-_LOAD, _JUMP_EQUAL, _JUMP_MORE, _JUMP_SET, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
+_LOAD, _EQUAL, _MORE, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
+_OWN = -1
+"""Stands for the process's own number, which is put there when the filter is installed."""
 
-Instruction = tuple[int, int, int, int]
+Step = tuple[int, int, str, str] | str
+"""An operation, its operand, and the labels to go on at if it holds and if not ("" is the next step); or a label."""
+
+_ENDS: list[Step] = [
+    "refuse", (_RETURN, _ERRNO | errno.EPERM, "", ""),
+    "no more", (_RETURN, _ERRNO | errno.EAGAIN, "", ""),
+    "unknown", (_RETURN, _ERRNO | errno.ENOSYS, "", ""),
+    "foreign", (_RETURN, _KILL_PROCESS, "", ""),
+    "allow", (_RETURN, _ALLOW, "", ""),
+]  # fmt: skip
 
 
 def _column() -> int:
     return 0 if linux.MACHINE == "x86_64" else 1
 
 
-def _refuse(number: int, code: int) -> list[Instruction]:
-    return [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | code)]
+def _load(offset: int) -> Step:
+    return (_LOAD, offset, "", "")
 
 
-def _head() -> list[Instruction]:
-    return [
-        (_LOAD, 0, 0, _ARCH),
-        (_JUMP_EQUAL, 1, 0, _ARCHITECTURE[linux.MACHINE]),
-        (_RETURN, 0, 0, _KILL_PROCESS),
-        (_LOAD, 0, 0, _NUMBER),
-    ]
-
-
-def _when(number: int, body: list[Instruction]) -> list[Instruction]:
-    """Run the body, which must end in returns, for this system call only."""
-    return [(_JUMP_EQUAL, 0, len(body), number), *body]
-
-
-def _first_argument_is(value: int) -> list[Instruction]:
-    return [
-        (_LOAD, 0, 0, _ARGUMENTS),
-        (_JUMP_EQUAL, 1, 0, value),
-        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
-        (_RETURN, 0, 0, _ALLOW),
-    ]
-
-
-def _own_stack_limit_only() -> list[Instruction]:
-    """For `prlimit64`: limits of one's own may be read, and only that of the stack may be changed.
-
-    The limits are the zygote's, put in place once for every attempt: as soft ones, for it cannot raise hard ones again.
-    """
-    return [
-        (_LOAD, 0, 0, _ARGUMENTS),
-        (_JUMP_EQUAL, 0, 6, 0),
-        (_LOAD, 0, 0, _ARGUMENTS + 8),
-        (_JUMP_EQUAL, 5, 0, _RLIMIT_STACK),
-        (_LOAD, 0, 0, _ARGUMENTS + 16),
-        (_JUMP_EQUAL, 0, 2, 0),
-        (_LOAD, 0, 0, _ARGUMENTS + 20),
-        (_JUMP_EQUAL, 1, 0, 0),
-        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
-        (_RETURN, 0, 0, _ALLOW),
-    ]
-
-
-def _second_argument_not(values: tuple[int, ...]) -> list[Instruction]:
-    checks = [part for value in values for part in _refuse(value, errno.EPERM)]
-    return [(_LOAD, 0, 0, _ARGUMENTS + 8), *checks, (_RETURN, 0, 0, _ALLOW)]
-
-
-def _no_processes() -> list[Instruction]:
+def _go(numbers: Iterable[tuple[int, int]], label: str) -> list[Step]:
+    """Go to the label for these system calls."""
     column = _column()
-    made = [
-        part for numbers in _FORK.values() if numbers[column] >= 0 for part in _refuse(numbers[column], errno.EAGAIN)
-    ]
-    made += _refuse(_CLONE3[column], errno.ENOSYS)  # its flags lie in memory, unseen: the C library falls back to clone
-    only_threads = [
-        (_LOAD, 0, 0, _ARGUMENTS),
-        (_JUMP_SET, 1, 0, _CLONE_THREAD),
-        (_RETURN, 0, 0, _ERRNO | errno.EAGAIN),
-        (_RETURN, 0, 0, _ALLOW),
-    ]
-    return made + _when(_CLONE[column], only_threads)
+    return [(_EQUAL, found[column], label, "") for found in numbers if found[column] >= 0]
+
+
+def _no_processes() -> tuple[list[Step], list[Step]]:
+    """Return where to go for what starts a process, and what is there: threads are allowed."""
+    # the flags of clone3 lie in memory, unseen: told that there is none, the C library falls back to clone
+    going = [*_go(_FORK.values(), "no more"), *_go([_CLONE3], "unknown"), *_go([_CLONE], "clone")]
+    return going, ["clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "allow", "no more")]
 
 
 def worker_filter(*, may_fork: bool) -> bytes:
     """Return the filter that a worker puts on itself once."""
-    column = _column()
-    program = _head()
-    program += [(_JUMP_MORE, 0, 1, _KNOWN), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
-    for numbers in _REFUSED.values():
-        if numbers[column] >= 0:
-            program += _refuse(numbers[column], errno.EPERM)
-    program += _when(_FCNTL[column], _second_argument_not(_OWNER_COMMANDS))
-    program += _when(_IOCTL[column], _second_argument_not(_TERMINAL_REQUESTS))
+    program = [_load(_ARCH), (_EQUAL, _ARCHITECTURE[linux.MACHINE], "", "foreign"), _load(_NUMBER)]
+    program += [(_MORE, _KNOWN, "unknown", ""), *_go(_REFUSED.values(), "refuse")]
+    program += [*_go([_FCNTL], "fcntl"), *_go([_IOCTL], "ioctl")]
+    below: list[Step] = []
     if not may_fork:
-        program += _no_processes()
-    return _assemble([*program, (_RETURN, 0, 0, _ALLOW)])
+        going, below = _no_processes()
+        program += going
+    program += [(_RETURN, _ALLOW, "", ""), *below]
+    for label, values in (("fcntl", _OWNER_COMMANDS), ("ioctl", _TERMINAL_REQUESTS)):
+        program += [label, _load(_ARGUMENTS + 8), *((_EQUAL, value, "refuse", "") for value in values)]
+        program.append((_RETURN, _ALLOW, "", ""))
+    return _assemble(program)[0]
 
 
 def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
     """Return the filter of one attempt, and the offsets at which it wants the attempt's own process id.
 
-    One that is alone in a namespace with its zygote may send signals to whom it likes: only itself receives them.
+    It comes on top of the worker's, and is made anew by the kernel for every attempt, at a price for each step of it:
+    here is only what the process that forks must not refuse itself. One that is alone in a namespace with its zygote
+    may send signals to whom it likes: only itself receives them.
     """
-    column = _column()
-    program = _head() + _no_processes()
-    for numbers in _ALONE_REFUSED.values():
-        if numbers[column] >= 0:
-            program += _refuse(numbers[column], errno.EPERM)
-    program += _when(_PRLIMIT[column], _own_stack_limit_only())
+    going, below = _no_processes()
+    program = [_load(_NUMBER), *going, *_go([_PIDFD_OPEN], "refuse"), *_go([_PRLIMIT], "prlimit")]
+    if not alone:
+        program += _go([_KILL, _TGKILL], "own")
+        below += ["own", _load(_ARGUMENTS), (_EQUAL, _OWN, "allow", "refuse")]
+    # limits of one's own may be read, and only that of the stack may be changed: the limits are the zygote's, put in
+    # place once for every attempt, as soft ones, for it cannot raise hard ones again
+    below += [
+        "prlimit", _load(_ARGUMENTS), (_EQUAL, 0, "", "refuse"),
+        _load(_ARGUMENTS + 8), (_EQUAL, _RLIMIT_STACK, "allow", ""),
+        _load(_ARGUMENTS + 16), (_EQUAL, 0, "", "refuse"), _load(_ARGUMENTS + 20), (_EQUAL, 0, "allow", "refuse"),
+    ]  # fmt: skip
+    return _assemble([*program, (_RETURN, _ALLOW, "", ""), *below])
+
+
+def _assemble(program: list[Step]) -> tuple[bytes, list[int]]:
+    """Return the program as the kernel wants it, and the offsets of `_OWN` in it."""
+    wanted = {label for step in program if type(step) is not str for label in step[2:]}
+    for label, end in zip(_ENDS[::2], _ENDS[1::2], strict=True):
+        program = [*program, label, end] if label in wanted else program
+    places: dict[str, int] = {}
+    steps: list[tuple[int, int, str, str]] = []
+    for step in program:
+        if isinstance(step, str):
+            places[step] = len(steps)
+        else:
+            steps.append(step)
+    made = bytearray()
     own = []
-    for numbers in () if alone else (_KILL, _TGKILL):
-        own.append(8 * (len(program) + 2) + 4)
-        program += _when(numbers[column], _first_argument_is(0))
-    return _assemble([*program, (_RETURN, 0, 0, _ALLOW)]), own
-
-
-def _assemble(program: list[Instruction]) -> bytes:
-    return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
+    for here, (code, operand, yes, no) in enumerate(steps, 1):
+        if operand == _OWN:
+            own.append(len(made) + 4)
+        jumps = [places[label] - here if label else 0 for label in (yes, no)]
+        made += struct.pack("<HBBI", code, *jumps, operand & 0xFFFFFFFF)
+    return bytes(made), own
 
 
 class _Program(ctypes.Structure):
@@ -177,14 +160,14 @@ class _Program(ctypes.Structure):
 
 
 class Filter:
-    """A filter ready to be installed with one call."""
+    """A filter ready to be installed with one call: that of an `option` to `prctl`, another one only to rehearse."""
 
-    def __init__(self, code: bytes, own: Sequence[int] = ()) -> None:
+    def __init__(self, code: bytes, own: Sequence[int] = (), option: int = linux.PR_SET_SECCOMP) -> None:
         self._buffer = ctypes.create_string_buffer(code, len(code))
         self._own = [ctypes.c_uint32.from_buffer(self._buffer, offset) for offset in own]
         self._program = _Program(len(code) // 8, ctypes.addressof(self._buffer))
         self._arguments = (
-            ctypes.c_int(linux.PR_SET_SECCOMP),
+            ctypes.c_int(option),
             ctypes.c_ulong(linux.SECCOMP_MODE_FILTER),
             ctypes.byref(self._program),
             ctypes.c_ulong(0),

@@ -163,7 +163,7 @@ class Hall:
             Gone: it is not there any more, or says something else.
         """
         task = self._task
-        entry, aliases = task.name, {"function": ["func"], "class": ["cls"]}.get(task.kind, [])
+        entry, aliases = task.name, task.aliases
         self.peer.wants_output = self._listener
         refusal, found = self.peer.opening()
         if refusal is not None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import _socket  # its better half would be in the memory of every attempt
 import json
 import os
 import resource
 import select
 import signal
-import socket
 import sys
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import isolation, linux, seccomp, wire
+from .child import Guard
 from .selftest import try_everything
 from .zygote import Zygote
 
@@ -24,10 +24,11 @@ def main() -> NoReturn:
     """Set up one worker as the JSON in the first argument says; never returns."""
     config = json.loads(sys.argv[1])
     sys.argv = [""]
+    sys.dont_write_bytecode = True  # from here on: what candidates import is not theirs to write beside
     sys.path[:] = config["path"]
     config["readable"] = isolation.readable(config)  # while all of it can be seen
-    control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, config["control"])
-    mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, config["control"])
+    mine, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN if number != signal.SIGTERM else signal.SIG_DFL)
     processor = config.get("processor")
@@ -58,7 +59,7 @@ def main() -> NoReturn:
     _watch(config, [examiner, zygote])
 
 
-def _examiner(config: dict[str, Any], control: socket.socket, channel: socket.socket) -> NoReturn:
+def _examiner(config: dict[str, Any], control: _socket.socket, channel: _socket.socket) -> NoReturn:
     # only here: whatever the zygote has in memory, every attempt pays for when it is forked
     from .examiner import Examiner
 
@@ -79,18 +80,25 @@ def _examiner(config: dict[str, Any], control: socket.socket, channel: socket.so
     Examiner(control, channel).serve()
 
 
-def _zygote(config: dict[str, Any], channel: socket.socket, report: isolation.Report) -> NoReturn:
+def _zygote(config: dict[str, Any], channel: _socket.socket, report: isolation.Report) -> NoReturn:
     inside = config["level"] == "A"
     scratch = isolation.SCRATCH if inside else config["scratch"]
-    guard: Callable[[int], None] | None = None
+    guard: Guard | None = None
+    rehearsed: Guard = _nothing
     if linux.SUPPORTED:
         isolation.confine(report, config, may_fork=True)
         if any(layer["name"] == "seccomp" and layer["ok"] for layer in report):
-            guard = seccomp.Filter(*seccomp.child_filter(alone=inside)).install_as
+            program = seccomp.child_filter(alone=inside)
+            guard = seccomp.Filter(*program).install_as
+            rehearsed = seccomp.Filter(*program, option=linux.PR_GET_SECCOMP).install_as
             try_everything(report, guard, scratch)
-    server = Zygote(channel, scratch, guard, alone=inside)
+    server = Zygote(channel, scratch, guard, rehearsed, alone=inside)
     channel.send(wire.encode({"layers": report}).encode())
     server.serve()
+
+
+def _nothing(_pid: int) -> None:
+    """Harden nothing."""
 
 
 def _watch(config: dict[str, Any], children: list[int]) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import marshal
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +33,23 @@ class Task:
     """Which tests say by their text that they need the candidate's process."""
     perturbed: list[Compiled | None] | None = None
     """Each test with its expected literals replaced by wrong ones; made when first wanted."""
+    _bytes: bytes = b""
+
+    @property
+    def aliases(self) -> list[str]:
+        """What tests may call the solution's object besides its name."""
+        return {"function": ["func"], "class": ["cls"]}.get(self.kind, [])
+
+    def handed_over(self, compiled: list[Compiled], entry: str, more: list[str]) -> bytes:
+        """Return tests as an attempt's process takes them: the object they test, its other names, helpers, the tests."""
+        usual = compiled is self.compiled and entry == self.name
+        if usual and self._bytes:
+            return self._bytes
+        wanted = [(i, test) for i, test in enumerate(compiled) if not self.faults[i]]
+        made = marshal.dumps((entry, [*self.aliases, *more], self.before, wanted))
+        if usual:
+            self._bytes = made
+        return made
 
 
 def make_task(text: str) -> Task:

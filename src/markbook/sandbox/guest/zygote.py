@@ -6,19 +6,16 @@ copied, and counting a reference is writing. Hence few modules, few objects and 
 
 from __future__ import annotations
 
-import gc
+import _socket
 import os
 import resource
 import select
 import signal
-import socket
 import struct
-import sys
 import time
-from collections.abc import Callable
 from typing import NoReturn
 
-from . import child
+from . import child, memory, wire
 
 JOB = struct.Struct("<dddqqq")
 """CPU seconds, wall seconds, wall seconds of one that keeps computing, memory, file size, processes.
@@ -26,6 +23,8 @@ JOB = struct.Struct("<dddqqq")
 A request may go on with the names of modules to load first, between commas.
 """
 _REQUEST = 1024
+ENDS = struct.Struct("ii")
+"""The descriptors that come with a request: where a child reads, where it writes."""
 END = struct.Struct("<idd4s")
 """Wait status, CPU seconds, wall seconds, the limit that was hit."""
 STOP = b"end"
@@ -36,20 +35,23 @@ Limits = tuple[float, float, float, int, int, int]
 class Zygote:
     """Forks children on request."""
 
-    def __init__(self, sock: socket.socket, scratch: str, guard: Callable[[int], None] | None, *, alone: bool) -> None:
+    def __init__(
+        self, sock: _socket.socket, scratch: str, guard: child.Guard | None, rehearsed: child.Guard, *, alone: bool
+    ) -> None:
         """Prepare.
 
         Args:
             sock: where requests come from.
             scratch: the folder that an attempt may write to, emptied after each.
-            guard: hardens a child, given its number, before any of the candidate's code runs; it also forbids the
-                child to change its limits.
+            guard: hardens a child, and forbids it to change its limits; None where there is none that could.
+            rehearsed: does nothing, in the same way.
             alone: whether this is the first process of its own namespace, so that a kill of everything is a kill of
                 its own, and nothing within can end it.
         """
         self._sock = sock
         self._scratch = scratch
-        self._guard = guard
+        self._guard = guard or _for_good
+        self._rehearsed = rehearsed
         self._alone = alone
         self._limits: tuple[int, int, int] = (0, 0, 0)
         """Memory, file size and processes as they are limited now, here and so in every child."""
@@ -59,29 +61,29 @@ class Zygote:
 
     def serve(self) -> NoReturn:
         """Answer requests until the examiner goes away."""
-        child.rehearse()
-        gc.collect()
-        gc.freeze()
-        gc.disable()
-        receive, send, size = self._sock.recvmsg, self._sock.send, socket.CMSG_SPACE(4)
+        child.rehearse(self._rehearsed)
+        self._stage = child.Stage(self._sock.fileno())
+        memory.settle()
+        receive, send, size = self._sock.recvmsg, self._sock.send, _socket.CMSG_SPACE(ENDS.size)
         while True:
             request, descriptors, _, _ = receive(_REQUEST, size)
             if len(request) >= JOB.size:
                 if len(request) > JOB.size:
                     self._load(request[JOB.size :].decode("ascii"))
-                send(self._attempt(JOB.unpack_from(request), int.from_bytes(descriptors[0][2], sys.byteorder)))
+                send(self._attempt(JOB.unpack_from(request), *ENDS.unpack(descriptors[0][2])))
             elif not request:
                 os._exit(0)
             # else the end of an attempt whose child had ended by itself
 
-    def _attempt(self, limits: Limits, descriptor: int) -> bytes:
+    def _attempt(self, limits: Limits, reader: int, writer: int) -> bytes:
         if limits[3:] != self._limits:
             self._limit(limits[3:])
         started = time.monotonic()
         pid = os.fork()
         if pid == 0:
-            self._child(descriptor)
-        os.close(descriptor)
+            child.run(wire.Link(reader, writer), self._stage, self._guard)
+        os.close(reader)
+        os.close(writer)
         handle = os.pidfd_open(pid)
         self._poll.register(handle, select.POLLIN)
         hit = self._watch(pid, limits, started)
@@ -106,7 +108,7 @@ class Zygote:
             except Exception:  # noqa: S112 - not installed, or broken: whoever imports it will be told the same
                 continue
         if missing:
-            gc.freeze()
+            memory.settle()
 
     def _limit(self, limits: tuple[int, int, int]) -> None:
         """Limit this process and so its children, who under the guard cannot change it."""
@@ -115,18 +117,6 @@ class Zygote:
         _lower(resource.RLIMIT_FSIZE, file_size)
         if processes and self._alone:  # elsewhere the kernel would count the user's other processes too
             _lower(resource.RLIMIT_NPROC, processes)
-
-    def _child(self, descriptor: int) -> NoReturn:
-        try:
-            os.close(self._sock.fileno())
-            if self._guard is not None:
-                self._guard(os.getpid())
-            else:
-                _for_good()
-            gc.enable()
-            child.run(descriptor)
-        finally:
-            os._exit(1)
 
     def _watch(self, pid: int, limits: Limits, started: float) -> bytes | None:
         """Wait until the child ends, the examiner has enough of it (returns b""), or a limit is hit."""
@@ -158,7 +148,7 @@ def _lower(kind: int, value: int) -> None:
     resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
 
-def _for_good() -> None:
+def _for_good(_pid: int) -> None:
     """Make the limits hard: there is no guard that keeps a child from raising them."""
     for kind in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
         soft, _ = resource.getrlimit(kind)
