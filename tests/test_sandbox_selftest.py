@@ -20,7 +20,7 @@ guard = lambda pid: None
 if "guarded" in sys.argv:
     linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     seccomp.Filter(seccomp.worker_filter(may_fork=True)).install()
-    guard = seccomp.Filter(*seccomp.child_filter(alone=False)).install_as
+    guard = seccomp.Filter(*seccomp.child_filter(alone=False)).install
 selftest.try_everything(report, guard, "/tmp/scratch")
 print(report[-1]["name"], report[-1]["ok"], report[-1]["detail"])
 """

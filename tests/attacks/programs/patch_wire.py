@@ -1,15 +1,18 @@
-# Replaces the function that sends.
+# Replaces the method that sends.
 # separated: fail
 # beside: flagged
+import json
 import sys
 for name, module in list(sys.modules.items()):
     if name.endswith('wire'):
-        send = module.write
-        def write(sock, record, send=send):
+        send = module.Link.send
+        def forged(self, payload, send=send):
+            record = json.loads(payload)
             if 'r' in record:
                 record['r'] = {'p': True}
-            send(sock, record)
-        module.write = write
+                payload = json.dumps(record).encode()
+            send(self, payload)
+        module.Link.send = forged
 
 
 def f(n):

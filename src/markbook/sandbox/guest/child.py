@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import gc
 import marshal
@@ -21,6 +22,9 @@ OUTPUT_EXIT = 91
 """The exit status of a child that printed more than it may."""
 _REHEARSALS = 8
 """After so many runs the interpreter has adapted the code to what it sees."""
+
+
+_NOBODY = wire.Link(-1, -1)
 
 
 class Output:
@@ -92,8 +96,16 @@ class Stage:
         self.output = Output()
         module = ModuleType(MODULE)
         self.namespace: dict[str, Any] = module.__dict__
+        self.peer = Peer(_NOBODY, examines=False)
+        self.peer.output = self.output
+        self.peer.operations = {**self.peer.operations, "names": self.named}
         sys.stdout = sys.stderr = self.output
         sys.modules[MODULE] = module
+
+    def named(self, wanted: list[str]) -> dict[str, Any]:
+        """Return those of the solution's objects that have these names."""
+        namespace = self.namespace
+        return {name: namespace[name] for name in wanted if name in namespace}
 
     def load(self, code: Any, seed: bool) -> Result | None:  # noqa: FBT001 - from the wire
         """Execute the solution in the namespace; return what went wrong if something did."""
@@ -122,6 +134,10 @@ def compile_solution(text: str) -> CodeType:
     return compile(text, f"<{MODULE}>", "exec", dont_inherit=True)
 
 
+def _say(link: wire.Ends, record: dict[str, Any]) -> None:
+    link.send(wire.encode(record).encode("ascii"))
+
+
 Guard = Callable[[int], None]
 """Hardens the process whose number it is given, before any of the candidate's code runs."""
 
@@ -129,44 +145,34 @@ Guard = Callable[[int], None]
 def run(link: wire.Link, stage: Stage, guard: Guard) -> NoReturn:
     """Serve one attempt, then end the process."""
     try:
-        begin(stage, guard)
-        serve(link, stage)
+        serve(link, stage, guard)
     except BaseException:
         os._exit(1)
     os._exit(0)
 
 
-def begin(stage: Stage, guard: Guard) -> None:
-    """Give up what is the zygote's only."""
+def serve(link: wire.Ends, stage: Stage, guard: Guard) -> None:
+    """Serve one attempt: `(beside, code, seed, characters of output, names asked for)`, beside more."""
     os.close(stage.channel)
     guard(os.getpid())
     gc.enable()
-
-
-def serve(link: wire.Ends, stage: Stage) -> None:
-    """Serve one attempt: `(beside, code, seed, characters of output, names asked for)`, beside more."""
-    beside, code, seed, stage.output.left, asked, *more = marshal.loads(wire.receive(link))  # noqa: S302 - from the examiner
+    beside, code, seed, stage.output.left, asked, *more = marshal.loads(link.receive())  # noqa: S302 - from the examiner
     error = stage.load(code, seed)
     if beside:
         _beside(link, stage.namespace, error, asked, *more)
     elif error is not None:
-        wire.write(link, {"error": error})
+        _say(link, {"error": error})
     else:
         _apart(link, stage, asked)
 
 
 def _apart(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
     """Answer what the examiner asks, the first time before it does: which of these names there are."""
-    namespace = stage.namespace
-    peer = Peer(link, examines=False)
-    peer.output = stage.output
-    peer.operations = {
-        **peer.operations,
-        "names": lambda wanted: {name: namespace[name] for name in wanted if name in namespace},
-    }
-    peer.open({name: namespace[name] for name in asked if name in namespace})
+    peer = stage.peer
+    peer.link = link
+    peer.open(stage.named(asked))
     while True:
-        peer.serve(wire.decode(wire.receive(link).decode("utf-8")))
+        peer.serve(wire.decode(link.receive().decode("utf-8")))
 
 
 def _beside(
@@ -175,60 +181,66 @@ def _beside(
 ) -> None:  # fmt: skip
     """Run the tests; where the solution did not load or lacks a name, say so and wait to be told what to do."""
     if error is not None:
-        wire.write(link, {"nonce": nonce, "error": error})
+        _say(link, {"nonce": nonce, "error": error})
         return
-    names = [name for name in asked if name in namespace]
-    if len(names) < len(asked):
-        wire.write(link, {"nonce": nonce, "names": names})
-        tests = wire.receive(link)
+    if not all(map(namespace.__contains__, asked)):
+        _say(link, {"nonce": nonce, "names": [name for name in asked if name in namespace]})
+        tests = link.receive()
     entry, aliases, before, wanted = marshal.loads(tests)  # noqa: S302 - from the examiner, which is trusted
     namespace = dict(namespace)  # what the tests define must not reach the solution's own functions
     namespace["candidate_solution"] = text
     found = namespace.get(entry)
-    if found is not None:
-        namespace.update(dict.fromkeys(aliases, found))
+    for alias in aliases:
+        if found is not None:
+            namespace[alias] = found
     for code in before:
         exec(code, namespace)  # noqa: S102 - helpers from the benchmark's prompt
     left = len(wanted)
     for index, test in wanted:
         result = mark(test, namespace)
         left -= 1
-        wire.write(link, {"nonce": nonce, "i": index, "left": left, "r": result})
+        _say(link, {"nonce": nonce, "i": index, "left": left, "r": result})
     if not wanted:
-        wire.write(link, {"nonce": nonce})
+        _say(link, {"nonce": nonce})
+
+
+_REHEARSED = """
+def f(a):
+    return [a]
+"""
+_REHEARSED_TEST = """
+def check(candidate):
+    try:
+        assert candidate(1) == [1]
+    except BaseException as __markbook_error__:
+        __markbook_part__(0, __markbook_error__)
+    else:
+        __markbook_part__(0)
+check(f)
+"""
 
 
 def rehearse(guard: Guard) -> None:
-    """Run two attempts of our own here, so that the interpreter has met this code before it is copied for each.
+    """Run attempts of our own here, so that the interpreter has met this code before it is copied for each.
 
     What it notes in code that runs often is then noted once, not in every child, each time in a page of its own.
     """
-    text = "def f(a):\n    return a"
-    code = compile_solution(text)
-    test = compile("f(1) == 1", "<test>", "eval")
-    tests = marshal.dumps(("f", ["func"], [], [(0, ("a", None, test, 0))]))
-    call = wire.encode(["q", "c", [["b", 0], 1], [], False]).encode("ascii")
+    code = compile_solution(_REHEARSED)
+    program = compile(_REHEARSED_TEST, "<test>", "exec")
+    wrong, unknown = (compile(text, "<test>", "eval") for text in ("f(1) == 2", "f(g)"))
+    found = [(0, ("p", None, program, 1)), (1, ("a", None, wrong, 0)), (2, ("a", None, unknown, 0))]
+    tests = marshal.dumps(("f", ["func"], [], found))
+    calls = [wire.encode(["q", "c", [["b", 0], given], [], False]).encode() for given in (1, "a", ["L", [1, 2]])]
     scripts = [
-        [marshal.dumps((True, code, False, 9, ["f"], "nonce", tests, text))],
-        [marshal.dumps((False, code, False, 9, ["f"])), *[call] * 4],
+        [marshal.dumps((True, code, False, 9, ["f"], "nonce", tests, _REHEARSED))],
+        [marshal.dumps((False, code, False, 9, ["f"])), *calls],
     ]
     for script in scripts * _REHEARSALS:
+        near, far = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)  # one message at a time
+        for payload in script:
+            far.send(wire.pack(payload))
+        far.shutdown(_socket.SHUT_WR)
         with contextlib.suppress(wire.Gone):
-            channel, other = os.pipe()
-            stage = Stage(channel)
-            begin(stage, guard)
-            os.close(other)
-            serve(_Script(script), stage)
-
-
-class _Script:
-    """The other side of a rehearsal."""
-
-    def __init__(self, payloads: list[bytes]) -> None:
-        self._left = [wire.pack(payload) for payload in reversed(payloads)]
-
-    def recv(self, _size: int) -> bytes:
-        return self._left.pop() if self._left else b""
-
-    def sendall(self, data: bytes) -> None:
-        """Hear it out."""
+            serve(wire.Link(near.fileno(), near.fileno()), Stage(os.dup(far.fileno())), guard)
+        near.close()
+        far.close()

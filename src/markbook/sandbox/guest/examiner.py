@@ -48,12 +48,12 @@ class Attempt:
 
     def end(self) -> dict[str, Any]:
         """Have the child killed if it still runs; return how it ended."""
-        self.link.close()
         try:
             self._channel.send(zygote.STOP)
             status, seconds, wall, hit = zygote.END.unpack(self._channel.recv(zygote.END.size))
         except (OSError, struct.error):
             os._exit(3)  # the zygote is gone, and this worker with it
+        self.link.close()  # not before: a child that hears of it would wake up only to be killed
         return {"status": status, "cpu": seconds, "wall": wall, "hit": hit.rstrip(b"\0").decode("ascii")}
 
 
@@ -202,9 +202,8 @@ class Examiner:
         hall = Hall(attempt.link, task, job["code"])
         results: list[Result] = []
         record: dict[str, Any] = {"error": None}
-        seed = task.speaks_of_random or "random" in job["code"]
         try:
-            wire.send(attempt.link, marshal.dumps((False, code, seed, job["limits"][6], hall.asks)))
+            attempt.link.send(marshal.dumps((False, code, "random" in job["code"], job["limits"][6], hall.asks)))
             record["error"] = self._enter(hall, pins)
             if record["error"] is None:
                 for index, policy in enumerate(policies):
@@ -270,10 +269,10 @@ class Examiner:
             asked = [name] if name else []
             tests = task.handed_over(compiled, name, [])
             whole = (True, code, seed, job["limits"][6], asked, nonce, tests, job["code"])
-            wire.send(attempt.link, marshal.dumps(whole))
+            attempt.link.send(marshal.dumps(whole))
             frame = _frame(frames, nonce)
             if "names" in frame:
-                wire.send(attempt.link, self._renamed(task, job["code"], compiled, record))
+                attempt.link.send(self._renamed(task, job["code"], compiled, record))
                 frame = _frame(frames, nonce)
             if frame.get("error") is not None:
                 record["error"] = error_of(frame["error"])

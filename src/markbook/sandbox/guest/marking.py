@@ -103,7 +103,7 @@ def mark(test: Compiled, namespace: dict[str, Any]) -> Result:
         if kind == "p":
             if body is not None:
                 exec(body, namespace)  # noqa: S102
-            result = _program_result(parts)
+            result = _program_result(parts) if parts.failed else {"p": True}  # and so did every part
         elif body is None or eval(body, namespace):  # noqa: S307
             result = {"p": True}
         else:
@@ -119,6 +119,4 @@ def mark(test: Compiled, namespace: dict[str, Any]) -> Result:
 
 
 def _program_result(parts: Parts) -> Result:
-    if not parts.failed:
-        return {"p": True}  # and so did every part
     return {**next(iter(parts.failed.values())), "parts": parts.results(passed=False, stopped=None)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import names
 from .late import Malformed
-from .standin import MUTABLE_BASES, SPECIAL, TOKEN, Meta, Shape, make_class, own_special, plain_base, token_of
+from .standin import MUTABLE_BASES, SPECIAL, TOKEN, Meta, Shape, make_called, make_class, own_special, plain_base, token_of
 from .values import Transfer, contents, refill
 
 MAX_NAME = 200
@@ -25,7 +25,6 @@ class Objects:
         self._tokens: dict[int, int] = {}
         self._classes: dict[int, int] = {}
         self._theirs: dict[int, Any] = {}
-        self._functions: dict[str, Any] = {}
         self._stubs: dict[int, int] = {}
         self._shared: list[tuple[int, Any, list[Any]]] = []
         """Mutable subclasses of plain types that the other side holds a copy of, and what the copy holds."""
@@ -214,11 +213,7 @@ class Objects:
         ):
             raise Malformed("no function")
         if self._examines:
-            cls = self._functions.get(claim)
-            if cls is None:
-                kind = names.claimed(claim)
-                cls = self._functions[claim] = make_class(self, None, Shape(claim=kind))
-            return _instance(cls, token, [])
+            return make_called(self, token, names.claimed(claim))
         return self._stub(token, name, doc, flags)
 
     def _stub(self, token: int, name: str, doc: str | None, flags: int) -> Any:

@@ -24,9 +24,9 @@ from .values import ATOMS, SCALARS, Transfer, is_word
 class Peer(Objects):
     """One end."""
 
-    def __init__(self, sock: Any, *, examines: bool) -> None:
+    def __init__(self, link: wire.Ends, *, examines: bool) -> None:
         super().__init__(examines=examines)
-        self._sock = sock
+        self.link = link
         self.dead = ""
         """Why nothing more can come of this attempt; it never becomes empty again."""
         self.policy = Policy([])
@@ -56,13 +56,31 @@ class Peer(Objects):
             transfer = Transfer(self)
             forms = transfer.items(list(arguments), 0)
             named = [[name, transfer.put(value)] for name, value in options.items()]
-        wire.send(self._sock, wire.encode(["q", operation, forms, named, listen is not None]).encode("ascii"))
+        return self._answer(["q", operation, forms, named, listen is not None], transfer, listen)
+
+    def _answer(self, asked: list[Any], transfer: Transfer | None, listen: Callable[[str], object] | None) -> Any:
+        self.link.send(wire.encode(asked).encode("ascii"))
         while True:
             frame = self._checked(self._receive())
             if frame[0] == "q":
                 self.serve(frame)
                 continue
             return self._settle(frame, transfer, listen)
+
+    def call(self, token: int, arguments: tuple[Any, ...]) -> Any:
+        """Have a function over there called; return or raise what came of it. Most requests are this one.
+
+        Raises:
+            Gone: there is no other side any more.
+        """
+        if self.dead:
+            raise wire.Gone(self.dead)
+        transfer, forms = None, _simple_forms(arguments)
+        if forms is None:
+            transfer = Transfer(self)
+            forms = transfer.items(list(arguments), 0)
+        listen = self.wants_output()
+        return self._answer(["q", "c", [["b", token], *forms], [], listen is not None], transfer, listen)
 
     def open(self, found: dict[str, Any]) -> None:
         """Say unasked what there is: the reply that the other side's `opening` waits for.
@@ -76,7 +94,7 @@ class Peer(Objects):
         for name, value in found.items():
             plain = type(value) is types.FunctionType and value.__module__ not in names.HOMES
             forms += (name, self._handle(value, transfer, 1) if plain else transfer.put(value, 1))
-        wire.send(self._sock, wire.encode(["v", ["D", forms]]).encode("ascii"))
+        self.link.send(wire.encode(["v", ["D", forms]]).encode("ascii"))
 
     def opening(self) -> tuple[Any, Any]:
         """Return what the other side says unasked at the beginning: that it cannot, or the value of its reply.
@@ -91,7 +109,7 @@ class Peer(Objects):
 
     def _receive(self) -> Any:
         try:
-            return wire.decode(wire.receive(self._sock).decode("utf-8"))
+            return wire.decode(self.link.receive().decode("utf-8"))
         except wire.Gone as error:
             self._fail(str(error))
         except (ValueError, RecursionError, MemoryError):
@@ -164,7 +182,7 @@ class Peer(Objects):
             reply = ["x", self._put_error(error, transfer)]
         if transfer is not None or self._shared or frame[4]:
             self._add_changes(reply, transfer or Transfer(self), heard=bool(frame[4]))
-        wire.send(self._sock, wire.encode(reply).encode("ascii"))
+        self.link.send(wire.encode(reply).encode("ascii"))
 
     def _taken(self, frame: list[Any]) -> tuple[list[Any], dict[str, Any], Transfer | None]:
         simple = self._simple_values(frame[2]) if not frame[3] else None

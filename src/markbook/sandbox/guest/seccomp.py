@@ -175,21 +175,13 @@ class Filter:
         )
         self._call = linux.prctl_as_it_is
 
-    def install(self) -> None:
-        """Put the filter on the calling process, for good.
-
-        Raises:
-            OSError: the kernel refuses.
-        """
-        if self._call(*self._arguments) < 0:
-            linux.refused("seccomp")
-
-    def install_as(self, pid: int) -> None:
-        """Put the filter on the calling process, whose number this is.
+    def install(self, pid: int = 0) -> None:
+        """Put the filter on the calling process, whose number this is, for good.
 
         Raises:
             OSError: the kernel refuses.
         """
         for place in self._own:
             place.value = pid
-        self.install()
+        if self._call(*self._arguments) < 0:
+            linux.refused("seccomp")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+import types
 from typing import Any
 
 from . import inspection, names, wire
@@ -144,8 +145,8 @@ class Sink:
 class Hall:
     """One attempt's tests, run here against an attempt that runs there."""
 
-    def __init__(self, sock: Any, task: Any, text: str) -> None:
-        self.peer = Peer(sock, examines=True)
+    def __init__(self, link: wire.Ends, task: Any, text: str) -> None:
+        self.peer = Peer(link, examines=True)
         self._task = task
         self._text = text
         self._sink = Sink()
@@ -155,6 +156,7 @@ class Hall:
         self.pins: dict[str, str] = {}
         """Names that this solution takes from the standard library."""
         self.flags: list[str] = []
+        self._random: types.ModuleType | None = None
 
     def enter(self, pins: dict[str, str]) -> Result | None:
         """Wait for the solution to load and fill the namespace of the tests; return what went wrong if something did.
@@ -224,6 +226,21 @@ class Hall:
         return None if out is self._sink else out.write
 
     def _import(self, name: str, *arguments: Any, **options: Any) -> Any:
-        if name in names.STATEFUL_MODULES and not (len(arguments) > 3 and arguments[3]):
-            return self.peer.request("import", name)
-        return builtins.__import__(name, *arguments, **options)
+        if name not in names.STATEFUL_MODULES or (len(arguments) > 3 and arguments[3]):
+            return builtins.__import__(name, *arguments, **options)
+        if name == "random" and name not in self._text:  # the solution draws no number, so who draws is all one
+            self._random = self._random or own_random()
+            return self._random
+        return self.peer.request("import", name)
+
+
+def own_random() -> types.ModuleType:
+    """Return a `random` like that of a fresh process in which `random.seed(0)` was called."""
+    import random
+
+    made = types.ModuleType("random")
+    fresh = random.Random(0)
+    for name, value in vars(random).items():
+        bound = type(value) in (types.MethodType, types.BuiltinMethodType) and hasattr(random.Random, name)
+        setattr(made, name, getattr(fresh, name) if bound else value)
+    return made

@@ -149,8 +149,10 @@ TOKEN, PEER, BASE, CLAIM = "_markbook_token", "_markbook_peer", "_markbook_base"
 
 def peer_of(value: Any) -> Any:
     """Return the peer whose stand-in this is; raises `AttributeError` for what is none."""
-    cls = value if isinstance(value, Meta) else type(value)
-    return type.__getattribute__(cls, PEER)
+    cls = type(value)
+    if issubclass(cls, Meta):  # not `isinstance`, which would ask the stand-in what class it says it is of
+        return type.__getattribute__(value, PEER)
+    return type.__getattribute__(cls, PEER) or object.__getattribute__(value, "__dict__")[PEER]
 
 
 def token_of(value: Any) -> int | None:
@@ -249,6 +251,14 @@ def _forward(name: str) -> Any:
     return forward
 
 
+def _call(self: Any, *arguments: Any, **options: Any) -> Any:
+    """Call what is no object of a class of the candidate's: its own `__call__` is Python's."""
+    held = object.__getattribute__(self, "__dict__")
+    if options:
+        return held[PEER].request("c", self, *arguments, **options)
+    return held[PEER].call(held[TOKEN], arguments)
+
+
 def _operator(name: str, kind: str) -> Any:
     def operate(self: Any, other: Any, *more: Any) -> Any:
         peer = peer_of(self)
@@ -334,6 +344,7 @@ def plain_base(cls: type) -> type | None:
 
 
 _METAS: dict[tuple[str, ...], type] = {}
+_CALLED: dict[type | None, Any] = {}
 
 
 class Shape(NamedTuple):
@@ -355,7 +366,7 @@ class Shape(NamedTuple):
 
 
 def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
-    """Return a new class that stands for one over there."""
+    """Return a new class that stands for one over there; with no peer, that of things that are only called."""
     base = shape.base
     body: dict[str, Any] = {
         TOKEN: token, PEER: peer, BASE: base, CLAIM: shape.claim, "_markbook_own": frozenset(shape.own),
@@ -372,6 +383,8 @@ def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
         body.update({name: _forward(name) for name in _MUTATING if hasattr(base, name)})
     if "__eq__" in body and "__hash__" not in body:
         body["__hash__"] = None
+    if peer is None:
+        body["__call__"] = _call
     if "__call__" in body and shape.claim is types.FunctionType:
         body["__get__"] = _bind
     meta: type = Meta
@@ -388,3 +401,16 @@ def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
         except TypeError:
             continue
     return type.__new__(Meta, shape.name, (), body)
+
+
+def make_called(peer: Any, token: int, claim: type | None) -> Any:
+    """Return what stands for a function or a method, which says it is of the class `claim`.
+
+    Their classes are made once for all peers: every attempt has such a thing, and making a class is slow.
+    """
+    cls = _CALLED.get(claim)
+    if cls is None:
+        cls = _CALLED[claim] = make_class(None, None, Shape(claim=claim))
+    made = object.__new__(cls)
+    object.__getattribute__(made, "__dict__").update({TOKEN: token, PEER: peer})
+    return made

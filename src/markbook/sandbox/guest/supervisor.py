@@ -89,8 +89,8 @@ def _zygote(config: dict[str, Any], channel: _socket.socket, report: isolation.R
         isolation.confine(report, config, may_fork=True)
         if any(layer["name"] == "seccomp" and layer["ok"] for layer in report):
             program = seccomp.child_filter(alone=inside)
-            guard = seccomp.Filter(*program).install_as
-            rehearsed = seccomp.Filter(*program, option=linux.PR_GET_SECCOMP).install_as
+            guard = seccomp.Filter(*program).install
+            rehearsed = seccomp.Filter(*program, option=linux.PR_GET_SECCOMP).install
             try_everything(report, guard, scratch)
     server = Zygote(channel, scratch, guard, rehearsed, alone=inside)
     channel.send(wire.encode({"layers": report}).encode())

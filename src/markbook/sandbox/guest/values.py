@@ -8,6 +8,7 @@ on both sides.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
+from operator import is_
 from typing import Any, Protocol
 
 from . import names
@@ -41,12 +42,13 @@ class Handles(Protocol):
 class Transfer:
     """One conversation about values."""
 
+    __slots__ = ("_handles", "_open", "_snapshots", "index", "numbered")
+
     def __init__(self, handles: Handles) -> None:
         self._handles = handles
         self.numbered: list[Any] = []
         self.index: dict[int, int] = {}
         self._open: set[int] = set()
-        self._kept: list[Any] = []
         self._snapshots: list[tuple[int, Any]] = []
 
     def put(self, value: Any, depth: int = 0) -> Any:
@@ -132,8 +134,7 @@ class Transfer:
     def snapshot(self) -> None:
         """Note what the mutable containers received so far hold."""
         for number, value in enumerate(self.numbered):
-            kind = type(value)
-            if kind in _MUTABLE:
+            if type(value) in _MUTABLE:
                 self._snapshots.append((number, contents(value)))
 
     def changes(self) -> list[Any]:
@@ -142,7 +143,7 @@ class Transfer:
         for number, before in self._snapshots:
             value = self.numbered[number]
             now = contents(value)
-            if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
+            if len(now) != len(before) or not all(map(is_, now, before)):
                 found.append([number, self.items(now, 1)])
         return found
 
@@ -165,6 +166,8 @@ class Transfer:
 
 def contents(value: Any) -> list[Any]:
     """Return what a mutable container holds, keys and values in turn for mappings, without running its class's code."""
+    if type(value) is list:
+        return value[:]
     if isinstance(value, dict):
         return [part for pair in dict.items(value) for part in pair]
     if isinstance(value, bytearray):

@@ -13,6 +13,7 @@ MAX_FRAME = 16 << 20
 """Bytes of one frame; a longer one is the sender's failure."""
 
 _LENGTH = struct.Struct("<I")
+_PACK, _UNPACK = _LENGTH.pack, _LENGTH.unpack_from
 CHUNK = 1 << 16
 """Bytes that are asked for at once."""
 
@@ -47,14 +48,26 @@ def decode(text: str) -> Any:
     return value
 
 
+class Gone(BaseException):
+    """The other side closed, died, or sent what cannot be a frame.
+
+    Not an `Exception`: a test that says `except Exception` must not swallow it.
+    """
+
+
+def pack(payload: bytes) -> bytes:
+    """Return the payload with its length in front."""
+    return _LENGTH.pack(len(payload)) + payload
+
+
 class Ends(Protocol):
-    """What frames are sent and received through."""
+    """What frames are sent and received through, by two that speak in turn."""
 
-    def recv(self, size: int, /) -> bytes:
-        """Return what has arrived; empty when the other side has closed."""
+    def send(self, payload: bytes, /) -> None:
+        """Send one frame."""
 
-    def sendall(self, data: bytes, /) -> None:
-        """Send all of it."""
+    def receive(self) -> bytes:
+        """Return the payload of the next frame."""
 
 
 class Source(Protocol):
@@ -73,84 +86,62 @@ class Link:
         self._reader = reader
         self._writer = writer
 
-    def recv(self, size: int) -> bytes:
-        """Return what has arrived; empty when the other side has closed."""
-        return os.read(self._reader, size)
+    def send(self, payload: bytes) -> None:
+        """Send one frame.
+
+        Raises:
+            Gone: the other side is not there.
+        """
+        data = _PACK(len(payload)) + payload
+        try:
+            sent = os.write(self._writer, data)
+            while sent < len(data):
+                sent += os.write(self._writer, data[sent:])
+        except OSError as error:
+            raise Gone(str(error)) from None
+
+    def receive(self) -> bytes:
+        """Return the payload of the next frame. For those who speak in turn: nothing is read ahead.
+
+        Raises:
+            Gone: the stream ended or failed, or the frame is longer than `MAX_FRAME`.
+        """
+        try:
+            data = os.read(self._reader, CHUNK)
+            if len(data) < 4:
+                data += self._exactly(4 - len(data)) if data else b""
+                if not data:
+                    raise Gone("closed")
+            size = _UNPACK(data)[0]
+            if size > MAX_FRAME:
+                raise Gone("frame too long")
+            rest = size + 4 - len(data)
+            if rest:
+                if rest < 0:
+                    raise Gone("more than one frame")
+                data += self._exactly(rest)
+        except OSError as error:
+            raise Gone(str(error)) from None
+        return data[4:]
+
+    def _exactly(self, size: int) -> bytes:
+        parts = []
+        while size:
+            part = os.read(self._reader, min(size, 1 << 20))
+            if not part:
+                raise Gone("closed")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
 
     def recv_into(self, buffer: memoryview) -> int:
         """Put what has arrived into the buffer; return how many bytes, 0 when the other side has closed."""
         return os.readv(self._reader, (buffer,))
 
-    def sendall(self, data: bytes) -> None:
-        """Send all of it."""
-        sent = os.write(self._writer, data)
-        while sent < len(data):
-            sent += os.write(self._writer, data[sent:])
-
     def close(self) -> None:
         """Close both, for good."""
         os.close(self._reader)
         os.close(self._writer)
-
-
-class Gone(BaseException):
-    """The other side closed, died, or sent what cannot be a frame.
-
-    Not an `Exception`: a test that says `except Exception` must not swallow it.
-    """
-
-
-def pack(payload: bytes) -> bytes:
-    """Return the payload with its length in front."""
-    return _LENGTH.pack(len(payload)) + payload
-
-
-def send(sock: Ends, payload: bytes) -> None:
-    """Send one frame.
-
-    Raises:
-        Gone: the other side is not there.
-    """
-    try:
-        sock.sendall(pack(payload))
-    except OSError as error:
-        raise Gone(str(error)) from None
-
-
-def receive(sock: Ends) -> bytes:
-    """Return the payload of the next frame. For peers that send one frame and wait: nothing is read ahead.
-
-    Raises:
-        Gone: the stream ended or failed, or the frame is longer than `MAX_FRAME`.
-    """
-    try:
-        data = sock.recv(CHUNK)
-        if len(data) < 4:
-            data += _exactly(sock, 4 - len(data)) if data else b""
-            if not data:
-                raise Gone("closed")
-        (size,) = _LENGTH.unpack_from(data)
-        if size > MAX_FRAME:
-            raise Gone("frame too long")
-        rest = size + 4 - len(data)
-        if rest == 0:
-            return data[4:]
-        if rest < 0:
-            raise Gone("more than one frame")
-        return data[4:] + _exactly(sock, rest)
-    except OSError as error:
-        raise Gone(str(error)) from None
-
-
-def _exactly(sock: Ends, size: int) -> bytes:
-    parts = []
-    while size:
-        part = sock.recv(min(size, 1 << 20))
-        if not part:
-            raise Gone("closed")
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
 
 
 class Stream:
@@ -221,10 +212,21 @@ def read(payload: bytes) -> dict[str, Any]:
     return record
 
 
-def write(sock: Ends, record: dict[str, Any]) -> None:
+class Sink(Protocol):
+    """What a record is written to."""
+
+    def sendall(self, data: bytes, /) -> None:
+        """Send all of it."""
+
+
+def write(sink: Sink, record: dict[str, Any]) -> None:
     """Send one record.
 
     Raises:
         Gone: the other side is not there.
     """
-    send(sock, encode(record).encode("ascii"))
+    payload = encode(record).encode("ascii")
+    try:
+        sink.sendall(_PACK(len(payload)) + payload)
+    except OSError as error:
+        raise Gone(str(error)) from None
