@@ -11,6 +11,7 @@ import pytest
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Job, Sandbox, arun_tests, run_tests
 from markbook.sandbox.crew import reached
+from markbook.sandbox.outcomes import test_result as result_of
 from markbook.types import ErrorKind, Isolation, Limits, Sample, Test
 
 
@@ -180,3 +181,9 @@ def test_packages_of_an_environment_among_temporary_files_can_be_imported(tmp_pa
         reached = box.level
 
     assert (outcome.passed, outcome.error_message, reached) == (1, "", level)
+
+
+def test_a_part_of_a_test_is_never_trusted_more_than_the_test():
+    found = result_of({"p": False, "v": "in_process", "parts": [{"p": True, "v": "separated"}]})
+
+    assert [part.verdict for part in found.parts] == ["in_process"]

@@ -73,6 +73,11 @@ class Kept:
         self._new = 0
         self._committed = time.monotonic()
 
+    @property
+    def used(self) -> bool:
+        """Whether anything is kept at all."""
+        return self._path is not None
+
     def get(self, key: str) -> Any:
         """Return the record with this key, None if there is none or it cannot be read."""
         base = self._open()

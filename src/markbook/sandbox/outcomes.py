@@ -26,16 +26,30 @@ def clean(text: object) -> str:
     return scrubbed[:MESSAGE_LENGTH].encode("utf-8", "replace").decode("utf-8")
 
 
+_PLAIN = frozenset(("p", "v"))
+_PASSED: dict[str, TestResult] = {
+    verdict: TestResult(passed=True, verdict=verdict) for verdict in Verdict if verdict != Verdict.FLAGGED
+}
+"""What most results are."""
+
+
 def test_result(raw: dict[str, Any]) -> TestResult:
     """Return one test's record."""
+    return _result(raw, raw.get("v", Verdict.IN_PROCESS))
+
+
+def _result(raw: dict[str, Any], verdict: str) -> TestResult:
     passed = raw.get("p") is True
+    if passed and verdict in _PASSED and raw.keys() <= _PLAIN:
+        return _PASSED[verdict]
     return TestResult(
-        passed=passed and raw.get("v") != "flagged",
-        verdict=Verdict(raw.get("v", Verdict.IN_PROCESS)),
+        passed=passed and verdict != Verdict.FLAGGED,
+        verdict=Verdict(verdict),
         error_type="" if passed else clean(raw.get("t", "")),
         error_message="" if passed else clean(raw.get("m", "")),
         own_operator=bool(raw.get("own")),
-        parts=tuple(test_result({"v": raw.get("v", Verdict.IN_PROCESS), **part}) for part in raw.get("parts", ())),
+        # what a part says of itself comes from where the test ran; how far that is to be trusted is said of the whole
+        parts=tuple(_result(part, verdict) for part in raw.get("parts", ())),
     )
 
 

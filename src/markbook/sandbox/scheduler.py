@@ -182,7 +182,8 @@ class Scheduler:
             self._known.duplicates += 1
             twin.twins.append(job)
             return
-        found = self._known.kept_verdicts.get(self._verdict_key(task, digest))
+        verdicts = self._known.kept_verdicts
+        found = verdicts.get(self._verdict_key(task, digest)) if verdicts.used else None
         if found is not None:
             self._known.reused += 1
             self._done.append((job, outcome(found, self._crew.level)))
@@ -318,7 +319,9 @@ class Scheduler:
             known = Plan(plan or beside(entry.job.sample), found.seconds)
             self._calibrated(entry.task, known, keep=plan is not None and not found.limit)
             return
-        if found.limit != "wall":  # the one limit that depends on what else the machine does
+        if (
+            self._known.kept_verdicts.used and found.limit != "wall"
+        ):  # the one limit that depends on what else the machine does
             self._known.kept_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
         self._finish(entry, found)
 

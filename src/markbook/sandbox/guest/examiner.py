@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 from . import inspection, wire, zygote
 from .canary import perturbed
 from .child import OUTPUT_EXIT, compile_solution
-from .marking import Compiled, Result, Sticky, failure, mark
+from .marking import Compiled, Result, Sticky, failure, mark, received
 from .policy import Policy
-from .separation import Hall, Plan, error_of
+from .separation import Hall, Plan
 from .tasks import Task, make_task
 
 _SHORT = 20_000
@@ -203,7 +203,7 @@ class Examiner:
         results: list[Result] = []
         record: dict[str, Any] = {"error": None}
         try:
-            attempt.link.send(marshal.dumps((False, code, "random" in job["code"], job["limits"][6], hall.asks)))
+            attempt.link.send(marshal.dumps((False, code, "random" in job["code"], job["limits"][6], task.asks)))
             record["error"] = self._enter(hall, pins)
             if record["error"] is None:
                 for index, policy in enumerate(policies):
@@ -275,13 +275,12 @@ class Examiner:
                 attempt.link.send(self._renamed(task, job["code"], compiled, record))
                 frame = _frame(frames, nonce)
             if frame.get("error") is not None:
-                record["error"] = error_of(frame["error"])
+                record["error"] = {**received(frame["error"]), "p": False}
             else:
                 for place, index in enumerate(wanted, 1):
-                    result = frame.get("r")
-                    if frame.get("i") != index or frame.get("left") != len(wanted) - place or type(result) is not dict:
+                    if frame.get("i") != index or frame.get("left") != len(wanted) - place:
                         raise wire.Gone("out of order")
-                    results.append(result)
+                    results.append(received(frame.get("r"), compiled[index][3]))
                     frame = _frame(frames, nonce) if place < len(wanted) else {}
         except wire.Gone:
             record["gone"] = True

@@ -14,6 +14,23 @@ def parse(text: str) -> ast.Module | None:
         return None
 
 
+_PLACE = frozenset(("ctx", "lineno", "col_offset", "end_lineno", "end_col_offset"))
+
+
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    """Return the nodes of a tree, parents first, but for those that say how a name is used. Faster than `ast.walk`."""
+    found = [tree]
+    for node in found:
+        for name, value in vars(node).items():
+            if name in _PLACE:
+                continue
+            if type(value) is list:
+                found.extend(part for part in value if isinstance(part, ast.AST))
+            elif isinstance(value, ast.AST):
+                found.append(value)
+    return found
+
+
 def defined_names(text: str, *, kind: str) -> list[str]:
     """Return the public names that the solution itself defines at top level: functions, or for `class` classes."""
     tree = parse(text)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any
 
+from . import wire
+
 MESSAGE_LENGTH = 500
 PART = "__markbook_part__"
 """The name under which an instrumented program reports its assert statements."""
@@ -46,6 +48,23 @@ def failure(error: BaseException) -> Result:
     elif isinstance(error, MemoryError):
         kind = "m"
     return {"p": False, "k": kind, "t": name_of(error), "m": text_of(error)}
+
+
+def received(form: Any, parts: int = 0) -> Result:
+    """Return a result that another process sent, of a test with so many parts: nothing in it that no result has.
+
+    Raises:
+        Gone: it is no result.
+    """
+    if type(form) is not dict or type(form.get("p")) is not bool:
+        raise wire.Gone("no result")
+    texts = {name: form[name][:MESSAGE_LENGTH] for name in ("k", "t", "m") if type(form.get(name)) is str}
+    found = {"p": form["p"], **texts}
+    if form.get("parts"):
+        if type(form["parts"]) is not list or len(form["parts"]) != parts:
+            raise wire.Gone("no parts of this test")
+        found["parts"] = list(map(received, form["parts"]))
+    return found
 
 
 class Parts:

@@ -7,7 +7,18 @@ from typing import Any
 
 from . import names
 from .late import Malformed
-from .standin import MUTABLE_BASES, SPECIAL, TOKEN, Meta, Shape, make_called, make_class, own_special, plain_base, token_of
+from .standin import (
+    MUTABLE_BASES,
+    SPECIAL,
+    TOKEN,
+    Meta,
+    Shape,
+    make_called,
+    make_class,
+    own_special,
+    plain_base,
+    token_of,
+)
 from .values import Transfer, contents, refill
 
 MAX_NAME = 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from . import inspection
 from .marking import PART, Compiled
 
 _FILE = "<test>"
@@ -14,28 +15,15 @@ class BrokenTest(Exception):
     """The benchmark's own text does not compile."""
 
 
-def compile_tests(tests: list[dict[str, Any]]) -> tuple[list[Compiled], list[str]]:
-    """Return every test compiled, and beside each the reason why it is broken, or an empty string."""
-    compiled, faults = [], []
-    for test in tests:
-        try:
-            compiled.append(compile_test(test))
-            faults.append("")
-        except BrokenTest as error:
-            compiled.append(("a", None, None, 0))
-            faults.append(str(error))
-    return compiled, faults
-
-
-def compile_test(test: dict[str, Any]) -> Compiled:
-    """Return one test compiled.
+def compile_test(test: dict[str, Any], program: ast.Module | None = None) -> Compiled:
+    """Return one test compiled; the tree of its program is changed if it is given.
 
     Raises:
         BrokenTest: a part of it is not Python.
     """
     setup = _compile(test.get("setup", ""), "exec", "setup")
     if test.get("program"):
-        tree = _parse(test["program"], "program")
+        tree = program or _parse(test["program"], "program")
         count = instrument(tree)
         return ("p", setup, _code(tree, "program"), count)
     return ("a", setup, _compile(test.get("assertion", "").strip(), "eval", "assertion"), 0)
@@ -59,7 +47,7 @@ def _parse(text: str, what: str) -> ast.Module:
 
 def _code(tree: ast.Module, what: str) -> Any:
     try:
-        return compile(ast.fix_missing_locations(tree), _FILE, "exec", dont_inherit=True)
+        return compile(tree, _FILE, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
 
@@ -70,7 +58,7 @@ def instrument(tree: ast.Module) -> int:
     An assert that stands directly in the module or in a function `check` is guarded: the ones after it still run. So
     is a compound statement there that holds asserts. What else raises ends the program as it always did.
     """
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    found = [node for node in inspection.nodes(tree) if isinstance(node, ast.Assert)]
     found.sort(key=lambda node: (node.lineno, node.col_offset))
     numbers = {id(node): index for index, node in enumerate(found)}
     tree.body = _guarded(tree.body, numbers)
@@ -81,16 +69,16 @@ def _guarded(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
     made: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Assert):
-            made.append(_guard([node], numbers[id(node)], done=True))
+            made.append(_guard(node, numbers[id(node)], done=True))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = _guarded(node.body, numbers) if node.name == "check" else _marked(node.body, numbers)
             made.append(node)
         elif isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWith | ast.Try):
-            inner = any(isinstance(child, ast.Assert) for child in ast.walk(node))
-            leaves = any(isinstance(child, ast.Return | ast.Break | ast.Continue) for child in ast.walk(node))
+            within = set(map(type, inspection.nodes(node)))
+            inner, leaves = ast.Assert in within, not within.isdisjoint((ast.Return, ast.Break, ast.Continue))
             _mark_within(node, numbers)
             # a statement that may leave the function keeps its meaning inside try, so only the guard matters
-            made.append(_guard([node], -1, done=False) if inner and not leaves else node)
+            made.append(_guard(node, -1, done=False) if inner and not leaves else node)
         else:
             _mark_within(node, numbers)
             made.append(node)
@@ -102,7 +90,7 @@ def _marked(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
     for node in body:
         if isinstance(node, ast.Assert):
             index = numbers[id(node)]
-            made += [_report(index, begin=True), node, _report(index)]
+            made += [_report(index, node, begin=True), node, _report(index, node)]
         else:
             _mark_within(node, numbers)
             made.append(node)
@@ -121,16 +109,20 @@ def _mark_within(node: ast.AST, numbers: dict[int, int]) -> None:
             setattr(node, field, _marked(inner, numbers))
 
 
-def _call(*arguments: ast.expr, begin: bool = False) -> ast.stmt:
-    keywords = [ast.keyword(arg="begin", value=ast.Constant(True))] if begin else []
-    return ast.Expr(ast.Call(ast.Name(PART, ast.Load()), list(arguments), keywords))
+def _place(node: ast.stmt) -> dict[str, Any]:
+    return {name: getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
 
 
-def _report(index: int, *, begin: bool = False) -> ast.stmt:
-    return _call(ast.Constant(index), begin=begin)
+def _report(index: int, node: ast.stmt, *caught: ast.expr, begin: bool = False) -> ast.stmt:
+    place = _place(node)
+    keywords = [ast.keyword("begin", ast.Constant(True, **place), **place)] if begin else []
+    name = ast.Name(PART, ast.Load(), **place)
+    return ast.Expr(ast.Call(name, [ast.Constant(index, **place), *caught], keywords, **place), **place)
 
 
-def _guard(body: list[ast.stmt], index: int, *, done: bool) -> ast.stmt:
-    caught = _call(ast.Constant(index), ast.Name("__markbook_error__", ast.Load()))
-    handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), "__markbook_error__", [caught])
-    return ast.Try(body, [handler], [_report(index)] if done else [], [])
+def _guard(node: ast.stmt, index: int, *, done: bool) -> ast.stmt:
+    place = _place(node)
+    caught = _report(index, node, ast.Name("__markbook_error__", ast.Load(), **place))
+    every = ast.Name("BaseException", ast.Load(), **place)
+    handler = ast.ExceptHandler(every, "__markbook_error__", [caught], **place)
+    return ast.Try([node], [handler], [_report(index, node)] if done else [], [], **place)

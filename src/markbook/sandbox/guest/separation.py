@@ -9,7 +9,7 @@ import types
 from typing import Any
 
 from . import inspection, names, wire
-from .marking import Compiled, Result, Sticky, failure, mark
+from .marking import Compiled, Result, Sticky, failure, mark, received
 from .peer import Peer
 from .policy import Policy
 from .standin import token_of
@@ -79,20 +79,18 @@ _BESIDE = frozenset(
 _BESIDE_MODULES = frozenset(("sys", "os", "time", "builtins"))
 
 
-def texts_of(test: dict[str, Any]) -> list[str]:
-    """Return the parts of a test that are Python."""
-    return [text.strip() for part in ("setup", "assertion", "program") if (text := test.get(part, ""))]
-
-
-def runs_beside(trees: list[ast.Module | None], entry: str) -> bool:
-    """Whether the test's text says that it can only run in the candidate's process."""
+def runs_beside(nodes: list[ast.AST], entry: str) -> bool:
+    """Whether the nodes of a test say that it can only run in the candidate's process."""
     beside = (_BESIDE | _BESIDE_MODULES) - {entry}
-    for node in (node for tree in trees if tree is not None for node in ast.walk(tree)):
-        if isinstance(node, ast.Name) and node.id in beside:
-            return True
-        if isinstance(node, ast.Attribute) and node.attr in _BESIDE and node.attr != entry:
-            return True
-        if isinstance(node, ast.Import | ast.ImportFrom) and _imports_beside(node):
+    for node in nodes:
+        kind = type(node)
+        if kind is ast.Name:
+            if node.id in beside:  # type: ignore[attr-defined]  # it is a name
+                return True
+        elif kind is ast.Attribute:
+            if node.attr in _BESIDE and node.attr != entry:  # type: ignore[attr-defined]  # it is an attribute
+                return True
+        elif isinstance(node, ast.Import | ast.ImportFrom) and _imports_beside(node):
             return True
     return False
 
@@ -105,22 +103,10 @@ def _imports_beside(node: ast.Import | ast.ImportFrom) -> bool:
     return bool(heads & (_BESIDE | _BESIDE_MODULES))
 
 
-def names_used(trees: list[list[ast.Module | None]]) -> list[str]:
-    """Return the identifiers in the tests: all that the candidate learns of them before they run."""
-    nodes = (node for parts in trees for tree in parts if tree is not None for node in ast.walk(tree))
+def names_used(nodes: list[ast.AST]) -> set[str]:
+    """Return the identifiers in a test: all that the candidate learns of it before it runs."""
     found = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return sorted(name for name in found if not hasattr(builtins, name))
-
-
-def error_of(form: Any) -> Result:
-    """Return what a child says of a solution that did not load.
-
-    Raises:
-        Gone: it is not what ours says.
-    """
-    if type(form) is not dict:
-        raise wire.Gone("not a record of ours")
-    return {**form, "p": False}
+    return {name for name in found if not hasattr(builtins, name)}
 
 
 class Sink:
@@ -150,8 +136,6 @@ class Hall:
         self._task = task
         self._text = text
         self._sink = Sink()
-        self.asks = sorted({*task.asks, task.name} - {""})
-        """The names of the solution's that the tests may use."""
         self.namespace: dict[str, Any] = {}
         self.pins: dict[str, str] = {}
         """Names that this solution takes from the standard library."""
@@ -169,7 +153,7 @@ class Hall:
         self.peer.wants_output = self._listener
         refusal, found = self.peer.opening()
         if refusal is not None:
-            return error_of(refusal.get("error"))
+            return {**received(refusal.get("error")), "p": False}
         if type(found) is not dict:
             raise wire.Gone("no names")
         if aliases and entry and entry not in found:

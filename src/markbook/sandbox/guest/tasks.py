@@ -9,8 +9,8 @@ from typing import Any
 
 from . import inspection, wire
 from .marking import Compiled
-from .programs import compile_tests
-from .separation import names_used, runs_beside, texts_of
+from .programs import BrokenTest, compile_test
+from .separation import names_used, runs_beside
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Task:
     patterns: list[Any]
     before: list[Any] = field(default_factory=list)
     asks: list[str] = field(default_factory=list)
-    """The identifiers that the tests use and do not define."""
+    """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
     speaks_of_random: bool = False
     beside: list[bool] = field(default_factory=list)
     """Which tests say by their text that they need the candidate's process."""
@@ -55,30 +55,41 @@ class Task:
 def make_task(text: str) -> Task:
     """Compile the tests of a sample."""
     spec = wire.decode(text)
-    tests = spec["tests"]
-    compiled, faults = compile_tests(tests)
-    patterns = []
-    trees = [list(map(inspection.parse, texts_of(test))) for test in tests]
-    for index, test in enumerate(tests):
-        pattern, fault = inspection.compile_pattern(test["pattern"]) if test.get("pattern") else (None, "")
+    tests, name = spec["tests"], spec["name"]
+    compiled: list[Compiled] = []
+    faults, patterns, beside = [], [], []
+    used: set[str] = set()
+    for test in tests:
+        program = inspection.parse(test["program"]) if test.get("program") else None
+        trees = [program, *(inspection.parse(test.get(part, "").strip()) for part in ("setup", "assertion"))]
+        nodes = [node for tree in trees if tree is not None for node in inspection.nodes(tree)]
+        beside.append(runs_beside(nodes, name))
+        used |= names_used(nodes)
+        fault = ""
+        try:
+            compiled.append(compile_test(test, program))
+        except BrokenTest as error:
+            compiled.append(("a", None, None, 0))
+            fault = str(error)
+        pattern, bad = inspection.compile_pattern(test["pattern"]) if test.get("pattern") else (None, "")
         patterns.append(pattern)
-        faults[index] = faults[index] or fault
+        faults.append(fault or bad)
     before = []
     if spec.get("prompt"):
-        helpers = prompt_helpers(spec["prompt"], spec["name"])
+        helpers = prompt_helpers(spec["prompt"], name)
         before = [helpers] if helpers is not None else []
     return Task(
         size=len(text),
         kind=spec["object"],
-        name=spec["name"],
+        name=name,
         tests=tests,
         compiled=compiled,
         faults=faults,
         patterns=patterns,
         before=before,
         speaks_of_random="random" in text,
-        asks=names_used(trees),
-        beside=[runs_beside(parts, spec["name"]) for parts in trees],
+        asks=sorted({*used, name} - {""}),
+        beside=beside,
     )
 
 
