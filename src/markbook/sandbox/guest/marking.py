@@ -116,13 +116,14 @@ def mark(test: Compiled, namespace: dict[str, Any]) -> Result:
     parts = Parts(count)
     if kind == "p":
         namespace[PART] = parts
+    result: Result
     try:
         if setup is not None:
             exec(setup, namespace)  # noqa: S102 - running code is what this is for
         if kind == "p":
             if body is not None:
                 exec(body, namespace)  # noqa: S102
-            result = _program_result(parts) if parts.failed else {"p": True}  # and so did every part
+            result = _failed_program(parts) if parts.failed else {"p": True}  # and so did every part
         elif body is None or eval(body, namespace):  # noqa: S307
             result = {"p": True}
         else:
@@ -137,5 +138,5 @@ def mark(test: Compiled, namespace: dict[str, Any]) -> Result:
     return result
 
 
-def _program_result(parts: Parts) -> Result:
+def _failed_program(parts: Parts) -> Result:
     return {**next(iter(parts.failed.values())), "parts": parts.results(passed=False, stopped=None)}

@@ -20,61 +20,15 @@ that mean the standard library's object whatever the candidate defines; `sure`: 
 
 _BESIDE = frozenset(
     [
-        "inspect",
-        "dataclasses",
-        "fields",
-        "is_dataclass",
-        "asdict",
-        "astuple",
-        "mock",
-        "patch",
-        "MagicMock",
-        "monkeypatch",
-        "perf_counter",
-        "monotonic",
-        "process_time",
-        "timeit",
-        "time_ns",
-        "getcontext",
-        "setcontext",
-        "localcontext",
-        "gc",
-        "weakref",
-        "getrefcount",
-        "globals",
-        "locals",
-        "vars",
-        "eval",
-        "exec",
-        "compile",
-        "open",
-        "tempfile",
-        "shutil",
-        "pathlib",
-        "subprocess",
-        "threading",
-        "multiprocessing",
-        "concurrent",
-        "signal",
-        "socket",
-        "warnings",
-        "logging",
-        "importlib",
-        "traceback",
-        "super",
-        "setattr_static",
-        "getsource",
-        "tracemalloc",
-        "sqlite3",
-        "pickle",
-        "__import__",
-        "input",
-        "settrace",
-        "now",
-        "today",
-        "utcnow",
+        "inspect", "dataclasses", "fields", "is_dataclass", "asdict", "astuple", "mock", "patch", "MagicMock",
+        "monkeypatch", "perf_counter", "monotonic", "process_time", "timeit", "time_ns", "getcontext",
+        "setcontext", "localcontext", "gc", "weakref", "getrefcount", "globals", "locals", "vars", "eval",
+        "exec", "compile", "open", "tempfile", "shutil", "pathlib", "subprocess", "threading",
+        "multiprocessing", "concurrent", "signal", "socket", "warnings", "logging", "importlib", "traceback",
+        "super", "setattr_static", "getsource", "tracemalloc", "sqlite3", "pickle", "__import__", "input",
+        "settrace", "now", "today", "utcnow",
     ]
-)
+)  # fmt: skip
 """Names in a test that need the candidate's own process: clocks, patches, introspection, files, process-wide state."""
 _BESIDE_MODULES = frozenset(("sys", "os", "time", "builtins"))
 
@@ -223,7 +177,7 @@ def own_random() -> types.ModuleType:
     import random
 
     made = types.ModuleType("random")
-    fresh = random.Random(0)
+    fresh = random.Random(0)  # noqa: S311 - the tests' own numbers, the same in every run
     for name, value in vars(random).items():
         bound = type(value) in (types.MethodType, types.BuiltinMethodType) and hasattr(random.Random, name)
         setattr(made, name, getattr(fresh, name) if bound else value)

@@ -19,21 +19,9 @@ PLAIN_BASES = (int, str, float, complex, bytes, tuple, frozenset, list, dict, se
 MUTABLE_BASES = (list, dict, set, bytearray, deque)
 
 _ARITHMETIC = [
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "divmod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-    "lshift",
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift",
     "rshift",
-]
+]  # fmt: skip
 _OPERATORS = {
     **{f"__{prefix}{name}__": name for name in _ARITHMETIC for prefix in ("", "r", "i")},
     **{f"__{name}__": "order" for name in ("lt", "le", "gt", "ge")},
@@ -45,105 +33,36 @@ _OPERATORS = {
 }
 """Special methods that are given the other operand, by the name under which a test's policy allows them."""
 _BLIND = [
-    "__len__",
-    "__bool__",
-    "__str__",
-    "__repr__",
-    "__format__",
-    "__bytes__",
-    "__abs__",
-    "__neg__",
-    "__pos__",
-    "__invert__",
-    "__round__",
-    "__trunc__",
-    "__floor__",
-    "__ceil__",
-    "__int__",
-    "__float__",
-    "__complex__",
-    "__index__",
-    "__reversed__",
-    "__iter__",
-    "__next__",
-    "__call__",
-    "__getitem__",
-    "__setitem__",
-    "__delitem__",
-    "__missing__",
-    "__enter__",
-    "__exit__",
-    "__aenter__",
-    "__aexit__",
-    "__aiter__",
-    "__anext__",
-    "__get__",
-    "__set__",
-    "__delete__",
-    "__set_name__",
-    "__hash__",
-    "__length_hint__",
-    "__fspath__",
-    "__dir__",
-]
+    "__len__", "__bool__", "__str__", "__repr__", "__format__", "__bytes__", "__abs__", "__neg__", "__pos__",
+    "__invert__", "__round__", "__trunc__", "__floor__", "__ceil__", "__int__", "__float__", "__complex__",
+    "__index__", "__reversed__", "__iter__", "__next__", "__call__", "__getitem__", "__setitem__",
+    "__delitem__", "__missing__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__aiter__", "__anext__",
+    "__get__", "__set__", "__delete__", "__set_name__", "__hash__", "__length_hint__", "__fspath__", "__dir__",
+]  # fmt: skip
 SPECIAL = (*_BLIND, *_OPERATORS, "__await__")
 _BASE_DECIDES = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"))
 """What a subclass of a plain type is never asked."""
 _MUTATORS = frozenset(
     [
-        "append",
-        "extend",
-        "insert",
-        "pop",
-        "remove",
-        "clear",
-        "sort",
-        "reverse",
-        "update",
-        "popitem",
-        "setdefault",
-        "add",
-        "discard",
-        "difference_update",
-        "intersection_update",
-        "symmetric_difference_update",
-        "appendleft",
-        "extendleft",
-        "popleft",
-        "rotate",
-        "subtract",
+        "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "popitem",
+        "setdefault", "add", "discard", "difference_update", "intersection_update",
+        "symmetric_difference_update", "appendleft", "extendleft", "popleft", "rotate", "subtract",
         "move_to_end",
     ]
-)
+)  # fmt: skip
 _MUTATING = ("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__")
 _EXCEPTION_OWN = frozenset(
     [
-        "args",
-        "with_traceback",
-        "add_note",
-        "__traceback__",
-        "__cause__",
-        "__context__",
-        "__suppress_context__",
-        "__notes__",
-        "__class__",
-        "__setstate__",
+        "args", "with_traceback", "add_note", "__traceback__", "__cause__", "__context__",
+        "__suppress_context__", "__notes__", "__class__", "__setstate__",
     ]
-)
+)  # fmt: skip
 _CLASS_OWN = frozenset(
     [
-        "__mro__",
-        "__dict__",
-        "__abstractmethods__",
-        "__name__",
-        "__qualname__",
-        "__class__",
-        "__subclasshook__",
-        "__flags__",
-        "__basicsize__",
-        "__init_subclass__",
+        "__mro__", "__dict__", "__abstractmethods__", "__name__", "__qualname__", "__class__",
+        "__subclasshook__", "__flags__", "__basicsize__", "__init_subclass__",
     ]
-)
+)  # fmt: skip
 TOKEN, PEER, BASE, CLAIM = "_markbook_token", "_markbook_peer", "_markbook_base", "_markbook_claim"
 
 
