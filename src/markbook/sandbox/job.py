@@ -16,6 +16,14 @@ BUSY_FACTOR = 20.0
 
 
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w., \t]*)", re.MULTILINE)
+_USUAL = frozenset(
+    [
+        "array", "ast", "base64", "bisect", "cmath", "contextlib", "copy", "difflib", "dis", "enum", "fnmatch",
+        "functools", "glob", "json", "locale", "numbers", "platform", "pprint", "re", "signal", "socket", "string",
+        "textwrap", "traceback", "typing", "unicodedata", "weakref",
+    ]
+)  # fmt: skip
+"""Modules of the standard library that take half a millisecond and more to import: as much as an attempt does."""
 _SLOW = frozenset(
     [
         "argparse", "asyncio", "calendar", "concurrent", "csv", "ctypes", "dataclasses", "datetime", "decimal", "email",
@@ -24,13 +32,14 @@ _SLOW = frozenset(
         "unittest", "urllib", "uuid", "xml", "zipfile",
     ]
 )  # fmt: skip
-"""Modules of the standard library that take a millisecond and more to import."""
+"""Those that import many others, or libraries."""
 _HEAVY = frozenset(["networkx", "numpy", "pandas", "scipy", "sklearn", "sympy"])
 """Packages that take a tenth of a second and more, and make every later fork dearer."""
+LIGHT, HEAVY = 0, 3
 
 
 def preload(code: str) -> tuple[int, list[str]]:
-    """Return how heavy the modules are that a solution imports (0 to 2), and those that are worth loading before it.
+    """Return how heavy the modules are that a solution imports (0 to 3), and those that are worth loading before it.
 
     It is read off the text: what is missed, or only looks like an import, costs time and changes nothing else.
     """
@@ -39,8 +48,9 @@ def preload(code: str) -> tuple[int, list[str]]:
         for found in _IMPORT.findall(code)
         for name in found.split(" import ")[0].split(",")
     }
-    heavy, slow = sorted(names & _HEAVY), sorted(names & _SLOW)
-    return (2 if heavy else 1 if slow else 0), heavy + slow
+    tiers = [sorted(names & tier) for tier in (_USUAL, _SLOW, _HEAVY)]
+    weight = max((number for number, tier in enumerate(tiers, 1) if tier), default=LIGHT)
+    return weight, [name for tier in reversed(tiers) for name in tier]
 
 
 @dataclass(frozen=True, slots=True)

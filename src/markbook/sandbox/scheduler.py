@@ -94,21 +94,25 @@ class Task(NamedTuple):
     canonical: str
 
 
-@dataclass(order=True)
+@dataclass(eq=False)
 class _Entry:
     priority: tuple[int, float, int]
     """What calibrates first; then what imports little, the longest first; then as it came."""
-    job: Job = field(compare=False)
-    task: Task = field(compare=False)
-    digest: str = field(compare=False, default="")
+    job: Job
+    task: Task
+    digest: str = ""
     """The same for equal jobs."""
-    tries: int = field(compare=False, default=0)
-    twins: list[Job] = field(compare=False, default_factory=list)
+    tries: int = 0
+    twins: list[Job] = field(default_factory=list)
     """Jobs that are exactly the same and get the same outcome."""
-    modules: list[str] = field(compare=False, default_factory=list)
+    modules: list[str] = field(default_factory=list)
     """What its worker loads before it."""
-    calibrates: bool = field(compare=False, default=False)
+    calibrates: bool = False
     """Whether this is a canonical solution, run to see how the tests that others wait for can be kept apart."""
+
+    def __lt__(self, other: _Entry) -> bool:
+        """Whether it runs before the other."""
+        return self.priority < other.priority
 
 
 class Scheduler:
@@ -242,7 +246,12 @@ class Scheduler:
 
     def _is_too_heavy(self, worker: Worker) -> bool:
         """Whether an idle worker has loaded packages that make every fork dearer, and many jobs need none of them."""
-        light = worker.weight == 2 and not worker.jobs and self._waiting and self._waiting[0].priority[0] < 2
+        light = (
+            worker.weight == jobs.HEAVY
+            and not worker.jobs
+            and self._waiting
+            and self._waiting[0].priority[0] < jobs.HEAVY
+        )
         return bool(light) and len(self._waiting) >= _WORTH_A_START
 
     def _replaced(self, worker: Worker) -> Worker:

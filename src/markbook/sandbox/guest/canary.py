@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import secrets
+import os
 from typing import Any
 
 from .marking import Compiled
@@ -101,7 +101,7 @@ def _replace(node: ast.expr) -> None:
         part.value = value
     if changed:
         return
-    extra = ast.Constant(secrets.randbelow(1 << 30))
+    extra = ast.Constant(_below(30))
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         node.elts.append(extra)
     elif isinstance(node, ast.Dict):
@@ -113,11 +113,16 @@ def _other(value: Any) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
-        return value + 3 + secrets.randbelow(1 << 20)
+        return value + 3 + _below(20)
     if isinstance(value, float | complex):
-        return value + 3.5 + secrets.randbelow(1 << 20)
+        return value + 3.5 + _below(20)
     if isinstance(value, str):
-        return value + secrets.token_hex(3)
+        return value + os.urandom(3).hex()
     if isinstance(value, bytes):
-        return value + secrets.token_bytes(3)
+        return value + os.urandom(3)
     return value
+
+
+def _below(bits: int) -> int:
+    """Return a number of so many bits that nobody can guess."""
+    return int.from_bytes(os.urandom(4), "little") & ((1 << bits) - 1)

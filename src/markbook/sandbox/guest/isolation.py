@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import sys
-from collections.abc import Callable
-from typing import Any
 
 from . import landlock, linux, seccomp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+    from typing import Any
+else:
+    import _signal as signal
 
 SCRATCH = "/tmp"  # noqa: S108 - inside the sandbox's own root
 _ELSEWHERE = "/elsewhere"
@@ -19,7 +24,7 @@ _FIRST_UID = 2_000_000_000
 """Where the process is root: it becomes this user, plus the worker's number, whom nothing belongs to."""
 _NAMESPACES = linux.CLONE_NEWNS | linux.CLONE_NEWNET | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWCGROUP
 
-Report = list[dict[str, Any]]
+Report = list[dict[str, "Any"]]
 
 
 class Unfit(Exception):

@@ -6,7 +6,10 @@ import ctypes
 import os
 import struct
 import sys
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 MACHINE = os.uname().machine if hasattr(os, "uname") else ""
 SUPPORTED = sys.platform == "linux" and MACHINE in ("x86_64", "aarch64")

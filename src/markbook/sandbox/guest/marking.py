@@ -7,16 +7,19 @@ program that must not raise, whose assert statements report to `__markbook_part_
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any
 
 from . import wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MESSAGE_LENGTH = 500
 PART = "__markbook_part__"
 """The name under which an instrumented program reports its assert statements."""
 
 Compiled = tuple[str, CodeType | None, CodeType | None, int]
-Result = dict[str, Any]
+Result = dict[str, "Any"]
 
 
 class Sticky(BaseException):

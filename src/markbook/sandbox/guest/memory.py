@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _POOL, _HEADER = 1 << 14, 48
 """Bytes of what CPython's allocator takes for objects of one size, and of its own account at the beginning of it."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 import builtins
 import sys
 import types
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PURE_MODULES = frozenset(
     [

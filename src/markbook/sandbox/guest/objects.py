@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from typing import Any
 
 from . import names
 from .late import Malformed
@@ -20,6 +19,10 @@ from .standin import (
     token_of,
 )
 from .values import Transfer, contents, refill
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_NAME = 200
 CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType)

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable
-from typing import Any
 
 from . import names, wire
 from .late import Malformed
@@ -19,6 +17,11 @@ from .objects import MAX_NAME, Objects
 from .policy import Policy, check_use
 from .standin import token_of
 from .values import ATOMS, SCALARS, Transfer, is_word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class Peer(Objects):

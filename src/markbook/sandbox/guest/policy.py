@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import types
-from typing import Any
 
 from .objects import CALLABLE
 from .standin import SPECIAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _STEPPED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _STEPS = frozenset(("iter", "n", "send", "close", "throw", "await"))

@@ -9,9 +9,12 @@ from __future__ import annotations
 import ctypes
 import errno
 import struct
-from collections.abc import Iterable, Sequence
 
 from . import linux
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _KNOWN = 470

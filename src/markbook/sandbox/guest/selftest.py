@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable
-from typing import NoReturn
 
 from .isolation import Report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+    from typing import NoReturn
+else:
+    import _signal as signal
 
 _OUTSIDE = ("/etc/passwd", "/proc/self/environ", "/proc/1/status", "/root", "/home")
 """Files and folders that are there on nearly every system and that no candidate needs."""

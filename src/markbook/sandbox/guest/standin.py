@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import types
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 from . import names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 PLAIN_BASES = (int, str, float, complex, bytes, tuple, frozenset, list, dict, set, bytearray, deque)
 """Types whose subclasses cross as their contents and a handle."""
@@ -266,22 +269,32 @@ _METAS: dict[tuple[str, ...], type] = {}
 _CALLED: dict[type | None, Any] = {}
 
 
-class Shape(NamedTuple):
+class Shape:
     """What is known of a class over there."""
 
-    name: str = "function"
-    bases: tuple[type, ...] = ()
-    """Stand-ins of its bases."""
-    base: type | None = None
-    """The plain type or exception class that it extends."""
-    methods: Sequence[str] = ("__call__",)
-    """Its special methods; one that is None there begins with `!`."""
-    own: Sequence[str] = ()
-    """What a subclass of a plain type defines itself."""
-    claim: type | None = None
-    """The class of Python's own that an instance says it is of."""
-    special: Sequence[str] = ()
-    """The special methods of its own class."""
+    def __init__(
+        self,
+        name: str = "function",
+        bases: tuple[type, ...] = (),
+        base: type | None = None,
+        methods: Sequence[str] = ("__call__",),
+        own: Sequence[str] = (),
+        claim: type | None = None,
+        special: Sequence[str] = (),
+    ) -> None:
+        """Take it down.
+
+        Args:
+            name: its name.
+            bases: stand-ins of its bases.
+            base: the plain type or exception class that it extends.
+            methods: its special methods; one that is None there begins with `!`.
+            own: what a subclass of a plain type defines itself.
+            claim: the class of Python's own that an instance says it is of.
+            special: the special methods of its own class.
+        """
+        self.name, self.bases, self.base, self.methods = name, bases, base, methods
+        self.own, self.claim, self.special = own, claim, special
 
 
 def make_class(peer: Any, token: int | None, shape: Shape) -> Any:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import _socket  # its better half would be in the memory of every attempt
-import json
 import os
 import resource
 import select
-import signal
 import sys
-from typing import Any, NoReturn
 
 from . import isolation, linux, seccomp, wire
-from .child import Guard
 from .selftest import try_everything
 from .zygote import Zygote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from typing import Any, NoReturn
+
+    from .child import Guard
+else:
+    import _signal as signal
 
 _EXAMINER_MEMORY = 4 << 30
 """Bytes of address space of an examiner: tests compute with what candidates return."""
@@ -22,7 +27,7 @@ _EXAMINER_MEMORY = 4 << 30
 
 def main() -> NoReturn:
     """Set up one worker as the JSON in the first argument says; never returns."""
-    config = json.loads(sys.argv[1])
+    config = wire.decode(sys.argv[1])
     sys.argv = [""]
     sys.dont_write_bytecode = True  # from here on: what candidates import is not theirs to write beside
     sys.path[:] = config["path"]

@@ -9,10 +9,23 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
 from operator import is_
-from typing import Any, Protocol
 
 from . import names
 from .late import LATE, Malformed, get_late, put_late, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    class Handles(Protocol):
+        """What puts objects that have no value form on the wire, and takes them off it."""
+
+        def export(self, value: Any, transfer: Transfer, depth: int) -> Any:
+            """Return the wire form of an object that is no plain value."""
+
+        def resolve(self, form: list[Any], transfer: Transfer) -> Any:
+            """Return the object for such a wire form."""
+
 
 MAX_DEPTH = 80
 """Deeper containers are handed over by handle."""
@@ -27,16 +40,6 @@ _KEYED = (dict, Counter, OrderedDict)
 def is_word(value: int) -> bool:
     """Whether an int crosses as it is."""
     return -_WORD <= value < _WORD
-
-
-class Handles(Protocol):
-    """What puts objects that have no value form on the wire, and takes them off it."""
-
-    def export(self, value: Any, transfer: Transfer, depth: int) -> Any:
-        """Return the wire form of an object that is no plain value."""
-
-    def resolve(self, form: list[Any], transfer: Transfer) -> Any:
-        """Return the object for such a wire form."""
 
 
 class Transfer:

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import os
 import struct
-from collections.abc import Callable
-from json import encoder as _encoder
-from typing import Any, Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Protocol
+
+    class Ends(Protocol):
+        """What frames are sent and received through, by two that speak in turn."""
+
+        def send(self, payload: bytes, /) -> None:
+            """Send one frame."""
+
+        def receive(self) -> bytes:
+            """Return the payload of the next frame."""
+
+    class Source(Protocol):
+        """What a stream reads from."""
+
+        def recv_into(self, buffer: memoryview, /) -> int:
+            """Put what has arrived into the buffer; return how many bytes, 0 when the other side has closed."""
+
+    class Sink(Protocol):
+        """What a record is written to."""
+
+        def sendall(self, data: bytes, /) -> None:
+            """Send all of it."""
+
 
 MAX_FRAME = 16 << 20
 """Bytes of one frame; a longer one is the sender's failure."""
@@ -17,20 +40,35 @@ _PACK, _UNPACK = _LENGTH.pack, _LENGTH.unpack_from
 CHUNK = 1 << 16
 """Bytes that are asked for at once."""
 
-_JSON = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":"))
-_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # it is public, only not in the stubs
+
+class _Scanned:
+    """What the scanner is to make of a text."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int = float, int
+    parse_constant = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}.__getitem__
 
 
-def _encoder_kept() -> Callable[[Any], str]:
-    """Return `_JSON.encode` without the set-up that it repeats for every text."""
-    make = _encoder.c_make_encoder  # type: ignore[attr-defined]  # not in the stubs
-    if make is None:  # an interpreter without the C accelerator
-        return _JSON.encode
-    parts = make(None, _JSON.default, _encoder.encode_basestring_ascii, None, ":", ",", False, False, True)
-    return lambda value: "".join(parts(value, 0))
+def _codec() -> tuple[Callable[[Any], str], Callable[[str, int], tuple[Any, int]]]:
+    """Return what writes and what scans JSON: the C half of `json`, without the half that sets it up for every text."""
+    try:
+        from _json import encode_basestring_ascii, make_encoder, make_scanner
+    except ImportError:  # an interpreter that has only the other half
+        import json
+
+        encoder = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":"))
+        return encoder.encode, json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # public, not in the stubs
+    parts = make_encoder(None, _no_json, encode_basestring_ascii, None, ":", ",", False, False, True)
+    scan = make_scanner(_Scanned)  # type: ignore[arg-type]  # the stubs want one of itself
+    return lambda value: "".join(parts(value, 0)), scan
 
 
-encode = _encoder_kept()
+def _no_json(value: Any) -> Any:
+    raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+encode, _scan = _codec()
 
 
 def decode(text: str) -> Any:
@@ -41,7 +79,7 @@ def decode(text: str) -> Any:
     """
     try:
         value, end = _scan(text, 0)
-    except StopIteration:
+    except (StopIteration, SystemError):  # the second where the class of its own error is not loaded
         raise ValueError("not JSON") from None
     if end != len(text):
         raise ValueError("more than one value")
@@ -58,23 +96,6 @@ class Gone(BaseException):
 def pack(payload: bytes) -> bytes:
     """Return the payload with its length in front."""
     return _LENGTH.pack(len(payload)) + payload
-
-
-class Ends(Protocol):
-    """What frames are sent and received through, by two that speak in turn."""
-
-    def send(self, payload: bytes, /) -> None:
-        """Send one frame."""
-
-    def receive(self) -> bytes:
-        """Return the payload of the next frame."""
-
-
-class Source(Protocol):
-    """What a stream reads from."""
-
-    def recv_into(self, buffer: memoryview, /) -> int:
-        """Put what has arrived into the buffer; return how many bytes, 0 when the other side has closed."""
 
 
 class Link:
@@ -210,13 +231,6 @@ def read(payload: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise Gone("not a record")
     return record
-
-
-class Sink(Protocol):
-    """What a record is written to."""
-
-    def sendall(self, data: bytes, /) -> None:
-        """Send all of it."""
 
 
 def write(sink: Sink, record: dict[str, Any]) -> None:

@@ -10,12 +10,17 @@ import _socket
 import os
 import resource
 import select
-import signal
 import struct
 import time
-from typing import NoReturn
 
 from . import child, memory, wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from typing import NoReturn
+else:
+    import _signal as signal
 
 JOB = struct.Struct("<dddqqq")
 """CPU seconds, wall seconds, wall seconds of one that keeps computing, memory, file size, processes.
