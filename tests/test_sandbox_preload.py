@@ -1,9 +1,13 @@
 """What solutions import is loaded once a worker, and changes nothing but the time."""
 
+import subprocess
+import sys
+
 import pytest
 
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.job import preload
+from markbook.sandbox.worker import HERE
 from markbook.types import Limits, Sample, Test
 
 
@@ -82,3 +86,13 @@ def _counting(starts):
         return real(crew, worker)
 
     return replace
+
+
+def test_the_process_that_is_forked_carries_nothing_that_few_attempts_need():
+    code = f"import sys; sys.path.insert(0, {str(HERE)!r}); import guest.supervisor; print(*sys.modules)"
+
+    said = subprocess.run([sys.executable, "-S", "-s", "-P", "-c", code], capture_output=True, text=True, check=True)
+
+    loaded = set(said.stdout.split())
+    assert "guest.child" in loaded
+    assert not loaded & {"typing", "json", "re", "enum", "socket", "contextlib", "functools", "guest.examiner"}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import Any
 
 from .marking import Compiled
 from .programs import BrokenTest, compile_test
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _CLOSE = ("isclose", "approx", "assertEqual", "assertAlmostEqual")
 

@@ -9,7 +9,6 @@ import signal
 import struct
 import time
 from collections import OrderedDict
-from typing import Any, NoReturn
 
 from . import inspection, wire, zygote
 from .canary import perturbed
@@ -17,7 +16,11 @@ from .child import OUTPUT_EXIT, compile_solution
 from .marking import Compiled, Result, Sticky, failure, mark, received
 from .policy import Policy
 from .separation import Hall, Plan
-from .tasks import Task, make_task
+from .tasks import Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 _SHORT = 20_000
 """Characters of a solution that is compiled by the examiner."""
@@ -93,7 +96,7 @@ class Examiner:
         if task is None:
             if text is None:
                 return None
-            task = self._tasks[name] = make_task(text)
+            task = self._tasks[name] = Task(text)
             self._kept += task.size
             while self._kept > _TASKS_TEXT and len(self._tasks) > 1:
                 self._kept -= self._tasks.popitem(last=False)[1].size

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from . import inspection
 from .marking import PART, Compiled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _FILE = "<test>"
 

@@ -6,7 +6,6 @@ import ast
 import builtins
 import sys
 import types
-from typing import Any
 
 from . import inspection, names, wire
 from .marking import Compiled, Result, Sticky, failure, mark, received
@@ -14,7 +13,11 @@ from .peer import Peer
 from .policy import Policy
 from .standin import token_of
 
-Plan = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Plan = dict[str, "Any"]
 """`tests`: for each test the operators that it forwards, None where it must run beside the candidate; `pins`: names
 that mean the standard library's object whatever the candidate defines; `sure`: whether a right answer showed it."""
 

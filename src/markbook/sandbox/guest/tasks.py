@@ -4,36 +4,62 @@ from __future__ import annotations
 
 import ast
 import marshal
-from dataclasses import dataclass, field
-from typing import Any
 
 from . import inspection, wire
 from .marking import Compiled
 from .programs import BrokenTest, compile_test
 from .separation import names_used, runs_beside
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-@dataclass
+
 class Task:
     """One sample's tests, compiled once."""
 
-    size: int
-    """Characters of its text."""
-    kind: str
-    name: str
-    tests: list[dict[str, Any]]
-    compiled: list[Compiled]
-    faults: list[str]
-    patterns: list[Any]
-    before: list[Any] = field(default_factory=list)
-    asks: list[str] = field(default_factory=list)
-    """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
-    speaks_of_random: bool = False
-    beside: list[bool] = field(default_factory=list)
-    """Which tests say by their text that they need the candidate's process."""
-    perturbed: list[Compiled | None] | None = None
-    """Each test with its expected literals replaced by wrong ones; made when first wanted."""
-    _bytes: bytes = b""
+    def __init__(self, text: str) -> None:
+        """Compile what the controller says of a sample."""
+        spec = wire.decode(text)
+        self.size = len(text)
+        self.kind: str = spec["object"]
+        self.name: str = spec["name"]
+        self.speaks_of_random = "random" in text
+        self.tests: list[dict[str, Any]] = spec["tests"]
+        self.compiled: list[Compiled] = []
+        self.faults: list[str] = []
+        """Beside each test why it is broken, or an empty string."""
+        self.patterns: list[Any] = []
+        self.beside: list[bool] = []
+        """Which tests say by their text that they need the candidate's process."""
+        self.perturbed: list[Compiled | None] | None = None
+        """Each test with its expected literals replaced by wrong ones; made when first wanted."""
+        self._bytes = b""
+        used = {self.name}
+        for test in self.tests:
+            used |= self._add(test)
+        self.asks = sorted(used - {""})
+        """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
+        helpers = prompt_helpers(spec["prompt"], self.name) if spec.get("prompt") else None
+        self.before = [helpers] if helpers is not None else []
+
+    def _add(self, test: dict[str, Any]) -> set[str]:
+        """Compile a test; return the identifiers that it uses."""
+        program = inspection.parse(test["program"]) if test.get("program") else None
+        trees = [program, *(inspection.parse(test.get(part, "").strip()) for part in ("setup", "assertion"))]
+        nodes = [node for tree in trees if tree is not None for node in inspection.nodes(tree)]
+        self.beside.append(runs_beside(nodes, self.name))
+        used = names_used(nodes)  # before the program is changed
+        fault = ""
+        try:
+            self.compiled.append(compile_test(test, program))
+        except BrokenTest as error:
+            self.compiled.append(("a", None, None, 0))
+            fault = str(error)
+        pattern, bad = inspection.compile_pattern(test["pattern"]) if test.get("pattern") else (None, "")
+        self.patterns.append(pattern)
+        self.faults.append(fault or bad)
+        return used
 
     @property
     def aliases(self) -> list[str]:
@@ -50,47 +76,6 @@ class Task:
         if usual:
             self._bytes = made
         return made
-
-
-def make_task(text: str) -> Task:
-    """Compile the tests of a sample."""
-    spec = wire.decode(text)
-    tests, name = spec["tests"], spec["name"]
-    compiled: list[Compiled] = []
-    faults, patterns, beside = [], [], []
-    used: set[str] = set()
-    for test in tests:
-        program = inspection.parse(test["program"]) if test.get("program") else None
-        trees = [program, *(inspection.parse(test.get(part, "").strip()) for part in ("setup", "assertion"))]
-        nodes = [node for tree in trees if tree is not None for node in inspection.nodes(tree)]
-        beside.append(runs_beside(nodes, name))
-        used |= names_used(nodes)
-        fault = ""
-        try:
-            compiled.append(compile_test(test, program))
-        except BrokenTest as error:
-            compiled.append(("a", None, None, 0))
-            fault = str(error)
-        pattern, bad = inspection.compile_pattern(test["pattern"]) if test.get("pattern") else (None, "")
-        patterns.append(pattern)
-        faults.append(fault or bad)
-    before = []
-    if spec.get("prompt"):
-        helpers = prompt_helpers(spec["prompt"], name)
-        before = [helpers] if helpers is not None else []
-    return Task(
-        size=len(text),
-        kind=spec["object"],
-        name=name,
-        tests=tests,
-        compiled=compiled,
-        faults=faults,
-        patterns=patterns,
-        before=before,
-        speaks_of_random="random" in text,
-        asks=sorted({*used, name} - {""}),
-        beside=beside,
-    )
 
 
 def prompt_helpers(prompt: str, entry: str) -> Any:
