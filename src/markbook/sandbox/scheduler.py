@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import selectors
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from markbook.sandbox import job as jobs
 from markbook.sandbox.crew import Crew
 from markbook.sandbox.job import Job
 from markbook.sandbox.kept import Kept
 from markbook.sandbox.outcomes import all_failed, outcome
+from markbook.sandbox.waiting import Entry, Task, Waiting
 from markbook.sandbox.worker import Worker, WorkerLost
 from markbook.types import ErrorKind, Outcome, Sample
 
@@ -84,37 +84,6 @@ class Known:
         self.kept_verdicts.close()
 
 
-class Task(NamedTuple):
-    """What jobs of one sample have in common."""
-
-    text: str
-    """The tests, as the examiner reads them."""
-    name: str
-    """A digest of the text."""
-    canonical: str
-
-
-@dataclass(eq=False)
-class _Entry:
-    priority: tuple[int, float, int]
-    """What calibrates first; then what imports little, the longest first; then as it came."""
-    job: Job
-    task: Task
-    digest: str = ""
-    """The same for equal jobs."""
-    tries: int = 0
-    twins: list[Job] = field(default_factory=list)
-    """Jobs that are exactly the same and get the same outcome."""
-    modules: list[str] = field(default_factory=list)
-    """What its worker loads before it."""
-    calibrates: bool = False
-    """Whether this is a canonical solution, run to see how the tests that others wait for can be kept apart."""
-
-    def __lt__(self, other: _Entry) -> bool:
-        """Whether it runs before the other."""
-        return self.priority < other.priority
-
-
 class Scheduler:
     """One pass over a stream of jobs."""
 
@@ -123,11 +92,11 @@ class Scheduler:
         self._rules = rules
         self._known = known
         self._source = iter(jobs_)
-        self._waiting: list[_Entry] = []
-        self._alone: list[_Entry] = []
+        self._waiting = Waiting()
+        self._alone: list[Entry] = []
         """Jobs whose worker was lost, to be run once more with nothing beside them in their worker."""
-        self._open: dict[str, _Entry] = {}
-        self._held: dict[str, list[_Entry]] = {}
+        self._open: dict[str, Entry] = {}
+        self._held: dict[str, list[Entry]] = {}
         """Jobs by the task whose calibration they wait for."""
         self._done: list[tuple[Job, Outcome]] = []
         self._tasks: dict[int, tuple[object, Task]] = {}
@@ -195,7 +164,7 @@ class Scheduler:
         known = self._known.seconds.get(job.sample.id)
         expected = known if known is not None else len(job.code) * 1e-7
         weight, modules = jobs.preload(job.code)
-        entry = _Entry((weight, -expected, next(self._known.sequence)), job, task, digest, modules=modules)
+        entry = Entry((weight, -expected, next(self._known.sequence)), job, task, digest, modules=modules)
         if self._rules.dedupe:
             self._open[digest] = entry
         self._queue(entry)
@@ -204,24 +173,24 @@ class Scheduler:
         ways = repr((self._crew.level, self._rules.separate, self._rules.adaptive))
         return jobs.digest(self._known.identity, digest, task.canonical, ways)
 
-    def _queue(self, entry: _Entry) -> None:
+    def _queue(self, entry: Entry) -> None:
         """Let a job run, after the calibration of its task where that is to be done first."""
         task = entry.task
         wanted = self._rules.separate or (self._rules.adaptive and task.canonical)
         if not wanted or self._known.plan(task) is not None:
-            heapq.heappush(self._waiting, entry)
+            self._waiting.push(entry)
         elif task.name in self._held:
             self._held[task.name].append(entry)
         else:
             self._held[task.name] = [entry]
             job = Job("", task.canonical, entry.job.sample, entry.job.limits)
-            first = _Entry((-1, 0.0, next(self._known.sequence)), job, task, calibrates=True)
-            heapq.heappush(self._waiting, first)
+            first = Entry((-1, 0.0, next(self._known.sequence)), job, task, calibrates=True)
+            self._waiting.push(first)
 
     def _calibrated(self, task: Task, plan: Plan, *, keep: bool) -> None:
         self._known.learn(task, plan, keep=keep)
         for held in self._held.pop(task.name):
-            heapq.heappush(self._waiting, held)
+            self._waiting.push(held)
 
     def _task(self, job: Job) -> Task:
         known = self._tasks.get(id(job.sample))
@@ -241,18 +210,14 @@ class Scheduler:
                 self._give(worker, self._alone.pop())
                 continue
             while self._waiting and len(worker.jobs) < _AHEAD and not (worker.jobs and worker.jobs[0].tries):
-                if not self._give(worker, heapq.heappop(self._waiting)):
+                if not self._give(worker, self._waiting.pop(worker.number)):
                     break
 
     def _is_too_heavy(self, worker: Worker) -> bool:
         """Whether an idle worker has loaded packages that make every fork dearer, and many jobs need none of them."""
-        light = (
-            worker.weight == jobs.HEAVY
-            and not worker.jobs
-            and self._waiting
-            and self._waiting[0].priority[0] < jobs.HEAVY
-        )
-        return bool(light) and len(self._waiting) >= _WORTH_A_START
+        if worker.weight < jobs.HEAVY or worker.jobs or len(self._waiting) < _WORTH_A_START:
+            return False
+        return self._waiting.least_weight() < jobs.HEAVY
 
     def _replaced(self, worker: Worker) -> Worker:
         self._selector.unregister(worker.sock)
@@ -260,7 +225,7 @@ class Scheduler:
         self._selector.register(made.sock, selectors.EVENT_READ, made)
         return made
 
-    def _give(self, worker: Worker, entry: _Entry) -> bool:
+    def _give(self, worker: Worker, entry: Entry) -> bool:
         plan = self._known.plans.get(entry.task.name)
         limits = entry.job.limits
         if self._rules.adaptive and plan is not None and plan.seconds is not None:
@@ -312,7 +277,7 @@ class Scheduler:
         return max(0.0, min(waits))
 
     def _settle(self, worker: Worker, record: dict[str, Any]) -> None:
-        entry: _Entry = worker.jobs[0]
+        entry: Entry = worker.jobs[0]
         if record["id"] == entry.priority[2] and record.get("wants_task"):
             worker.jobs.pop(0)
             worker.told.discard(entry.task.name)  # it was told long ago, and many others since
@@ -334,7 +299,7 @@ class Scheduler:
             self._known.kept_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
         self._finish(entry, found)
 
-    def _finish(self, entry: _Entry, found: Outcome) -> None:
+    def _finish(self, entry: Entry, found: Outcome) -> None:
         if found.seconds is not None:
             self._known.seconds[entry.job.sample.id] = found.seconds
         self._open.pop(entry.digest, None)
@@ -348,7 +313,7 @@ class Scheduler:
         self._replaced(worker)
         for position, entry in enumerate(held):
             if position:
-                heapq.heappush(self._waiting, entry)
+                self._waiting.push(entry)
             elif entry.tries and entry.calibrates:
                 self._calibrated(entry.task, Plan(beside(entry.job.sample)), keep=False)
             elif entry.tries:
