@@ -22,6 +22,8 @@ _WINDOW = 2048
 """How many jobs are looked at ahead, to take the longest first; memory does not grow beyond it."""
 _AHEAD = 2
 """Jobs given to a worker at once, so that it never waits for the next."""
+_FEW = 4
+"""Waiting jobs a worker by which the end is near."""
 ADAPTIVE_FACTOR = 20.0
 """How many times the canonical solution's CPU time an attempt may use where the limit adapts."""
 _WORTH_A_START = 200
@@ -204,12 +206,14 @@ class Scheduler:
         return task
 
     def _feed(self) -> None:
+        few = len(self._waiting) <= _FEW * len(self._crew.workers)
+        ahead = 1 if few else _AHEAD  # at the end nothing is to wait for one worker while another has nothing to do
         for found in list(self._crew.workers):
             worker = self._replaced(found) if self._is_too_heavy(found) else found
             if self._alone and not worker.jobs:
                 self._give(worker, self._alone.pop())
                 continue
-            while self._waiting and len(worker.jobs) < _AHEAD and not (worker.jobs and worker.jobs[0].tries):
+            while self._waiting and len(worker.jobs) < ahead and not (worker.jobs and worker.jobs[0].tries):
                 if not self._give(worker, self._waiting.pop(worker.number)):
                     break
 
