@@ -199,6 +199,23 @@ def test_check_benchmark_lists_what_fails(tmp_path):
     assert [(found["task_id"], found["kind"]) for found in record["problems"]] == [("b", "fails")]
 
 
+@pytest.mark.parametrize("check", [["--check-benchmark"], []])
+def test_an_interpreter_that_is_none_is_a_wrong_argument(tmp_path, check):
+    path = write_rows(tmp_path / "benchmark.jsonl", [problem("a")])
+    answers = write_rows(tmp_path / "model.jsonl", [{"task_id": "a", "completion": "def f(x):\n    return x\n"}])
+    old = tmp_path / "old python"
+    old.write_text("#!/bin/sh\necho '{\"release\": [3, 9]}'\n", encoding="utf-8")
+    old.chmod(0o755)
+
+    for interpreter, said in ((tmp_path / "nothing", "cannot be run as a Python"), (old, "is Python 3.9")):
+        options = ["--isolation", "weak", "--python", interpreter, "--output", tmp_path / "out", *check]
+        done = run("exam", "--benchmark", path, *([] if check else ["--solutions", answers]), *options)
+
+        assert done.returncode == 2, done.stderr
+        assert said in done.stderr
+    assert not list((tmp_path / "out").glob("*/*.json"))
+
+
 def test_demo_marks_the_bundled_exam(tmp_path):
     done = run("demo", "--output", tmp_path / "out", "--isolation", "weak")
 

@@ -189,6 +189,7 @@ def _check(options: dict[str, Any], show: Any) -> int:
         timeout=options["timeout"],
         workers=options["workers"],
         isolation=options["isolation"],
+        python=Path(options["python"]) if options["python"] else None,
     )
     if options["as_json"]:
         click.echo(json.dumps(found.record(), indent=2, ensure_ascii=False))

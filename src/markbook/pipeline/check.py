@@ -56,17 +56,19 @@ def check_benchmark(
     timeout: float = 60.0,
     workers: int | None = None,
     isolation: Literal["auto", "strict", "weak"] = "auto",
+    python: Path | None = None,
 ) -> BenchmarkCheck:
-    """Run the canonical solutions twice and report what fails or flips.
+    """Run the canonical solutions twice, by the given interpreter or this one, and report what fails or flips.
 
     Raises:
         DataError: no valid problem.
+        UsageError: the interpreter is none.
         EnvironmentUnfitError: as for the exam.
     """
     benchmark, faults = without_faults(load_benchmark(path, format_name))
     outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
     refuse_unsupported()
-    with Sandbox(workers=workers, isolation=isolation, dedupe=False) as box:
+    with Sandbox(workers=workers, isolation=isolation, python=python, dedupe=False) as box:
         ensure_marks(box)
         for job, outcome in box.run(_jobs(benchmark, Limits(seconds=timeout))):
             outcomes[job.sample.id].append(outcome)

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from markbook.errors import UsageError
 from markbook.sandbox.guest import wire
 from markbook.types import Isolation
 
@@ -20,6 +21,10 @@ HERE = Path(__file__).parent
 START_SECONDS = 20.0
 """How long a worker may take to say hello; it takes a tenth of a second."""
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(2)); from guest.supervisor import main; main()"
+
+
+_OLDEST = (3, 11)
+"""The oldest Python that runs what lies in `guest`."""
 
 
 class WorkerLost(Exception):  # noqa: N818 - an event of ours that never leaves the package
@@ -34,8 +39,25 @@ class Interpreter:
         if python is None:
             self.facts = json.loads(_facts_here())
         else:
+            self.facts = self._asked()
+
+    def _asked(self) -> dict[str, Any]:
+        """Return what the interpreter says of itself.
+
+        Raises:
+            UsageError: it is none, or too old.
+        """
+        try:
             asked = subprocess.run([self.python, "-c", _ASK], capture_output=True, text=True, timeout=60, check=True)
-            self.facts = json.loads(asked.stdout)
+            facts: dict[str, Any] = json.loads(asked.stdout)
+        except (OSError, subprocess.SubprocessError, ValueError) as error:
+            raise UsageError(
+                f"{self.python} cannot be run as a Python: {error}", hint="--python wants one such as .venv/bin/python"
+            ) from None
+        if tuple(facts["release"]) < _OLDEST:
+            has, wants = (".".join(map(str, release)) for release in (facts["release"], _OLDEST))
+            raise UsageError(f"{self.python} is Python {has}", hint=f"a worker needs {wants} or newer")
+        return facts
 
     @property
     def path(self) -> list[str]:
@@ -51,7 +73,7 @@ _ASK = (
     "std = [sysconfig.get_path('stdlib'), os.path.join(sysconfig.get_path('stdlib'), 'lib-dynload')]\n"
     "std = [p for p in dict.fromkeys(std + [sysconfig.get_path('platstdlib')]) if os.path.isdir(p)]\n"
     "print(json.dumps({'path': std + [p for p in own if p not in std], 'prefix': sys.base_prefix,"
-    " 'version': sys.version, 'stdlib': std}))\n"
+    " 'version': sys.version, 'release': sys.version_info[:2], 'stdlib': std}))\n"
 )
 
 

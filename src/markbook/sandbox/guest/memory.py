@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _POOL, _HEADER = 1 << 14, 48
 """Bytes of what CPython's allocator takes for objects of one size, and of its own account at the beginning of it."""
 _SIZES = range(16, 513, 16)
-_MOST = 4096
-"""Objects of one size at most: another allocator's holes may have no end."""
+_MOST = 1 << 16
+"""Bytes for one size at most: another allocator's holes may have no end."""
 
 _kept: list[Any] = []
 
@@ -35,7 +35,7 @@ def settle() -> None:
 
 
 def _fill(size: int) -> None:
-    for number in range(_MOST):
+    for number in range(_MOST // size):
         if size == 16:
             made: Any = object()
         elif size == 32:
