@@ -96,3 +96,21 @@ def test_the_process_that_is_forked_carries_nothing_that_few_attempts_need():
     loaded = set(said.stdout.split())
     assert "guest.child" in loaded
     assert not loaded & {"typing", "json", "re", "enum", "socket", "contextlib", "functools", "guest.examiner"}
+
+
+def test_what_is_no_json_is_told_apart_where_json_itself_is_not_loaded():
+    code = (
+        f"import sys; sys.path.insert(0, {str(HERE)!r})\n"
+        "from guest import wire\n"
+        "for text in ('{', '[1', '[1] 2', '\"\\\\q\"', 'nul', '', '\"\\\\u12'):\n"
+        "    try:\n"
+        "        print('read', wire.decode(text))\n"
+        "    except ValueError:\n"
+        "        print('json' in sys.modules, end=' ')\n"
+    )
+
+    said = subprocess.run([sys.executable, "-S", "-s", "-P", "-c", code], capture_output=True, text=True, check=True)
+
+    assert "read" not in said.stdout
+    assert len(said.stdout.split()) == 7
+    assert said.stdout.startswith("False")

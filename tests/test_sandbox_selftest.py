@@ -1,11 +1,13 @@
 """The test that every worker makes of its own isolation finds what is not isolated."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Sandbox, worker
 from markbook.types import Isolation
 
@@ -56,3 +58,13 @@ def test_every_level_with_a_promise_is_tested(level):
 
     assert layers["self-test"].ok
     assert layers["self-test"].detail == ""
+
+
+def test_a_worker_that_cannot_make_ready_is_refused_and_marks_nothing(tmp_path, monkeypatch):
+    shutil.copytree(worker.HERE / "guest", tmp_path / "guest")
+    with (tmp_path / "guest" / "child.py").open("a", encoding="utf-8") as file:
+        file.write("\n\ndef rehearse(guard):\n    raise RuntimeError\n")
+    monkeypatch.setattr(worker, "HERE", tmp_path)
+
+    with pytest.raises(EnvironmentUnfitError, match="do not start"):
+        Sandbox(workers=1, isolation="weak").start()

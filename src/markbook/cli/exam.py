@@ -74,7 +74,11 @@ Examples:
     help="Look for the code in raw replies: those that do not compile, all, or none.",
 )
 @click.option(
-    "--python", "python", type=click.Path(), default="", help="Interpreter whose packages solutions may import."
+    "--python",
+    "python",
+    type=click.Path(),
+    default="",
+    help="Interpreter (3.11 or newer) whose packages solutions may import.",
 )
 @click.option("--adaptive-timeout", is_flag=True, help="Limit each problem to 20 x its canonical solution's CPU time.")
 @click.option("--in-process", is_flag=True, help="Run tests beside the candidate: verdicts can be forged.")

@@ -98,6 +98,7 @@ def _zygote(config: dict[str, Any], channel: _socket.socket, report: isolation.R
             rehearsed = seccomp.Filter(*program, option=linux.PR_GET_SECCOMP).install
             try_everything(report, guard, scratch)
     server = Zygote(channel, scratch, guard, rehearsed, alone=inside)
+    server.prepare()
     channel.send(wire.encode({"layers": report}).encode())
     server.serve()
 

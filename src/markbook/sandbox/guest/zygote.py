@@ -64,11 +64,14 @@ class Zygote:
         self._poll = select.poll()
         self._poll.register(sock.fileno(), select.POLLIN)
 
-    def serve(self) -> NoReturn:
-        """Answer requests until the examiner goes away."""
+    def prepare(self) -> None:
+        """Make ready to fork. Whatever fails here fails before the worker is said to be there."""
         child.rehearse(self._rehearsed)
         self._stage = child.Stage(self._sock.fileno())
         memory.settle()
+
+    def serve(self) -> NoReturn:
+        """Answer requests, once prepared, until the examiner goes away."""
         receive, send, size = self._sock.recvmsg, self._sock.send, _socket.CMSG_SPACE(ENDS.size)
         while True:
             request, descriptors, _, _ = receive(_REQUEST, size)
