@@ -6,7 +6,7 @@ import pytest
 
 from markbook.load.benchmark import load_benchmark
 from markbook.sandbox import Job, Sandbox
-from markbook.sandbox.guest.late import Malformed
+from markbook.sandbox.guest.library_values import Malformed
 from markbook.sandbox.guest.policy import Policy
 from markbook.sandbox.guest.values import Transfer
 from markbook.types import Limits, Sample, Test, Verdict

@@ -201,7 +201,8 @@ class Scheduler:
         if len(self._tasks) > _WINDOW:
             self._tasks.clear()
         text = jobs.task_text(job.sample)
-        task = Task(text, jobs.digest(text), job.sample.references[0] if job.sample.references else "")
+        canonical = job.sample.references[0] if job.sample.references else ""
+        task = Task(text, jobs.digest(text, canonical), canonical)
         self._tasks[id(job.sample)] = (job.sample, task)
         return task
 

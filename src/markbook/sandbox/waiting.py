@@ -25,7 +25,7 @@ class Task(NamedTuple):
     text: str
     """The tests, as the examiner reads them."""
     name: str
-    """A digest of the text."""
+    """A digest of the text and of the canonical solution: how tests are kept apart was found out with that one."""
     canonical: str
 
 

@@ -33,17 +33,20 @@ _NOBODY = wire.Link(-1, -1)
 
 
 class Output:
-    """Standard output of the candidate: counted, kept only while somebody wants to see it."""
+    """Standard output or error of the candidate: counted, kept only while somebody wants to see it."""
 
     encoding = "utf-8"
     errors = "replace"
     closed = False
-    name = "<stdout>"
     mode = "w"
     line_buffering = False
     newlines = None
 
-    def __init__(self) -> None:
+    def __init__(self, number: int, account: Output | None = None) -> None:
+        """Take its descriptor's number, and where another output counts for both."""
+        self.number = number
+        self.name = "<stdout>" if number == 1 else "<stderr>"
+        self.account = account or self
         self.left = 0
         """Characters that may still be printed."""
         self.kept: list[str] | None = None
@@ -53,8 +56,9 @@ class Output:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         size = len(text)
-        self.left -= size
-        if self.left < 0:
+        account = self.account
+        account.left -= size
+        if account.left < 0:
             os._exit(OUTPUT_EXIT)
         if self.kept is not None:
             self.kept.append(text)
@@ -89,7 +93,7 @@ class Output:
 
     def fileno(self) -> int:
         """Return the descriptor of the null device."""
-        return 1
+        return self.number
 
 
 class Stage:
@@ -98,13 +102,14 @@ class Stage:
     def __init__(self, channel: int) -> None:
         self.channel = channel
         """The descriptor that the zygote is spoken to by."""
-        self.output = Output()
+        self.output = Output(1)
+        errors = Output(2, self.output)
         module = ModuleType(MODULE)
         self.namespace: dict[str, Any] = module.__dict__
         self.peer = Peer(_NOBODY, examines=False)
-        self.peer.output = self.output
+        self.peer.outputs = (self.output, errors)
         self.peer.operations = {**self.peer.operations, "names": self.named}
-        sys.stdout = sys.stderr = self.output
+        sys.stdout, sys.stderr = self.output, errors
         sys.modules[MODULE] = module
 
     def named(self, wanted: list[str]) -> dict[str, Any]:

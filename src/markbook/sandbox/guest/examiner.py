@@ -10,7 +10,7 @@ import struct
 import time
 from collections import OrderedDict
 
-from . import inspection, wire, zygote
+from . import awaiting, inspection, names, wire, zygote
 from .canary import perturbed
 from .child import OUTPUT_EXIT, compile_solution
 from .marking import Compiled, Result, Sticky, failure, mark, received
@@ -28,6 +28,8 @@ _TASKS_TEXT = 16 << 20
 """Characters of tests that are kept compiled."""
 _LAST_RESORT = 5.0
 """Seconds of processor time beyond the limit after which the kernel ends an examiner that hears nothing."""
+Counts = list[list[list[int]]]
+"""For each test the parts that went well, each with how often."""
 _NOT_RUN: Result = {"p": False, "k": "a", "t": "", "m": "not run"}
 
 
@@ -47,7 +49,7 @@ class Attempt:
         channel.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
         os.close(their_reader)
         os.close(their_writer)
-        self.link = wire.Link(reader, writer)
+        self.link = wire.Link(reader, writer, int(limits[3]))
 
     def end(self) -> dict[str, Any]:
         """Have the child killed if it still runs; return how it ended."""
@@ -122,6 +124,8 @@ class Examiner:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            names.restore()
+            awaiting.reset()
         return {**record, "fault": fault}
 
     def _verdict(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
@@ -134,17 +138,54 @@ class Examiner:
         useful = set(plan.get("canary", range(len(policies))))
         if not any(policies):
             return self._canary(task, job, self._in_process(task, job), useful)
-        record = self._separated(task, job, plan["pins"], policies)
+        record, done = self._proved(task, job, plan, policies)
         beside = {index for index, policy in enumerate(policies) if policy is None and not task.faults[index]}
-        if not plan["sure"]:
-            refused = (i for i, policy in enumerate(policies) if policy is not None and policy.refused)
-            beside |= {index for index in refused if not record["tests"][index]["p"]}
+        for index, policy in enumerate(policies):
+            result = record["tests"][index]
+            if policy is None or task.faults[index] or result["v"] == "flagged":
+                continue
+            if (
+                policy.copied
+                or (result["p"] and _differs(plan, index, done))
+                or (not result["p"] and (policy.refused or not plan["sure"]))
+            ):
+                beside.add(index)
         if not beside or record["error"] is not None or record.get("hit"):
             return record
         other = self._canary(task, job, self._in_process(task, job), beside & useful)
         for index in beside:
             record["tests"][index] = other["tests"][index]
         return {**record, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
+
+    def _proved(
+        self, task: Task, job: dict[str, Any], plan: Plan, policies: list[Policy | None]
+    ) -> tuple[dict[str, Any], Counts]:
+        """Run the tests apart, and those in which the candidate's own classes may judge with wrong expectations too.
+
+        The two runs come in an order that nobody can foresee, each with a process of its own.
+        """
+        judging = {index for index in plan.get("judged", ()) if policies[index] is not None}
+        if not judging:
+            return self._separated(task, job, plan["pins"], policies)
+        wrong = [Policy(plan["tests"][i]) if i in judging else None for i in range(len(policies))]
+        tests = [self._wrong(task)[i] or test if i in judging else test for i, test in enumerate(task.compiled)]
+        again: dict[str, Any] | None = None
+        if os.urandom(1)[0] & 1:
+            again, _ = self._separated(task, job, plan["pins"], wrong, tests)
+        record, done = self._separated(task, job, plan["pins"], policies)
+        passed = {index for index in judging if record["tests"][index]["p"]}
+        if passed and again is None:
+            again, _ = self._separated(task, job, plan["pins"], wrong, tests)
+        for index in passed:
+            if again is not None and again["tests"][index]["p"]:
+                record["tests"][index] = _flagged(record["tests"][index])
+        return record, done
+
+    def _wrong(self, task: Task) -> list[Compiled | None]:
+        """Return each test with wrong expectations, None where there is nothing to make wrong."""
+        if task.perturbed is None:
+            task.perturbed = [perturbed(test) for test in task.tests]
+        return task.perturbed
 
     def _compiled(self, text: str) -> tuple[Any, dict[str, Any] | None]:
         """Return what a child is to execute, or the record of an attempt whose solution is no Python.
@@ -172,7 +213,10 @@ class Examiner:
             return {"tests": [{"p": False}] * len(task.tests), "error": None, "plan": plan}
         policies = [None if there else Policy(None) for there in beside]
         pins: dict[str, str] = {}
-        apart = self._separated(task, job, pins, policies) if any(policies) else None
+        done: Counts = []
+        apart = None
+        if any(policies):
+            apart, done = self._separated(task, job, pins, policies)
         if apart is not None and all(
             policy and test["p"] for policy, test in zip(policies, apart["tests"], strict=True)
         ):
@@ -183,36 +227,67 @@ class Examiner:
         for index, (policy, one) in enumerate(zip(policies, together["tests"], strict=True)):
             agrees = policy is not None and apart is not None and one["p"] == apart["tests"][index]["p"]
             plans.append(sorted(policy.allowed) if agrees and policy is not None else None)
-        plan = {"tests": plans, "pins": pins, "sure": True, "canary": self._useful(task, job, together, plans)}
+        own = [index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own]
+        plan = {
+            "tests": plans,
+            "pins": pins,
+            "sure": True,
+            "canary": self._useful(task, job, together, plans),
+            "judged": self._judged(task, job, pins, plans, own),
+            "done": [done[index] if plans[index] is not None and one["p"] else None
+                     for index, one in enumerate(together["tests"])],
+        }  # fmt: skip
         return {**together, "plan": plan}
+
+    def _judged(self, task: Task, job: dict[str, Any], pins: dict[str, str], plans: list[Any], own: list[int]) -> Any:
+        """Return the tests in which classes of the solution's own judge and a right answer fails wrong expectations."""
+        wrong = self._wrong(task) if own else []
+        own = [index for index in own if wrong[index] is not None]
+        if not own:
+            return []
+        policies = [Policy(plans[i]) if i in own else None for i in range(len(plans))]
+        tests = [wrong[i] or test if i in own else test for i, test in enumerate(task.compiled)]
+        found, _ = self._separated(task, job, pins, policies, tests)
+        return [index for index in own if not found["tests"][index]["p"]]
 
     def _useful(self, task: Task, job: dict[str, Any], together: dict[str, Any], plans: list[Any]) -> list[int]:
         """Return the tests whose wrong expectation a right answer fails, so that passing it proves a forgery."""
-        wanted = {i for i, plan in enumerate(plans) if plan is None and together["tests"][i]["p"]}
+        wanted = {i for i in range(len(plans)) if together["tests"][i]["p"]}
         if together["error"] is not None or together.get("hit"):
             return []
         found = self._canary(task, job, {**together, "tests": list(together["tests"])}, wanted)
         return sorted(i for i in wanted if found["tests"][i]["p"])
 
     def _separated(
-        self, task: Task, job: dict[str, Any], pins: dict[str, str], policies: list[Policy | None]
-    ) -> dict[str, Any]:
-        """Run the tests here that have a policy; learn the pins if the policies learn."""
+        self, task: Task, job: dict[str, Any], pins: dict[str, str], policies: list[Policy | None],
+        compiled: list[Compiled] | None = None,
+    ) -> tuple[dict[str, Any], Counts]:  # fmt: skip
+        """Run the tests here that have a policy; learn the pins if the policies learn.
+
+        Returns:
+            The record, and for each test how often each of its parts went well.
+        """
         code, refused = self._compiled(job["code"])
         if refused is not None:
-            return _settle(task, dict(refused), [], verdict="separated")
+            return _settle(task, dict(refused), [], verdict="separated"), []
+        compiled = compiled or task.compiled
         attempt = Attempt(self._channel, job)
         hall = Hall(attempt.link, task, job["code"])
         results: list[Result] = []
+        done: Counts = []
         record: dict[str, Any] = {"error": None}
         try:
             attempt.link.send(marshal.dumps((False, code, "random" in job["code"], job["limits"][6], task.asks)))
             record["error"] = self._enter(hall, pins)
             if record["error"] is None:
                 for index, policy in enumerate(policies):
+                    done.append([])
                     if task.faults[index]:
                         continue
-                    result = hall.run(task.compiled[index], policy) if policy is not None else dict(_NOT_RUN)
+                    result = dict(_NOT_RUN)
+                    if policy is not None:
+                        result = hall.run(compiled[index], policy, changes=task.changes[index])
+                        done[index] = sorted(map(list, hall.done.items()))
                     if self._expired:  # though the test may have swallowed what said so
                         raise Deadline
                     results.append(result)
@@ -228,7 +303,7 @@ class Examiner:
             record["hit"] = "cpu"
         if any(policy is not None and policy.learning for policy in policies):
             pins.update(hall.pins)
-        return _settle(task, record, results, verdict="separated")
+        return _settle(task, record, results, verdict="separated"), done
 
     @staticmethod
     def _enter(hall: Hall, pins: dict[str, str]) -> Result | None:
@@ -241,19 +316,15 @@ class Examiner:
         """Run the tests once more with wrong expectations; one that passes again was never decided by its code."""
         if record["error"] is not None or record.get("hit"):
             return record
-        if task.perturbed is None:
-            task.perturbed = [perturbed(test) for test in task.tests]
-        passed = {i for i in wanted if record["tests"][i].get("p") and task.perturbed[i] is not None}
+        wrong = self._wrong(task)
+        passed = {i for i in wanted if record["tests"][i].get("p") and wrong[i] is not None}
         if not passed:
             return record
-        tests = [task.perturbed[i] or test if i in passed else test for i, test in enumerate(task.compiled)]
+        tests = [wrong[i] or test if i in passed else test for i, test in enumerate(task.compiled)]
         again = self._in_process(task, job, tests)
         for index in passed:
             if again["tests"][index].get("p"):
-                record["tests"][index] = {
-                    **record["tests"][index], "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict",
-                    "m": "the test passes with a wrong expectation too",
-                }  # fmt: skip
+                record["tests"][index] = _flagged(record["tests"][index])
         return record
 
     def _in_process(self, task: Task, job: dict[str, Any], compiled: list[Compiled] | None = None) -> dict[str, Any]:
@@ -298,6 +369,18 @@ class Examiner:
             return task.handed_over(compiled, task.name, [])
         record["flags"] = ["name_mismatch"]
         return task.handed_over(compiled, found[0], [task.name])
+
+
+def _flagged(result: Result) -> Result:
+    """Return the result of a test that passed, and passed with wrong expectations too."""
+    text = "the test passes with a wrong expectation too"
+    return {**result, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": text}
+
+
+def _differs(plan: Plan, index: int, done: Counts) -> bool:
+    """Whether other parts of a test were executed than by the right answer, which passed it too."""
+    wanted = plan["done"][index] if plan.get("done") else None
+    return wanted is not None and wanted != done[index]
 
 
 def timed_out() -> Result:

@@ -73,9 +73,9 @@ def received(form: Any, parts: int = 0) -> Result:
 class Parts:
     """What the assert statements of one program reported."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, done: dict[int, int]) -> None:
         self.failed: dict[int, Result] = {}
-        self.done: set[int] = set()
+        self.done = done
         self.count = count
         self.current = -1
 
@@ -84,7 +84,7 @@ class Parts:
         if begin:
             self.current = index
         elif error is None:
-            self.done.add(index)
+            self.done[index] = self.done.get(index, 0) + 1
             self.current = -1
         elif isinstance(error, Exception | SystemExit | KeyboardInterrupt | GeneratorExit):
             if index < 0:  # a compound statement: the error belongs to the assert that was under way, if any was
@@ -109,14 +109,20 @@ class Parts:
         return found
 
 
-def mark(test: Compiled, namespace: dict[str, Any]) -> Result:
+def mark(test: Compiled, namespace: dict[str, Any], done: dict[int, int] | None = None) -> Result:
     """Run one compiled test and return what became of it.
+
+    Args:
+        test: the test.
+        namespace: where it runs.
+        done: is given how often each part of the test went well: its assert statements by their numbers and, from the
+            number of those on, its calls of what is named `assert...`.
 
     Raises:
         BaseException: whatever is neither an `Exception` nor one of Python's own three, such as `Sticky`.
     """
     kind, setup, body, count = test
-    parts = Parts(count)
+    parts = Parts(count, {} if done is None else done)
     if kind == "p":
         namespace[PART] = parts
     result: Result

@@ -1,7 +1,9 @@
 """What may cross the wall by its name alone: classes and pure functions of Python and its standard library.
 
 The lists are closed. Nothing here evaluates text, opens a file, reads attributes by a computed name or builds code,
-so a name that the candidate sends can do nothing in the examiner that a value could not.
+so a name that the candidate sends can do nothing in the examiner that a value could not. What a name stands for is
+the examiner's own object: types and built-in functions come in as values, modules and functions only as what a test
+calls by that name, and whatever of it can be written to is put back as it was after the attempt.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-PURE_MODULES = frozenset(
+OWN_MODULES = frozenset(
     [
         "math",
         "cmath",
@@ -41,11 +43,11 @@ PURE_MODULES = frozenset(
         "contextlib",
         "collections.abc",
         "array",
+        "asyncio",
+        "random",
     ]
 )
-"""Modules of which each side has its own, as they keep nothing between calls."""
-STATEFUL_MODULES = frozenset(("random", "asyncio"))
-"""Modules that the tests share with the candidate: the candidate's."""
+"""Modules of which each side has its own."""
 
 _TYPES = [
     "int",
@@ -243,13 +245,66 @@ def named(name: str) -> Any:
     return found
 
 
+_UNCHANGING = (
+    type,
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type(NotImplemented), type(...),
+)  # fmt: skip
+_IMMUTABLE_TYPE = 1 << 8
+"""The flag of classes that Python itself lets nobody write to."""
+
+
+def received(name: str) -> Any:
+    """Return what the candidate may hand over by name as a value: a type, or what nobody can write to.
+
+    Raises:
+        LookupError: the list has no such name.
+    """
+    found = named(name)
+    if not isinstance(found, _UNCHANGING):
+        raise LookupError(name)  # noqa: TRY004 - as for a name that is not in the list
+    return lent(found)
+
+
+_lent: dict[int, tuple[Any, dict[str, Any], tuple[Any, ...]]] = {}
+"""What tests were given by name since `restore`, and what it held."""
+_PARTS_OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
+
+
+def lent(value: Any) -> Any:
+    """Return an object of ours that goes to a test by name, and remember what it holds if it can be written to."""
+    kind = type(value)
+    is_class = isinstance(value, type)
+    if id(value) in _lent or not (is_class or kind in (types.FunctionType, types.ModuleType)):
+        return value
+    if is_class and value.__flags__ & _IMMUTABLE_TYPE:
+        return value
+    parts = tuple(getattr(value, name) for name in _PARTS_OF_FUNCTIONS) if kind is types.FunctionType else ()
+    _lent[id(value)] = (value, dict(vars(value)), parts)
+    return value
+
+
+def restore() -> None:
+    """Put what was lent back as it was: the next attempt is to find it so."""
+    while _lent:
+        value, before, parts = _lent.popitem()[1]
+        now = vars(value)
+        for name in [name for name in now if name not in before]:
+            delattr(value, name)
+        for name, held in before.items():
+            if now.get(name, _lent) is not held:
+                setattr(value, name, held)
+        for name, part in zip(_PARTS_OF_FUNCTIONS, parts, strict=False):
+            if getattr(value, name) is not part:
+                setattr(value, name, part)
+
+
 def module_named(name: str) -> Any:
     """Return this side's own module of that name.
 
     Raises:
         LookupError: it is not in the list.
     """
-    if name not in PURE_MODULES:
+    if name not in OWN_MODULES:
         raise LookupError(name)
     __import__(name)
     return sys.modules[name]
@@ -260,7 +315,7 @@ def module_name(value: Any) -> str | None:
     if type(value) is not type(sys):
         return None
     name = value.__name__
-    return name if type(name) is str and name in PURE_MODULES and sys.modules.get(name) is value else None
+    return name if type(name) is str and name in OWN_MODULES and sys.modules.get(name) is value else None
 
 
 def claim_for(kind: type) -> str:

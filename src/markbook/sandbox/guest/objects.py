@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import types
 
 from . import names
-from .late import Malformed
+from .library_values import Malformed
 from .standin import (
     MUTABLE_BASES,
+    PLAIN_BASES,
     SPECIAL,
     TOKEN,
     Meta,
@@ -27,6 +29,14 @@ if TYPE_CHECKING:
 MAX_NAME = 200
 CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType)
 _ARGS: Any = BaseException.args
+_INSIDE = (types.FrameType, types.CodeType, types.CellType)
+_POWERS = frozenset(
+    [
+        "eval", "exec", "compile", "open", "input", "getattr", "setattr", "delattr", "vars", "globals", "locals", "dir",
+        "__import__", "__build_class__", "breakpoint",
+    ]
+)  # fmt: skip
+"""Built-in functions through which whoever calls them gets at more than he was given."""
 _SPECIAL = frozenset(SPECIAL)
 
 
@@ -34,7 +44,9 @@ class Objects:
     """What either side knows the other's objects by. `request` is what a stand-in is used through."""
 
     def __init__(self, *, examines: bool) -> None:
-        self._examines = examines
+        self.examines = examines
+        self.is_opening = False
+        """Whether what comes in is what tests call by name, where a module or a function of Python's own may stand."""
         self._mine: list[Any] = []
         self._tokens: dict[int, int] = {}
         self._classes: dict[int, int] = {}
@@ -60,19 +72,46 @@ class Objects:
             or cls in CALLABLE
             or cls in (types.MethodDescriptorType, types.WrapperDescriptorType)
         ):
-            name = names.name_for(value)
+            name = names.name_for(value) if self.examines or cls is not types.FunctionType else None
             if name is not None:
                 return ["n", name]
         elif isinstance(value, types.ModuleType):
-            name = names.module_name(value)
+            name = names.module_name(value) if self.examines else None
             if name is not None:
                 return ["n", f"module {name}"]
-            if self._examines:
-                raise TypeError("a module of the test's own cannot be handed over")
         elif isinstance(value, BaseException) and names.name_for(cls) is not None and not vars(value):
             return self._put_error(value, transfer)
-        elif isinstance(value, types.FrameType | types.TracebackType | types.CodeType) and self._examines:
-            raise TypeError("cannot be handed over")
+        if self.examines:
+            return self._lend(value, transfer, depth)
+        return self._handle(value, transfer, depth)
+
+    def by_name(self, name: str) -> Any:
+        """Return what the other side means by a name.
+
+        Raises:
+            LookupError: nothing that may cross in this way.
+        """
+        if self.examines and not self.is_opening:
+            return names.received(name)
+        return names.lent(names.named(name)) if self.examines else names.named(name)
+
+    def refuse(self, what: str) -> Any:
+        """Say that something stays on this side.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(f"{what} stays in the process of the test")
+
+    def _lend(self, value: Any, transfer: Transfer, depth: int) -> Any:
+        """Hand over an object of the tests', unless it is a way to what is not theirs."""
+        kind = type(value)
+        if kind is types.TracebackType:
+            return ["t"]
+        if kind in _INSIDE or kind is types.ModuleType:
+            return self.refuse(f"a {kind.__name__}")
+        if kind is types.BuiltinFunctionType and value.__name__ in _POWERS:
+            return self.refuse(f"{value.__name__}()")
         return self._handle(value, transfer, depth)
 
     def _handle(self, value: Any, transfer: Transfer, depth: int) -> list[Any]:
@@ -139,7 +178,7 @@ class Objects:
         special = [] if meta is type else [name for name in own_special(meta, type) if name[0] != "!"]
         exported = names.name_for(base) if base is not None else ""
         name = type.__dict__["__name__"].__get__(cls)
-        return [_short(name), bases, exported or "", methods, own, names.claim_for(cls), special]
+        return [_short(name), bases, exported or "", methods, own, names.claim_for(cls), special, _home(cls, name)]
 
     def resolve(self, form: list[Any], transfer: Transfer) -> Any:
         """Return the object for the wire form of one that is no plain value.
@@ -150,6 +189,8 @@ class Objects:
         tag = form[0]
         if tag == "e":
             return self._get_error(form, transfer)
+        if tag == "t" and not self.examines:
+            return types.TracebackType(None, sys._getframe(), 0, 1)  # noqa: SLF001 - any frame does
         if len(form) < 2 or type(form[1]) is not int:
             raise Malformed("no handle")
         token = form[1]
@@ -203,18 +244,22 @@ class Objects:
             raise Malformed("no description")
 
     def _make_class(self, token: int, form: list[Any], transfer: Transfer) -> None:
-        if len(form) != 8:
+        if len(form) != 9:
             raise Malformed("no class")
-        _, name, bases, base, methods, own, claim, special = form
-        texts = (name, base, claim)
+        _, name, bases, base, methods, own, claim, special, home = form
+        texts = (name, base, claim, home)
         if any(type(text) is not str for text in texts) or not all(map(_is_texts, (methods, own, special))):
             raise Malformed("no class")
         parents: list[type] = [parent for parent in transfer.all(bases) if isinstance(parent, Meta)]
         real = names.named(base) if base else None
-        if real is not None and not isinstance(real, type):
+        if real is not None and not (
+            isinstance(real, type) and (real in PLAIN_BASES or issubclass(real, BaseException))
+        ):
             raise Malformed("no base")
         kept = [name for name in methods if name.lstrip("!") in _SPECIAL]
-        shape = Shape(_short(name), tuple(parents), real, kept, own, names.claimed(claim), special)
+        shape = Shape(
+            _short(name), tuple(parents), real, kept, own, names.claimed(claim), special, home=home[:MAX_NAME]
+        )
         self._theirs[token] = make_class(self, token, shape)
 
     def _function(self, token: int, form: list[Any]) -> Any:
@@ -226,7 +271,7 @@ class Objects:
             or type(flags) is not int
         ):
             raise Malformed("no function")
-        if self._examines:
+        if self.examines:
             return make_called(self, token, names.claimed(claim))
         return self._stub(token, name, doc, flags)
 
@@ -256,6 +301,13 @@ class Objects:
                 self._shared[place] = (token, value, now)
                 found.append([token, transfer.items(now, 1)])
         return found
+
+    def refill_mine(self, value: Any, items: list[Any]) -> None:
+        """Give an object of this side what the other side's copy of it holds now."""
+        for place, (token, shared, _) in enumerate(self._shared):
+            if shared is value:
+                refill(value, items)
+                self._shared[place] = (token, value, contents(value))
 
     def _refresh(self, changes: Any, transfer: Transfer) -> None:
         if type(changes) is not list:
@@ -307,6 +359,12 @@ def _is_texts(value: Any) -> bool:
 def _short(name: Any) -> str:
     text = name if type(name) is str else "object"
     return text[:MAX_NAME].replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _home(cls: type, name: Any) -> str:
+    """Return where a class that is not the solution's own comes from."""
+    module = type.__dict__["__module__"].__get__(cls)
+    return "" if type(module) is not str or module == "solution" else f"{module}:{name}"[:MAX_NAME]
 
 
 def _own_names(cls: type, base: type) -> list[str]:

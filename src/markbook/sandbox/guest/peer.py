@@ -10,18 +10,29 @@ from __future__ import annotations
 
 import sys
 import types
+from operator import is_
 
-from . import names, wire
-from .late import Malformed
+from . import awaiting, names, wire
+from .library_values import Malformed
 from .objects import MAX_NAME, Objects
-from .policy import Policy, check_use
-from .standin import token_of
-from .values import ATOMS, SCALARS, Transfer, is_word
+from .policy import Policy
+from .standin import kind_of, token_of
+from .values import ATOMS, MUTABLE, SCALARS, Transfer, contents, is_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    Listeners = tuple[Callable[[str], object], ...] | None
+    """Who hears what is printed over there on standard output and standard error; None where nobody does."""
+
+
+_NEXT = frozenset(("n", "send", "throw", "close", "step"))
+"""What is answered with a StopIteration where there is no more."""
+_NEXT_METHODS = frozenset(("__next__", "__anext__", "send", "throw", "asend", "athrow"))
+_DEEPER = 12
+"""Frames of ours that a call which crosses the wall takes on either side, on top of the one it would take without."""
 
 
 class Peer(Objects):
@@ -33,15 +44,34 @@ class Peer(Objects):
         self.dead = ""
         """Why nothing more can come of this attempt; it never becomes empty again."""
         self.policy = Policy([])
-        self.wants_output: Callable[[], Callable[[str], object] | None] = lambda: None
-        self.operations = _OPERATIONS
-        self.output: Any = None
+        self.wants_output: Callable[[], Listeners] = lambda: None
+        self.operations: dict[str, Callable[..., Any]] = (
+            _OPERATIONS if examines else {**_OPERATIONS, "refill": self.refill_mine}
+        )
+        self.outputs: tuple[Any, ...] = ()
+        """What is printed here: standard output and standard error, each with what it has kept."""
+        self.watch: dict[int, tuple[Any, list[Any]]] | None = None
+        """Containers that have crossed and what they held then, where a test may change one afterwards."""
 
     # asking
 
-    def may(self, kind: str, other: Any) -> bool:
-        """Whether the other side is asked about an operator with this operand."""
-        return not self._examines or self.policy.may(kind, is_handle=token_of(other) is not None)
+    def may(self, kind: str, one: Any, other: Any) -> bool:
+        """Whether the other side is asked about an operator of its object with this operand."""
+        return not self.examines or self.policy.may(kind, kind_of(one), is_handle=token_of(other) is not None)
+
+    def may_own(self, name: str, one: Any, *, operands: bool) -> bool:
+        """Whether the class of an object that extends a plain type is asked, where the plain type has an answer."""
+        return not self.examines or self.policy.may_own(name, kind_of(one), operands=operands)
+
+    def refuse(self, what: str) -> Any:
+        """Say that something stays on this side; the test that wanted it is to be seen beside the candidate."""
+        self.policy.refused = True
+        return super().refuse(what)
+
+    def wait_for(self, awaitable: Any) -> Any:
+        """Return what an `await` of something over there goes through."""
+        self.policy.refused = True  # two loops are not one: a test that fails has to be seen with one
+        return awaiting.steps(self, awaitable)
 
     def request(self, operation: str, *arguments: Any, **options: Any) -> Any:
         """Have the other side do something; return or raise what came of it.
@@ -51,6 +81,8 @@ class Peer(Objects):
         """
         if self.dead:
             raise wire.Gone(self.dead)
+        if self.watch:
+            self._look()
         transfer = None
         listen = self.wants_output()
         forms = _simple_forms(arguments) if not options else None
@@ -61,14 +93,19 @@ class Peer(Objects):
             named = [[name, transfer.put(value)] for name, value in options.items()]
         return self._answer(["q", operation, forms, named, listen is not None], transfer, listen)
 
-    def _answer(self, asked: list[Any], transfer: Transfer | None, listen: Callable[[str], object] | None) -> Any:
+    def _answer(self, asked: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         self.link.send(wire.encode(asked).encode("ascii"))
         while True:
             frame = self._checked(self._receive())
             if frame[0] == "q":
                 self.serve(frame)
                 continue
-            return self._settle(frame, transfer, listen)
+            try:
+                return self._settle(frame, transfer, listen)
+            except (StopIteration, StopAsyncIteration) as error:
+                if self.examines and not _asks_for_next(asked) and not self.policy.may_stop():
+                    raise RuntimeError(f"the solution raised {type(error).__name__}") from None
+                raise
 
     def call(self, token: int, arguments: tuple[Any, ...]) -> Any:
         """Have a function over there called; return or raise what came of it. Most requests are this one.
@@ -78,6 +115,8 @@ class Peer(Objects):
         """
         if self.dead:
             raise wire.Gone(self.dead)
+        if self.watch:
+            self._look()
         transfer, forms = None, _simple_forms(arguments)
         if forms is None:
             transfer = Transfer(self)
@@ -95,20 +134,51 @@ class Peer(Objects):
         transfer.begin(found)  # as it is the first container of the reply
         forms: list[Any] = []
         for name, value in found.items():
-            plain = type(value) is types.FunctionType and value.__module__ not in names.HOMES
-            forms += (name, self._handle(value, transfer, 1) if plain else transfer.put(value, 1))
+            kind = type(value)
+            known = None
+            if kind is types.FunctionType:
+                known = names.name_for(value) if value.__module__ in names.HOMES else None
+                forms += (name, self._handle(value, transfer, 1) if known is None else ["n", known])
+                continue
+            if kind is types.ModuleType:
+                known = names.module_name(value)
+            forms += (name, transfer.put(value, 1) if known is None else ["n", f"module {known}"])
         self.link.send(wire.encode(["v", ["D", forms]]).encode("ascii"))
 
-    def opening(self) -> tuple[Any, Any]:
-        """Return what the other side says unasked at the beginning: that it cannot, or the value of its reply.
+    def opening(self, asked: list[str]) -> tuple[Any, dict[str, Any]]:
+        """Return what the other side says unasked at the beginning: that it cannot, or what it has of what is asked for.
 
         Raises:
-            Gone: there is no other side, or it says neither.
+            Gone: there is no other side, or it says something else.
         """
         frame = self._receive()
         if type(frame) is dict:
-            return frame, None
-        return None, self._settle(self._checked(frame), None, None)
+            return frame, {}
+        self.is_opening = True
+        found = self._settle(self._checked(frame), None, None)
+        self.is_opening = False
+        return None, self.only(found, asked)
+
+    def also(self, asked: list[str]) -> dict[str, Any]:
+        """Return what it has of further names.
+
+        Raises:
+            Gone: there is no other side, or it says something else.
+        """
+        self.is_opening = True
+        found = self.request("names", asked)
+        self.is_opening = False
+        return self.only(found, asked)
+
+    def only(self, found: Any, asked: list[str]) -> dict[str, Any]:
+        """Return names and objects that the other side said it has, none of which is more than was asked for.
+
+        Raises:
+            Gone: it has said more.
+        """
+        if type(found) is not dict or not all(type(name) is str and name in asked for name in found):
+            self._fail("names that nobody asked for")
+        return found  # type: ignore[no-any-return]  # checked above
 
     def _receive(self) -> Any:
         try:
@@ -123,7 +193,7 @@ class Peer(Objects):
             self._fail("not a frame")
         return frame  # type: ignore[no-any-return]  # checked above
 
-    def _settle(self, frame: list[Any], transfer: Transfer | None, listen: Callable[[str], object] | None) -> Any:
+    def _settle(self, frame: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         if len(frame) == 2 and frame[0] == "v" and type(frame[1]) in ATOMS:
             return frame[1]
         transfer = transfer or Transfer(self)
@@ -133,18 +203,32 @@ class Peer(Objects):
                 transfer.apply(frame[2])
             if len(frame) > 3:
                 self._refresh(frame[3], transfer)
-            text = frame[4] if len(frame) > 4 else ""
-            if type(text) is not str or (frame[0] == "x" and not isinstance(value, BaseException)):
+            texts = frame[4:6]
+            if any(type(text) is not str for text in texts) or (
+                frame[0] == "x" and not isinstance(value, BaseException)
+            ):
                 raise Malformed("no reply")
         except (wire.Gone, KeyboardInterrupt):
             raise
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME])
-        if text and listen is not None:
-            listen(text)
+        if self.watch is not None:
+            crossed = [held for held, _ in self.watch.values()]
+            crossed += [held for held in transfer.numbered if type(held) in MUTABLE]
+            self.watch = {id(held): (held, contents(held)) for held in crossed}
+        for text, hear in zip(texts, listen or (), strict=False):
+            if text:
+                hear(text)
         if frame[0] == "x":
             raise value
         return value
+
+    def _look(self) -> None:
+        """Note whether the test has changed a container since it crossed: the candidate's own would show it."""
+        for held, before in (self.watch or {}).values():
+            now = contents(held)
+            if len(now) != len(before) or not all(map(is_, now, before)):
+                self.policy.copied = True
 
     def _fail(self, reason: str) -> Any:
         self.dead = self.dead or reason
@@ -161,15 +245,15 @@ class Peer(Objects):
         if len(frame) != 5 or type(frame[1]) is not str or type(frame[3]) is not list:
             self._fail("not a request")
         arguments, options, transfer = self._taken(frame)
-        if frame[4] and self.output is not None:
-            self.output.kept = []
+        if frame[4]:
+            for output in self.outputs:
+                output.kept = []
+        limit = sys.getrecursionlimit()
         try:
-            if self._examines:
-                target = arguments[0] if arguments else None
-                if id(target) not in self._tokens:
-                    raise AttributeError("no object of the test's")
-                check_use(frame[1], target, arguments)
-            value = self.operations[frame[1]](*arguments, **options)
+            sys.setrecursionlimit(limit + _DEEPER)
+            if self.examines:
+                self._check(frame[1], arguments)
+            value: Any = self.operations[frame[1]](*arguments, **options)
             kind = type(value)
             if kind in SCALARS or (kind is int and is_word(value)):
                 reply = ["v", value]
@@ -179,13 +263,23 @@ class Peer(Objects):
         except wire.Gone:
             raise
         except BaseException as error:
-            if self._examines and not isinstance(error, Exception | SystemExit | KeyboardInterrupt | GeneratorExit):
+            if self.examines and not isinstance(error, Exception | SystemExit | KeyboardInterrupt | GeneratorExit):
                 raise
             transfer = transfer or Transfer(self)
             reply = ["x", self._put_error(error, transfer)]
+        finally:
+            _lower_recursion_limit(limit)
         if transfer is not None or self._shared or frame[4]:
             self._add_changes(reply, transfer or Transfer(self), heard=bool(frame[4]))
         self.link.send(wire.encode(reply).encode("ascii"))
+
+    def _check(self, operation: str, arguments: list[Any]) -> None:
+        target = arguments[0] if arguments else None
+        if id(target) not in self._tokens:
+            raise AttributeError("no object of the test's")
+        if operation in ("step", "cancel") and type(target) is awaiting.Awaited:
+            return
+        self.policy.check_use(operation, target, arguments)
 
     def _taken(self, frame: list[Any]) -> tuple[list[Any], dict[str, Any], Transfer | None]:
         simple = self._simple_values(frame[2]) if not frame[3] else None
@@ -205,11 +299,13 @@ class Peer(Objects):
     def _add_changes(self, reply: list[Any], transfer: Transfer, *, heard: bool) -> None:
         """Add what the call changed in what it was given, and what it printed, as far as there is any."""
         changes, shared = transfer.changes(), self._stale(transfer)
-        text = ""
-        if heard and self.output is not None:
-            text, self.output.kept = "".join(self.output.kept or ()), None
-        if text:
-            reply += [changes, shared, text]
+        texts: list[str] = []
+        if heard:
+            texts = ["".join(output.kept or ()) for output in self.outputs]
+            for output in self.outputs:
+                output.kept = None
+        if any(texts):
+            reply += [changes, shared, *texts]
         elif shared:
             reply += [changes, shared]
         elif changes:
@@ -263,17 +359,26 @@ def _copy(value: Any, deep: bool) -> Any:  # noqa: FBT001 - from the wire, by po
     return copy.deepcopy(value) if deep else copy.copy(value)
 
 
-def _import(name: str) -> Any:
-    __import__(name)
-    return sys.modules[name]
-
-
-def _await(value: Any) -> Any:
-    return value if isinstance(value, types.CoroutineType) else type(value).__await__(value)
-
-
 def _next(value: Any) -> Any:
     return value.send(None) if isinstance(value, types.CoroutineType) else next(value)
+
+
+def _asks_for_next(asked: list[Any]) -> bool:
+    """Whether a request is answered with a StopIteration where there is no more."""
+    return asked[1] in _NEXT or (asked[1] == "d" and asked[2][1] in _NEXT_METHODS)
+
+
+def _lower_recursion_limit(limit: int) -> None:
+    try:
+        sys.setrecursionlimit(limit)
+    except RecursionError:  # deeper than that at this moment: whoever returns to above does it
+        return
+
+
+def _seed(*arguments: Any) -> None:
+    import random
+
+    random.seed(*arguments)
 
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -284,8 +389,10 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "d": _special,
     "class": _new_class,
     "copy": _copy,
-    "import": _import,
-    "await": _await,
+    "seed": _seed,
+    "await": awaiting.Awaited,
+    "step": awaiting.Awaited.step,
+    "cancel": awaiting.Awaited.cancel,
     "n": _next,
     "send": lambda target, value: target.send(value),
     "throw": lambda target, error: target.throw(error),

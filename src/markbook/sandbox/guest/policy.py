@@ -29,40 +29,94 @@ _STEP_METHODS = frozenset(
     ]
 )
 _SPECIAL = frozenset(SPECIAL)
+_NEVER = frozenset(("class", "copy", "refill", "seed", "names"))
+"""What only the examiner asks for."""
+_JUDGING = frozenset(("eq", "order", "in", "isinstance"))
 
 
 class Policy:
-    """Which operators of the candidate may take part in one test, as the canonical solution's run showed."""
+    """What the candidate may decide in one test, as the canonical solution's run showed.
+
+    An entry is `KIND:OPERAND:TYPE`: an operator of objects of that type with a handle or a plain value; or
+    `own:NAME:TYPE`: a method that a class extending a plain type has of its own; or `stop`, `write:class`.
+    """
 
     def __init__(self, allowed: list[str] | None) -> None:
         self.learning = allowed is None
         self.allowed = set(allowed or ())
         self.own = False
-        """Whether an operator of the candidate's own classes took part in a comparison."""
+        """Whether the candidate's own classes took part in a comparison."""
         self.refused = False
-        """Whether an operator was answered without asking the candidate."""
+        """Whether something was answered, or left undone, that the candidate's own process would have done
+        otherwise: a test that fails after it has to be seen there."""
 
-    def may(self, kind: str, *, is_handle: bool) -> bool:
-        """Whether the candidate is asked; a run that learns asks always and takes a note."""
-        key = f"{kind}:{'handle' if is_handle else 'plain'}"
+        self.copied = False
+        """Whether the test changed a container of which the candidate holds another copy, and went on asking."""
+
+    def _grants(self, key: str) -> bool:
         if self.learning:
             self.allowed.add(key)
-        if key not in self.allowed:
-            self.refused = True
+        if key in self.allowed:
+            return True
+        self.refused = True
+        return False
+
+    def may(self, kind: str, owner: str, *, is_handle: bool) -> bool:
+        """Whether the candidate is asked about an operator of its objects of this type; a run that learns asks always."""
+        if not self._grants(f"{kind}:{'handle' if is_handle else 'plain'}:{owner}"):
             return False
-        if kind in ("eq", "order", "in", "isinstance"):
+        if kind in _JUDGING:
             self.own = True
         return True
 
+    def may_own(self, name: str, owner: str, *, operands: bool) -> bool:
+        """Whether a class that extends a plain type answers by a method of its own where the plain type has one too."""
+        if not self._grants(f"own:{name}:{owner}"):
+            return False
+        if operands:
+            self.own = True
+        return True
 
-def check_use(operation: str, target: Any, arguments: list[Any]) -> None:
-    """Let the candidate use what a test gave it as its author would: no attribute that begins with `_`.
+    def may_stop(self) -> bool:
+        """Whether a StopIteration may come out of a call that does not ask for the next of something."""
+        return self._grants("stop")
 
-    Raises:
-        AttributeError: it asked for more.
-    """
+    def check_use(self, operation: str, target: Any, arguments: list[Any]) -> None:
+        """Let the candidate use what a test gave it as its author would: nothing whose name begins with `_`.
+
+        Raises:
+            AttributeError: it asked for more.
+        """
+        try:
+            _check_use(operation, target, arguments)
+            if operation in ("s", "x"):
+                self._check_write(target, arguments[1])
+        except AttributeError:
+            self.refused = True  # an honest solution may need it, and is then to be seen beside the test
+            raise
+
+    def _check_write(self, target: Any, name: str) -> None:
+        """Let it write to objects of classes that the test made, and not over what such a class can do."""
+        is_class = isinstance(target, type)
+        made_by = target if is_class else type(target)
+        own = made_by.__module__ == "solution" or (made_by is types.SimpleNamespace and not is_class)
+        if not own or (is_class and not self._grants("write:class")):
+            raise AttributeError(f"{name!r} cannot be set from there")
+        if not is_class and (callable(getattr(made_by, name, None)) or callable(vars_of(target).get(name))):
+            raise AttributeError(f"{name!r} is a method of the test's object")
+
+
+def vars_of(value: Any) -> dict[str, Any]:
+    """Return the attributes that an object holds itself."""
+    found = getattr(value, "__dict__", None)
+    return found if type(found) is dict else {}
+
+
+def _check_use(operation: str, target: Any, arguments: list[Any]) -> None:
     if operation == "c":
         return
+    if operation in _NEVER:
+        raise AttributeError(operation)
     if isinstance(target, CALLABLE):
         raise AttributeError("a function of the test's can only be called")  # noqa: TRY004 - as for a missing attribute
     name = arguments[1] if len(arguments) > 1 else ""
@@ -72,5 +126,5 @@ def check_use(operation: str, target: Any, arguments: list[Any]) -> None:
         raise AttributeError("a generator of the test's can only be advanced")
     if operation in ("g", "s", "x") and (type(name) is not str or name.startswith("_")):
         raise AttributeError(f"{name!r} of the test's objects is private")
-    if operation in ("class", "import", "copy") or (operation == "d" and name not in _SPECIAL):
+    if operation == "d" and name not in _SPECIAL:
         raise AttributeError(operation)

@@ -59,13 +59,26 @@ def instrument(tree: ast.Module) -> int:
     """Make the program's assert statements report to `PART`, numbered in source order; return how many there are.
 
     An assert that stands directly in the module or in a function `check` is guarded: the ones after it still run. So
-    is a compound statement there that holds asserts. What else raises ends the program as it always did.
+    is a compound statement there that holds asserts. What else raises ends the program as it always did. Calls of
+    functions named `assert...` report that they were made, by the numbers that follow.
     """
-    found = [node for node in inspection.nodes(tree) if isinstance(node, ast.Assert)]
-    found.sort(key=lambda node: (node.lineno, node.col_offset))
-    numbers = {id(node): index for index, node in enumerate(found)}
+    nodes = inspection.nodes(tree)
+    found: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Assert)]
+    calls: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Expr) and _asserts(node.value)]
+    for same in (found, calls):
+        same.sort(key=lambda node: (node.lineno, node.col_offset))
+    numbers = {id(node): index for index, node in enumerate(found + calls)}
     tree.body = _guarded(tree.body, numbers)
     return len(found)
+
+
+def _asserts(node: ast.expr) -> bool:
+    """Whether this calls what is named as that which asserts: `self.assertEqual(...)`, `np.testing.assert_allclose(...)`."""
+    called = node.value if isinstance(node, ast.Await) else node
+    if not isinstance(called, ast.Call):
+        return False
+    name = called.func.id if isinstance(called.func, ast.Name) else getattr(called.func, "attr", "")
+    return name.lower().startswith("assert")
 
 
 def _guarded(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
@@ -84,8 +97,14 @@ def _guarded(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
             made.append(_guard(node, -1, done=False) if inner and not leaves else node)
         else:
             _mark_within(node, numbers)
-            made.append(node)
+            made += _counted(node, numbers)
     return made
+
+
+def _counted(node: ast.stmt, numbers: dict[int, int]) -> list[ast.stmt]:
+    """Return a statement, and after a call that asserts the report that it was made."""
+    index = numbers.get(id(node))
+    return [node] if index is None else [node, _report(index, node)]
 
 
 def _marked(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
@@ -96,7 +115,7 @@ def _marked(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
             made += [_report(index, node, begin=True), node, _report(index, node)]
         else:
             _mark_within(node, numbers)
-            made.append(node)
+            made += _counted(node, numbers)
     return made
 
 

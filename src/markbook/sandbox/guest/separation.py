@@ -67,7 +67,7 @@ def names_used(nodes: list[ast.AST]) -> set[str]:
 
 
 class Sink:
-    """Standard output of tests that nobody reads."""
+    """An output of tests that nobody reads."""
 
     encoding = "utf-8"
     errors = "replace"
@@ -92,12 +92,14 @@ class Hall:
         self.peer = Peer(link, examines=True)
         self._task = task
         self._text = text
-        self._sink = Sink()
+        self._sinks = (Sink(), Sink())
         self.namespace: dict[str, Any] = {}
         self.pins: dict[str, str] = {}
         """Names that this solution takes from the standard library."""
         self.flags: list[str] = []
         self._random: types.ModuleType | None = None
+        self.done: dict[int, int] = {}
+        """How often each part of the last test went well."""
 
     def enter(self, pins: dict[str, str]) -> Result | None:
         """Wait for the solution to load and fill the namespace of the tests; return what went wrong if something did.
@@ -107,27 +109,26 @@ class Hall:
         """
         task = self._task
         entry, aliases = task.name, task.aliases
-        self.peer.wants_output = self._listener
-        refusal, found = self.peer.opening()
+        self.peer.wants_output = self._listeners
+        refusal, found = self.peer.opening(task.asks)
         if refusal is not None:
             return {**received(refusal.get("error")), "p": False}
-        if type(found) is not dict:
-            raise wire.Gone("no names")
         if aliases and entry and entry not in found:
             others = inspection.defined_names(self._text, kind=task.kind)
             if len(others) == 1:
-                other = self.peer.request("names", others)
-                found[entry] = other.get(others[0])
+                found[entry] = self.peer.also(others).get(others[0])
                 self.flags = ["name_mismatch"]
         for name, value in found.items():
             if name != entry and token_of(value) is None:
                 own = names.module_name(value) or names.name_for(value)
                 if own is not None:
                     self.pins[name] = f"module {own}" if names.module_name(value) else own
-        found.update({name: names.named(pin) for name, pin in pins.items() if name in found})
+        found.update({name: names.lent(names.named(pin)) for name, pin in pins.items() if name in found})
         space = self.namespace
-        space.update({"__name__": "solution", "__builtins__": {**vars(builtins), "__import__": self._import}})
         space.update(found)
+        space.update({name: self._own_random() for name, value in found.items() if value is sys.modules.get("random")})
+        # last, and from this side: whatever else may be in doubt, by these a test does what it says
+        space.update({"__name__": "solution", "__builtins__": {**vars(builtins), "__import__": self._import}})
         space["candidate_solution"] = self._text
         for alias in aliases:
             if entry in found:
@@ -136,17 +137,24 @@ class Hall:
             exec(code, space)  # noqa: S102 - helpers from the benchmark's prompt
         return None
 
-    def run(self, test: Compiled, policy: Policy) -> Result:
+    def run(self, test: Compiled, policy: Policy, *, changes: bool) -> Result:
         """Run one test.
+
+        Args:
+            test: the test.
+            policy: what the candidate may decide in it.
+            changes: whether the test changes containers, of which the candidate may hold another copy.
 
         Raises:
             Gone: the candidate is not there any more, whatever the test made of that.
         """
         self.peer.policy = policy
+        self.peer.watch = {} if changes else None
+        self.done = {}
         kept = sys.stdout, sys.stderr, sys.stdin
-        sys.stdout = sys.stderr = self._sink
+        sys.stdout, sys.stderr = self._sinks
         try:
-            result = mark(test, self.namespace)
+            result = mark(test, self.namespace, self.done)
         except wire.Gone:
             raise
         except BaseException as error:
@@ -157,31 +165,49 @@ class Hall:
             sys.stdout, sys.stderr, sys.stdin = kept
         if self.peer.dead:
             raise wire.Gone(self.peer.dead)
+        if self._random is not None and "random" in self._text:
+            policy.refused = True  # two generators are not one: a test that fails has to be seen with one
         result["v"] = "separated"
         if policy.own:
             result["own"] = True
         return result
 
-    def _listener(self) -> Any:
-        out = sys.stdout
-        return None if out is self._sink else out.write
+    def _listeners(self) -> Any:
+        found = (sys.stdout, sys.stderr)
+        return None if found == self._sinks else tuple(one.write for one in found)
 
-    def _import(self, name: str, *arguments: Any, **options: Any) -> Any:
-        if name not in names.STATEFUL_MODULES or (len(arguments) > 3 and arguments[3]):
-            return builtins.__import__(name, *arguments, **options)
-        if name == "random" and name not in self._text:  # the solution draws no number, so who draws is all one
-            self._random = self._random or own_random()
-            return self._random
-        return self.peer.request("import", name)
+    def _import(self, name: str, _space: object = None, _local: object = None, wanted: Any = (), level: int = 0) -> Any:
+        """Import for a test: this side's own, whatever the candidate made of it over there."""
+        if name == "random":
+            return self._own_random()
+        return builtins.__import__(name, {"__name__": "solution"}, None, wanted, level)
+
+    def _own_random(self) -> types.ModuleType:
+        if self._random is None:
+            speaks = "random" in self._text
+            self._random = own_random(self.peer.request if speaks else None)
+        return self._random
 
 
-def own_random() -> types.ModuleType:
-    """Return a `random` like that of a fresh process in which `random.seed(0)` was called."""
+def own_random(request: Any = None) -> types.ModuleType:
+    """Return a `random` like that of a fresh process in which `random.seed(0)` was called.
+
+    Args:
+        request: where a solution draws numbers too: by this its generator is seeded whenever the test's is.
+    """
     import random
 
     made = types.ModuleType("random")
     fresh = random.Random(0)  # noqa: S311 - the tests' own numbers, the same in every run
     for name, value in vars(random).items():
         bound = type(value) in (types.MethodType, types.BuiltinMethodType) and hasattr(random.Random, name)
-        setattr(made, name, getattr(fresh, name) if bound else value)
+        if not name.startswith("__"):
+            setattr(made, name, getattr(fresh, name) if bound else value)
+    if request is not None:
+
+        def seed(*arguments: Any) -> None:
+            fresh.seed(*arguments)
+            request("seed", *arguments)
+
+        made.seed = seed  # type: ignore[attr-defined]  # as of any module
     return made

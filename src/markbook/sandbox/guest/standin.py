@@ -2,7 +2,8 @@
 
 For each class over there one is made here, with the special methods that it has there and no other, so that what must
 raise `TypeError` does. A class that extends a plain type (a namedtuple, an IntEnum) has a stand-in that extends the
-same type and holds the value itself, read by the base type's own methods: comparing it asks the candidate nothing.
+same type and holds the value itself, and the base type decides every name that it has: what the class says instead is asked
+for only where the right answer's run needed it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import types
 from collections import deque
 
 from . import names
+from .values import contents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ _BLIND = [
 SPECIAL = (*_BLIND, *_OPERATORS, "__await__")
 _BASE_DECIDES = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"))
 """What a subclass of a plain type is never asked."""
-_MUTATORS = frozenset(
+MUTATORS = frozenset(
     [
         "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "popitem",
         "setdefault", "add", "discard", "difference_update", "intersection_update",
@@ -67,6 +69,11 @@ _CLASS_OWN = frozenset(
     ]
 )  # fmt: skip
 TOKEN, PEER, BASE, CLAIM = "_markbook_token", "_markbook_peer", "_markbook_base", "_markbook_claim"
+OWN, KIND = "_markbook_own", "_markbook_kind"
+_WITHOUT_OPERAND = frozenset(
+    ("__len__", "__bool__", "__str__", "__repr__", "__iter__", "__int__", "__float__", "__index__", "__reversed__")
+)
+_COROUTINE = ("send", "throw", "close")
 
 
 def peer_of(value: Any) -> Any:
@@ -88,6 +95,13 @@ def token_of(value: Any) -> int | None:
     return None
 
 
+def kind_of(value: Any) -> str:
+    """Return of what type a stand-in says that what it stands for is: `solution`, or `module:class`."""
+    cls = type(value)
+    found: str = type.__getattribute__(value if issubclass(cls, Meta) else cls, KIND)
+    return found
+
+
 class Meta(type):
     """The class of classes that stand for one in the other process."""
 
@@ -106,7 +120,7 @@ class Meta(type):
         return peer_of(cls).request("c", cls, *arguments, **options)
 
     def __getattribute__(cls, name: str) -> Any:
-        if name in _CLASS_OWN or name in (TOKEN, PEER, BASE, CLAIM):
+        if name in _CLASS_OWN or name in (TOKEN, PEER, BASE, CLAIM, OWN, KIND):
             return type.__getattribute__(cls, name)
         return peer_of(cls).request("g", cls, name)
 
@@ -139,20 +153,47 @@ def _get(self: Any, name: str) -> Any:
     if name in ("__deepcopy__", "__copy__"):
         return lambda *_memo: peer_of(self).request("copy", self, name == "__deepcopy__")
     base = type.__getattribute__(cls, BASE)
-    if base is not None and _is_native(cls, base, name):
-        return object.__getattribute__(self, name)
+    if base is None:
+        if name in _COROUTINE and type.__getattribute__(cls, CLAIM) is types.CoroutineType:
+            return getattr(_driver(self), name)
+    elif issubclass(base, BaseException):
+        if name in _EXCEPTION_OWN:
+            return object.__getattribute__(self, name)
+    elif name not in _OF_OBJECTS and any(name in vars(kind) for kind in base.__mro__):
+        return _of_base(self, cls, base, name)
     return peer_of(self).request("g", self, name)
 
 
-def _is_native(cls: type, base: type, name: str) -> bool:
-    if issubclass(base, BaseException):
-        return name in _EXCEPTION_OWN
-    own: frozenset[str] = type.__getattribute__(cls, "_markbook_own")
-    if name in own or name in ("__dict__", "__doc__", "__module__"):
-        return False
-    if not any(name in vars(kind) for kind in base.__mro__):
-        return False
-    return not (name in _MUTATORS and issubclass(base, MUTABLE_BASES))
+_OF_OBJECTS = ("__dict__", "__doc__", "__module__")
+
+
+def _of_base(self: Any, cls: type, base: type, name: str) -> Any:
+    """Return what the plain type has under a name, unless the class's own is to be asked for."""
+    peer = peer_of(self)
+    if name in type.__getattribute__(cls, OWN) and peer.may_own(name, self, operands=name not in _WITHOUT_OPERAND):
+        return peer.request("g", self, name)
+    if name in MUTATORS and issubclass(base, MUTABLE_BASES):
+        return _mutator(name).__get__(self) if peer.examines else peer.request("g", self, name)
+    return object.__getattribute__(self, name)
+
+
+def _mutator(name: str) -> Any:
+    """Return the method that changes the copy here as the plain type does, and then what it is a copy of."""
+
+    def change(self: Any, *arguments: Any, **options: Any) -> Any:
+        peer = peer_of(self)
+        if not peer.examines:
+            return peer.request("d", self, name, *arguments, **options)
+        cls = type(self)
+        if name in type.__getattribute__(cls, OWN) and peer.may_own(name, self, operands=True):
+            return peer.request("d", self, name, *arguments, **options)
+        base = type.__getattribute__(cls, BASE)
+        try:
+            return getattr(base, name)(self, *arguments, **options)
+        finally:
+            peer.request("refill", self, contents(self))
+
+    return change
 
 
 def _set(self: Any, name: str, value: Any) -> None:
@@ -184,7 +225,7 @@ def _call(self: Any, *arguments: Any, **options: Any) -> Any:
 def _operator(name: str, kind: str) -> Any:
     def operate(self: Any, other: Any, *more: Any) -> Any:
         peer = peer_of(self)
-        if peer.may(kind, other):
+        if peer.may(kind, self, other):
             return peer.request("d", self, name, other, *more)
         return _refused(self, name, kind, other)
 
@@ -205,30 +246,29 @@ def _refused(self: Any, name: str, kind: str, other: Any) -> Any:
     return NotImplemented
 
 
+def _driver(self: Any) -> Any:
+    """Return the one generator that drives a coroutine over there, however often it is asked for."""
+    held = object.__getattribute__(self, "__dict__")
+    if "_markbook_driver" not in held:
+        held["_markbook_driver"] = peer_of(self).wait_for(self)
+    return held["_markbook_driver"]
+
+
 def _await(self: Any) -> Any:
-    """Drive an awaitable over there, one step at a time."""
-    peer = peer_of(self)
-    inner = peer.request("await", self)
-    value: Any = None
-    step = "n"
-    while True:
-        try:
-            item = peer.request(step, inner) if step == "n" else peer.request("send", inner, value)
-        except StopIteration as end:
-            return end.value
-        try:
-            value = yield item
-            step = "n" if value is None else "send"
-        except GeneratorExit:
-            peer.request("close", inner)
-            raise
-        except BaseException as error:
-            try:
-                item = peer.request("throw", inner, error)
-            except StopIteration as end:
-                return end.value
-            value = yield item
-            step = "n" if value is None else "send"
+    return peer_of(self).wait_for(self)
+
+
+def _deciding(name: str, base: Any) -> Any:
+    """Return a special method that the plain type has and the class over there too: which one answers is the peer's."""
+    native = getattr(base, name)
+
+    def decide(self: Any, *arguments: Any, **options: Any) -> Any:
+        peer = peer_of(self)
+        if peer.may_own(name, self, operands=bool(arguments)):
+            return peer.request("d", self, name, *arguments, **options)
+        return native(self, *arguments, **options)
+
+    return decide
 
 
 _METHODS: dict[str, Any] = {name: _forward(name) for name in _BLIND}
@@ -265,7 +305,6 @@ def plain_base(cls: type) -> type | None:
     return None
 
 
-_METAS: dict[tuple[str, ...], type] = {}
 _CALLED: dict[type | None, Any] = {}
 
 
@@ -281,6 +320,7 @@ class Shape:
         own: Sequence[str] = (),
         claim: type | None = None,
         special: Sequence[str] = (),
+        home: str = "",
     ) -> None:
         """Take it down.
 
@@ -292,27 +332,32 @@ class Shape:
             own: what a subclass of a plain type defines itself.
             claim: the class of Python's own that an instance says it is of.
             special: the special methods of its own class.
+            home: the module and the name of a class that is not the solution's own.
         """
         self.name, self.bases, self.base, self.methods = name, bases, base, methods
         self.own, self.claim, self.special = own, claim, special
+        self.kind = (home or "solution") + (f"<{base.__name__}" if base is not None else "")
 
 
 def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
     """Return a new class that stands for one over there; with no peer, that of things that are only called."""
     base = shape.base
     body: dict[str, Any] = {
-        TOKEN: token, PEER: peer, BASE: base, CLAIM: shape.claim, "_markbook_own": frozenset(shape.own),
+        TOKEN: token, PEER: peer, BASE: base, CLAIM: shape.claim, OWN: frozenset(shape.own), KIND: shape.kind,
         "__getattribute__": _get, "__setattr__": _set, "__delattr__": _delete, "__module__": "solution",
     }  # fmt: skip
     plain = base is not None and not issubclass(base, BaseException)
     if base is None:
         body.update({name: _METHODS[name] for name in ("__str__", "__repr__")})
     for method in shape.methods:
-        if plain and method.lstrip("!") in _BASE_DECIDES:
+        name = method.lstrip("!")
+        if plain and name in _BASE_DECIDES:
             continue
-        body[method.lstrip("!")] = None if method[0] == "!" else _METHODS[method]
+        body[name] = None if method[0] == "!" else _METHODS[name]
+        if plain and method[0] != "!" and name not in _OPERATORS and hasattr(base, name):
+            body[name] = _deciding(name, base)
     if base is not None and issubclass(base, MUTABLE_BASES):
-        body.update({name: _forward(name) for name in _MUTATING if hasattr(base, name)})
+        body.update({name: _mutator(name) for name in _MUTATING if hasattr(base, name)})
     if "__eq__" in body and "__hash__" not in body:
         body["__hash__"] = None
     if peer is None:
@@ -320,10 +365,9 @@ def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
     if "__call__" in body and shape.claim is types.FunctionType:
         body["__get__"] = _bind
     meta: type = Meta
-    if shape.special:
-        key = tuple(shape.special)
-        meta = _METAS.get(key) or type("Meta", (Meta,), {name: _METHODS[name] for name in key if name in _METHODS})
-        _METAS[key] = meta
+    special = {name: _METHODS[name] for name in shape.special if name in _METHODS}
+    if special:
+        meta = type("Meta", (Meta,), special)
     kinds = shape.bases or ((base,) if base is not None else ())
     if base is not None and not any(issubclass(kind, base) for kind in kinds):
         kinds = (*kinds, base)

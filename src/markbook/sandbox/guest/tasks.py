@@ -9,6 +9,7 @@ from . import inspection, wire
 from .marking import Compiled
 from .programs import BrokenTest, compile_test
 from .separation import names_used, runs_beside
+from .standin import MUTATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Task:
         self.patterns: list[Any] = []
         self.beside: list[bool] = []
         """Which tests say by their text that they need the candidate's process."""
+        self.changes: list[bool] = []
+        """Which tests by their text may change a container that they got or gave."""
         self.perturbed: list[Compiled | None] | None = None
         """Each test with its expected literals replaced by wrong ones; made when first wanted."""
         self._bytes = b""
@@ -49,6 +52,7 @@ class Task:
         trees = [program, *(inspection.parse(test.get(part, "").strip()) for part in ("setup", "assertion"))]
         nodes = [node for tree in trees if tree is not None for node in inspection.nodes(tree)]
         self.beside.append(runs_beside(nodes, self.name))
+        self.changes.append(any(map(_changes, nodes)))
         used = names_used(nodes)  # before the program is changed
         fault = ""
         try:
@@ -76,6 +80,13 @@ class Task:
         if usual:
             self._bytes = made
         return made
+
+
+def _changes(node: ast.AST) -> bool:
+    """Whether a part of a test may change a container."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in MUTATORS
+    return isinstance(node, ast.Subscript | ast.AugAssign) and not isinstance(getattr(node, "ctx", None), ast.Load)
 
 
 def prompt_helpers(prompt: str, entry: str) -> Any:

@@ -7,11 +7,11 @@ on both sides.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, UserString, defaultdict, deque
 from operator import is_
+from types import MappingProxyType
 
-from . import names
-from .late import LATE, Malformed, get_late, put_late, text_of
+from .library_values import LATE, Malformed, get_late, put_late, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,16 @@ if TYPE_CHECKING:
         def resolve(self, form: list[Any], transfer: Transfer) -> Any:
             """Return the object for such a wire form."""
 
+        def by_name(self, name: str) -> Any:
+            """Return what the other side means by a name."""
+
+        def refuse(self, what: str) -> Any:
+            """Say that something stays on this side."""
+
+        @property
+        def examines(self) -> bool:
+            """Whether this is the examiner's side."""
+
 
 MAX_DEPTH = 80
 """Deeper containers are handed over by handle."""
@@ -33,7 +43,7 @@ _WORD = 1 << 63
 _UNFINISHED = object()
 SCALARS = frozenset((type(None), bool, str, float))
 ATOMS = frozenset((*SCALARS, int))
-_MUTABLE = frozenset((list, dict, set, bytearray, deque, Counter, OrderedDict, defaultdict))
+MUTABLE = frozenset((list, dict, set, bytearray, deque, Counter, OrderedDict, defaultdict))
 _KEYED = (dict, Counter, OrderedDict)
 
 
@@ -45,10 +55,10 @@ def is_word(value: int) -> bool:
 class Transfer:
     """One conversation about values."""
 
-    __slots__ = ("_handles", "_open", "_snapshots", "index", "numbered")
+    __slots__ = ("_open", "_snapshots", "handles", "index", "numbered")
 
     def __init__(self, handles: Handles) -> None:
-        self._handles = handles
+        self.handles = handles
         self.numbered: list[Any] = []
         self.index: dict[int, int] = {}
         self._open: set[int] = set()
@@ -67,9 +77,9 @@ class Transfer:
         if kind in _CONTAINERS:
             number = self.index.get(id(value))
             if number is not None:
-                return ["r", number] if number not in self._open else self._handles.export(value, self, depth)
+                return ["r", number] if number not in self._open else self.handles.export(value, self, depth)
             if depth >= MAX_DEPTH:
-                return self._handles.export(value, self, depth)
+                return self.handles.export(value, self, depth)
             self._number(value)
         return put(self, value, depth + 1)
 
@@ -80,11 +90,26 @@ class Transfer:
         return number
 
     def _other(self, value: Any, kind: type, depth: int) -> Any:
+        if type(kind) is type and kind.__module__ == "numpy":
+            return self._array(value, kind, depth)
         if type(kind) is type and kind.__module__ in LATE and kind.__name__ in LATE[kind.__module__]:
             found = put_late(value, kind)
             if found is not None:
                 return found
-        return self._handles.export(value, self, depth)
+        return self.handles.export(value, self, depth)
+
+    def _array(self, value: Any, kind: type, depth: int) -> Any:
+        from .arrays import put_array
+
+        number = self.index.get(id(value))
+        if number is not None:
+            return ["r", number]
+        form = put_array(value, kind)
+        if form is None:
+            return self.handles.export(value, self, depth)
+        if form[2] is not None:
+            self._number(value)
+        return form
 
     def items(self, values: list[Any], depth: int) -> list[Any]:
         """Return the wire forms of many values."""
@@ -117,7 +142,7 @@ class Transfer:
             raise Malformed("no value")
         get = _GET.get(form[0])
         if get is None:
-            return self._handles.resolve(form, self)
+            return self.handles.resolve(form, self)
         return get(self, form)
 
     def all(self, forms: Any) -> list[Any]:
@@ -137,18 +162,29 @@ class Transfer:
     def snapshot(self) -> None:
         """Note what the mutable containers received so far hold."""
         for number, value in enumerate(self.numbered):
-            if type(value) in _MUTABLE:
+            if type(value) in MUTABLE:
                 self._snapshots.append((number, contents(value)))
+            elif type(value).__module__ == "numpy":
+                self._snapshots.append((number, value.tobytes()))
 
     def changes(self) -> list[Any]:
         """Return the wire form of what has changed in the containers since the snapshot."""
         found = []
         for number, before in self._snapshots:
             value = self.numbered[number]
+            if type(before) is bytes:
+                if value.tobytes() != before:
+                    found.append([number, self._array_again(value)])
+                continue
             now = contents(value)
             if len(now) != len(before) or not all(map(is_, now, before)):
                 found.append([number, self.items(now, 1)])
         return found
+
+    def _array_again(self, value: Any) -> Any:
+        from .arrays import put_array
+
+        return put_array(value, type(value))
 
     def apply(self, changes: Any) -> None:
         """Give the containers that were sent what the other side changed in them.
@@ -162,9 +198,20 @@ class Transfer:
             if type(change) is not list or len(change) != 2 or type(change[0]) is not int:
                 raise Malformed("no change")
             number, forms = change
-            if not 0 <= number < len(self.numbered) or type(self.numbered[number]) not in _MUTABLE:
+            if not 0 <= number < len(self.numbered):
+                raise Malformed("no container of ours")
+            if type(self.numbered[number]).__module__ == "numpy":
+                _refill_array(self.numbered[number], forms)
+                continue
+            if type(self.numbered[number]) not in MUTABLE:
                 raise Malformed("no container of ours")
             refill(self.numbered[number], self.all(forms))
+
+
+def _refill_array(value: Any, form: Any) -> None:
+    from .arrays import refill_array
+
+    refill_array(value, form)
 
 
 def contents(value: Any) -> list[Any]:
@@ -172,7 +219,8 @@ def contents(value: Any) -> list[Any]:
     if type(value) is list:
         return value[:]
     if isinstance(value, dict):
-        return [part for pair in dict.items(value) for part in pair]
+        base: Any = OrderedDict if isinstance(value, OrderedDict) else dict  # it keeps an order of its own
+        return [part for pair in base.items(value) for part in pair]
     if isinstance(value, bytearray):
         return list(bytes(value))
     base = next(kind for kind in (list, set, deque) if isinstance(value, kind))
@@ -182,9 +230,10 @@ def contents(value: Any) -> list[Any]:
 def refill(value: Any, items: list[Any]) -> None:
     """Replace what a mutable container holds."""
     if isinstance(value, dict):
-        dict.clear(value)
+        base: Any = OrderedDict if isinstance(value, OrderedDict) else dict
+        base.clear(value)
         for key, item in pairs(items):
-            dict.__setitem__(value, key, item)
+            base.__setitem__(value, key, item)
     elif isinstance(value, list):
         list.__setitem__(value, slice(None), items)
     elif isinstance(value, set):
@@ -257,11 +306,11 @@ def _get_set(t: Transfer, form: list[Any]) -> Any:
     return made
 
 
-def _get_mapping(make: type) -> Any:
+def _get_mapping(make: Any) -> Any:
     def get(t: Transfer, form: list[Any]) -> Any:
         made = t.begin(make())
         for key, value in pairs(t.all(form[1])):
-            dict.__setitem__(made, key, value)
+            (OrderedDict if make is OrderedDict else dict).__setitem__(made, key, value)
         return made
 
     return get
@@ -320,14 +369,82 @@ def _get_slice(t: Transfer, form: list[Any]) -> slice:
     return slice(*parts)
 
 
-def _get_name(_t: Transfer, form: list[Any]) -> Any:
-    return names.named(text_of(form))
+def _get_name(t: Transfer, form: list[Any]) -> Any:
+    return t.handles.by_name(text_of(form))
 
+
+def _put_dict(t: Transfer, value: dict[Any, Any], depth: int) -> Any:
+    if t.handles.examines and ("__builtins__" in value or "__spec__" in value):
+        return t.handles.refuse("a namespace")
+    return ["D", t.items(contents(value), depth)]
+
+
+def _get_array(t: Transfer, form: list[Any]) -> Any:
+    from .arrays import get_array
+
+    found = get_array(form)
+    return found if form[2] is None else t.begin(found)
+
+
+def _put_view(which: int) -> Any:
+    return lambda t, value, depth: ["W", which, t.items(list(value), depth)]
+
+
+def _get_view(t: Transfer, form: list[Any]) -> Any:
+    """Return a view of a dictionary that holds what the view of another one held."""
+    if len(form) != 3 or form[1] not in (0, 1, 2):
+        raise Malformed("no view")
+    held = t.all(form[2])
+    if form[1] == 0:
+        return dict.fromkeys(held).keys()
+    if form[1] == 1:
+        return dict(enumerate(held)).values()
+    return dict(held).items()
+
+
+def _put_wrapped(t: Transfer, value: Any, depth: int) -> Any:
+    """Return the wire form of what wraps a mapping, list or text; one of the tests' own is not copied."""
+    kind = type(value)
+    if t.handles.examines and kind is not MappingProxyType:
+        return t.handles.export(value, t, depth)
+    held = dict(value) if kind is MappingProxyType else vars(value)["maps" if kind is ChainMap else "data"]
+    if type(held) is not _WRAPPERS[kind.__name__][1]:
+        return t.handles.export(value, t, depth)
+    return ["U", kind.__name__, t.put(held, depth)]
+
+
+def _get_wrapped(t: Transfer, form: list[Any]) -> Any:
+    if len(form) != 3:
+        raise Malformed("nothing wrapped")
+    found, held = _WRAPPERS.get(text_of(form)), t.get(form[2])
+    if found is None or type(held) is not found[1]:
+        raise Malformed("nothing wrapped")
+    return found[0](*held) if type(held) is list and found[0] is ChainMap else found[0](held)
+
+
+def _put_memory(t: Transfer, value: memoryview, depth: int) -> Any:
+    if t.handles.examines or value.ndim != 1 or not value.contiguous:
+        return t.handles.export(value, t, depth)
+    return ["M", value.tobytes().hex(), value.format]
+
+
+def _get_memory(_t: Transfer, form: list[Any]) -> Any:
+    return memoryview(bytes.fromhex(text_of(form))).cast(text_of(form, 2))  # type: ignore[call-overload]  # checked there
+
+
+_WRAPPERS: dict[str, tuple[Any, type]] = {
+    "ChainMap": (ChainMap, list),
+    "UserDict": (UserDict, dict),
+    "UserList": (UserList, list),
+    "UserString": (UserString, str),
+    "mappingproxy": (MappingProxyType, dict),
+}
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 _PUT: dict[type, Any] = {
     list: lambda t, v, d: ["L", t.items(v, d)],
     tuple: Transfer.put_tuple,
-    dict: lambda t, v, d: ["D", t.items(contents(v), d)],
+    dict: _put_dict,
     set: lambda t, v, d: ["S", t.items(list(v), d)],
     frozenset: lambda t, v, d: ["F", t.items(list(v), d)],
     bytes: lambda _t, v, _d: ["B", v.hex()],
@@ -339,6 +456,9 @@ _PUT: dict[type, Any] = {
     Counter: lambda t, v, d: ["N", t.items(contents(v), d)],
     OrderedDict: lambda t, v, d: ["O", t.items(contents(v), d)],
     defaultdict: lambda t, v, d: ["E", t.items(contents(v), d), t.put(v.default_factory, d)],
+    memoryview: _put_memory,
+    **{kind: _put_wrapped for kind, _ in _WRAPPERS.values()},
+    **{kind: _put_view(which) for which, kind in enumerate(_VIEWS)},
     type(NotImplemented): lambda _t, _v, _d: ["n", "NotImplemented"],
     type(...): lambda _t, _v, _d: ["n", "Ellipsis"],
 }
@@ -362,4 +482,8 @@ _GET: dict[str, Any] = {
     "r": _get_reference,
     "v": lambda _t, form: get_late(form),
     "n": _get_name,
+    "A": _get_array,
+    "W": _get_view,
+    "U": _get_wrapped,
+    "M": _get_memory,
 }

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
             """Send all of it."""
 
 
-MAX_FRAME = 16 << 20
-"""Bytes of one frame; a longer one is the sender's failure."""
+MAX_RECORD = 64 << 20
+"""Bytes of one record; a longer one is the sender's failure."""
 
 _LENGTH = struct.Struct("<I")
 _PACK, _UNPACK = _LENGTH.pack, _LENGTH.unpack_from
@@ -101,11 +101,13 @@ def pack(payload: bytes) -> bytes:
 class Link:
     """Two pipes by their descriptors: between processes on one processor they cost half of what a socket does."""
 
-    __slots__ = ("_reader", "_writer")
+    __slots__ = ("_most", "_reader", "_writer")
 
-    def __init__(self, reader: int, writer: int) -> None:
+    def __init__(self, reader: int, writer: int, most: int = 1 << 31) -> None:
+        """Take two descriptors, and how many bytes a frame that is received may have."""
         self._reader = reader
         self._writer = writer
+        self._most = most
 
     def send(self, payload: bytes) -> None:
         """Send one frame.
@@ -125,7 +127,7 @@ class Link:
         """Return the payload of the next frame. For those who speak in turn: nothing is read ahead.
 
         Raises:
-            Gone: the stream ended or failed, or the frame is longer than `MAX_FRAME`.
+            Gone: the stream ended or failed, or the frame is longer than it may be.
         """
         try:
             data = os.read(self._reader, CHUNK)
@@ -134,7 +136,7 @@ class Link:
                 if not data:
                     raise Gone("closed")
             size = _UNPACK(data)[0]
-            if size > MAX_FRAME:
+            if size > self._most:
                 raise Gone("frame too long")
             rest = size + 4 - len(data)
             if rest:
@@ -209,7 +211,7 @@ class Stream:
         if len(self._data) < 4:
             return None
         (size,) = _LENGTH.unpack_from(self._data)
-        if size > 4 * MAX_FRAME:
+        if size > MAX_RECORD:
             raise Gone("frame too long")
         if len(self._data) < size + 4:
             return None
