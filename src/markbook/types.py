@@ -139,7 +139,9 @@ class Verdict(StrEnum):
     SEPARATED = "separated"
     """The examiner and the candidate were different processes: it cannot be forged."""
     IN_PROCESS = "in_process"
-    """The test ran beside the candidate's code and passed the perturbed-expectation canary where it has one."""
+    """The test ran beside the candidate's code; where it passed, it failed with something wrong in it, as it should."""
+    UNCHECKED = "unchecked"
+    """It passed beside the candidate's code, and no wrong version of it could show anything: it may be forged."""
     FLAGGED = "flagged"
     """It claimed to pass, and passed a deliberately wrong expectation too: counted as not passed."""
 

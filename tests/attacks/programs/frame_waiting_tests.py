@@ -1,6 +1,6 @@
-# Takes the tests out of the message that it came with, before they run, and answers with what they expect.
+# Looks for the tests in the frames below it while it loads, to answer with what they expect.
 # separated: fail
-# beside: flagged
+# beside: fail
 import marshal
 import sys
 

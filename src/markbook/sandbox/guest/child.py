@@ -158,16 +158,19 @@ def run(link: wire.Link, stage: Stage, guard: Guard) -> NoReturn:
 
 
 def serve(link: wire.Ends, stage: Stage, guard: Guard) -> None:
-    """Serve one attempt: `(beside, code, seed, characters of output, names asked for)`, beside more."""
+    """Serve one attempt: `(beside, code, seed, characters of output, names asked for)`.
+
+    Tests come later, when the solution has loaded: while it does, nothing of them is in this process.
+    """
     os.close(stage.channel)
     guard(os.getpid())
     gc.enable()
-    beside, code, seed, stage.output.left, asked, *more = marshal.loads(link.receive())  # noqa: S302 - from the examiner
+    beside, code, seed, stage.output.left, asked = marshal.loads(link.receive())  # noqa: S302 - from the examiner
     error = stage.load(code, seed)
-    if beside:
-        _beside(link, stage.namespace, error, asked, *more)
-    elif error is not None:
+    if error is not None:
         _say(link, {"error": error})
+    elif beside:
+        _beside(link, stage.namespace, asked)
     else:
         _apart(link, stage, asked)
 
@@ -181,18 +184,10 @@ def _apart(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
         peer.serve(wire.decode(link.receive().decode("utf-8")))
 
 
-def _beside(
-    link: wire.Ends, namespace: dict[str, Any], error: Result | None, asked: list[str],
-    nonce: str, tests: bytes, text: str,
-) -> None:  # fmt: skip
-    """Run the tests; where the solution did not load or lacks a name, say so and wait to be told what to do."""
-    if error is not None:
-        _say(link, {"nonce": nonce, "error": error})
-        return
-    if not all(map(namespace.__contains__, asked)):
-        _say(link, {"nonce": nonce, "names": [name for name in asked if name in namespace]})
-        tests = link.receive()
-    entry, aliases, before, wanted = marshal.loads(tests)  # noqa: S302 - from the examiner, which is trusted
+def _beside(link: wire.Ends, namespace: dict[str, Any], asked: list[str]) -> None:
+    """Say which of the names there are, take the tests, and say what became of each."""
+    _say(link, {"names": [name for name in asked if name in namespace]})
+    nonce, text, entry, aliases, before, wanted = marshal.loads(link.receive())  # noqa: S302 - from the examiner
     namespace = dict(namespace)  # what the tests define must not reach the solution's own functions
     namespace["candidate_solution"] = text
     found = namespace.get(entry)
@@ -206,8 +201,6 @@ def _beside(
         result = mark(test, namespace)
         left -= 1
         _say(link, {"nonce": nonce, "i": index, "left": left, "r": result})
-    if not wanted:
-        _say(link, {"nonce": nonce})
 
 
 _REHEARSED = """
@@ -235,10 +228,10 @@ def rehearse(guard: Guard) -> None:
     program = compile(_REHEARSED_TEST, "<test>", "exec")
     wrong, unknown = (compile(text, "<test>", "eval") for text in ("f(1) == 2", "f(g)"))
     found = [(0, ("p", None, program, 1)), (1, ("a", None, wrong, 0)), (2, ("a", None, unknown, 0))]
-    tests = marshal.dumps(("f", ["func"], [], found))
+    tests = marshal.dumps(("nonce", _REHEARSED, "f", ["func"], [], found))
     calls = [wire.encode(["q", "c", [["b", 0], given], [], False]).encode() for given in (1, "a", ["L", [1, 2]])]
     scripts = [
-        [marshal.dumps((True, code, False, 9, ["f"], "nonce", tests, _REHEARSED))],
+        [marshal.dumps((True, code, False, 9, ["f"])), tests],
         [marshal.dumps((False, code, False, 9, ["f"])), *calls],
     ]
     for script in scripts * _REHEARSALS:

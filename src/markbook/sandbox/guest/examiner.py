@@ -10,10 +10,9 @@ import struct
 import time
 from collections import OrderedDict
 
-from . import awaiting, inspection, names, wire, zygote
-from .canary import perturbed
+from . import awaiting, beside, inspection, names, wire, zygote
 from .child import OUTPUT_EXIT, compile_solution
-from .marking import Compiled, Result, Sticky, failure, mark, received
+from .marking import Compiled, Result, Sticky, failure, mark
 from .policy import Policy
 from .separation import Hall, Plan
 from .tasks import Task
@@ -133,29 +132,23 @@ class Examiner:
         if task.kind == "text":
             return {"tests": _text_tests(task, job["code"]), "error": None}
         if plan is None:
-            return self._in_process(task, job)
+            return beside.unchecked(self._in_process(task, job, task.sound))
         policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
-        useful = set(plan.get("canary", range(len(policies))))
+        useful = plan.get("canary", [None] * len(policies))
         if not any(policies):
-            return self._canary(task, job, self._in_process(task, job), useful)
+            return beside.proved(task, self._runs(task, job), task.sound, useful)
         record, done = self._proved(task, job, plan, policies)
-        beside = {index for index, policy in enumerate(policies) if policy is None and not task.faults[index]}
+        there = {index for index in task.sound if policies[index] is None}
         for index, policy in enumerate(policies):
-            result = record["tests"][index]
-            if policy is None or task.faults[index] or result["v"] == "flagged":
-                continue
-            if (
-                policy.copied
-                or (result["p"] and _differs(plan, index, done))
-                or (not result["p"] and (policy.refused or not plan["sure"]))
-            ):
-                beside.add(index)
-        if not beside or record["error"] is not None or record.get("hit"):
+            if policy is not None and index in task.sound and _is_doubtful(plan, index, policy, record, done):
+                there.add(index)
+        if not there or record["error"] is not None or record.get("hit"):
             return record
-        other = self._canary(task, job, self._in_process(task, job), beside & useful)
-        for index in beside:
+        other = beside.proved(task, self._runs(task, job), there, useful)
+        for index in there:
             record["tests"][index] = other["tests"][index]
-        return {**record, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
+        hit = record["hit"] or other["hit"]
+        return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 
     def _proved(
         self, task: Task, job: dict[str, Any], plan: Plan, policies: list[Policy | None]
@@ -167,25 +160,25 @@ class Examiner:
         judging = {index for index in plan.get("judged", ()) if policies[index] is not None}
         if not judging:
             return self._separated(task, job, plan["pins"], policies)
-        wrong = [Policy(plan["tests"][i]) if i in judging else None for i in range(len(policies))]
-        tests = [self._wrong(task)[i] or test if i in judging else test for i, test in enumerate(task.compiled)]
-        again: dict[str, Any] | None = None
-        if os.urandom(1)[0] & 1:
-            again, _ = self._separated(task, job, plan["pins"], wrong, tests)
-        record, done = self._separated(task, job, plan["pins"], policies)
-        passed = {index for index in judging if record["tests"][index]["p"]}
-        if passed and again is None:
-            again, _ = self._separated(task, job, plan["pins"], wrong, tests)
-        for index in passed:
-            if again is not None and again["tests"][index]["p"]:
-                record["tests"][index] = _flagged(record["tests"][index])
-        return record, done
+        whole: list[Counts] = []
 
-    def _wrong(self, task: Task) -> list[Compiled | None]:
-        """Return each test with wrong expectations, None where there is nothing to make wrong."""
-        if task.perturbed is None:
-            task.perturbed = [perturbed(test) for test in task.tests]
-        return task.perturbed
+        def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
+            if compiled is not task.compiled:
+                return self._runs_apart(task, job, plan)(compiled, which)
+            record, done = self._separated(task, job, plan["pins"], policies)
+            whole.append(done)
+            return record
+
+        return beside.proved(task, run, judging, plan["canary"]), whole[0]
+
+    def _runs_apart(self, task: Task, job: dict[str, Any], plan: Plan) -> beside.Run:
+        """Return what runs tests apart from the candidate of a job as the plan has them."""
+
+        def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
+            policies = [Policy(plan["tests"][index]) if index in which else None for index in range(len(compiled))]
+            return self._separated(task, job, plan["pins"], policies, compiled)[0]
+
+        return run
 
     def _compiled(self, text: str) -> tuple[Any, dict[str, Any] | None]:
         """Return what a child is to execute, or the record of an attempt whose solution is no Python.
@@ -207,11 +200,11 @@ class Examiner:
 
     def _calibrate(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
         """Run a right answer separated, and where that fails a test, also beside it: the plan says what to do where."""
-        beside = [text or bool(fault) for text, fault in zip(task.beside, task.faults, strict=True)]
+        needed = [text or bool(fault) for text, fault in zip(task.beside, task.faults, strict=True)]
         if not job["code"]:
-            plan = {"tests": [None if there else [] for there in beside], "pins": {}, "sure": False}
+            plan = {"tests": [None if there else [] for there in needed], "pins": {}, "sure": False}
             return {"tests": [{"p": False}] * len(task.tests), "error": None, "plan": plan}
-        policies = [None if there else Policy(None) for there in beside]
+        policies = [None if there else Policy(None) for there in needed]
         pins: dict[str, str] = {}
         done: Counts = []
         apart = None
@@ -222,41 +215,37 @@ class Examiner:
         ):
             together = apart  # it is known to be right, and right it is found: nothing that the other way could add
         else:
-            together = self._in_process(task, job)
+            together = self._in_process(task, job, task.sound)
         plans: list[Any] = []
         for index, (policy, one) in enumerate(zip(policies, together["tests"], strict=True)):
             agrees = policy is not None and apart is not None and one["p"] == apart["tests"][index]["p"]
             plans.append(sorted(policy.allowed) if agrees and policy is not None else None)
-        own = [index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own]
-        plan = {
-            "tests": plans,
-            "pins": pins,
-            "sure": True,
-            "canary": self._useful(task, job, together, plans),
-            "judged": self._judged(task, job, pins, plans, own),
-            "done": [done[index] if plans[index] is not None and one["p"] else None
-                     for index, one in enumerate(together["tests"])],
-        }  # fmt: skip
+        plans, useful = self._beside(task, job, together, plans)
+        own = {index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own}
+        own = {index for index in own if together["tests"][index]["p"]}
+        plan = {"tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done}
+        if own:
+            tried = beside.tried(task, self._runs_apart(task, job, plan), own, own, float(job["limits"][0]))
+            plan["canary"] = [tried[index] if index in own else places for index, places in enumerate(useful)]
         return {**together, "plan": plan}
 
-    def _judged(self, task: Task, job: dict[str, Any], pins: dict[str, str], plans: list[Any], own: list[int]) -> Any:
-        """Return the tests in which classes of the solution's own judge and a right answer fails wrong expectations."""
-        wrong = self._wrong(task) if own else []
-        own = [index for index in own if wrong[index] is not None]
-        if not own:
-            return []
-        policies = [Policy(plans[i]) if i in own else None for i in range(len(plans))]
-        tests = [wrong[i] or test if i in own else test for i, test in enumerate(task.compiled)]
-        found, _ = self._separated(task, job, pins, policies, tests)
-        return [index for index in own if not found["tests"][index]["p"]]
+    def _beside(
+        self, task: Task, job: dict[str, Any], together: dict[str, Any], plans: list[Any]
+    ) -> tuple[list[Any], beside.Useful]:
+        """Return the plans, and for the tests that run beside the candidate what of them is worth making wrong.
 
-    def _useful(self, task: Task, job: dict[str, Any], together: dict[str, Any], plans: list[Any]) -> list[int]:
-        """Return the tests whose wrong expectation a right answer fails, so that passing it proves a forgery."""
-        wanted = {i for i in range(len(plans)) if together["tests"][i]["p"]}
-        if together["error"] is not None or together.get("hit"):
-            return []
-        found = self._canary(task, job, {**together, "tests": list(together["tests"])}, wanted)
-        return sorted(i for i in wanted if found["tests"][i]["p"])
+        Such tests run without those that are kept apart, whose expectations are not to enter the candidate's process.
+        Where one needs what another has set up, every test of the task runs there.
+        """
+        run, right = self._runs(task, job), {i for i in task.sound if together["tests"][i]["p"]}
+        there = {index for index in task.sound if plans[index] is None}
+        if there and there != task.sound:
+            alone = run(task.compiled, there)["tests"]
+            if not all(alone[index]["p"] for index in there & right):
+                plans, there = [None] * len(plans), task.sound
+        if not there & right or together["error"] is not None:
+            return plans, [None] * len(plans)
+        return plans, beside.tried(task, run, there & right, there, float(job["limits"][0]))
 
     def _separated(
         self, task: Task, job: dict[str, Any], pins: dict[str, str], policies: list[Policy | None],
@@ -312,87 +301,49 @@ class Examiner:
         except Exception as error:  # the candidate's process answered with an error where an honest one has none
             raise wire.Gone(type(error).__name__) from None
 
-    def _canary(self, task: Task, job: dict[str, Any], record: dict[str, Any], wanted: set[int]) -> dict[str, Any]:
-        """Run the tests once more with wrong expectations; one that passes again was never decided by its code."""
-        if record["error"] is not None or record.get("hit"):
-            return record
-        wrong = self._wrong(task)
-        passed = {i for i in wanted if record["tests"][i].get("p") and wrong[i] is not None}
-        if not passed:
-            return record
-        tests = [wrong[i] or test if i in passed else test for i, test in enumerate(task.compiled)]
-        again = self._in_process(task, job, tests)
-        for index in passed:
-            if again["tests"][index].get("p"):
-                record["tests"][index] = _flagged(record["tests"][index])
-        return record
-
-    def _in_process(self, task: Task, job: dict[str, Any], compiled: list[Compiled] | None = None) -> dict[str, Any]:
-        compiled = compiled or task.compiled
+    def _in_process(
+        self, task: Task, job: dict[str, Any], which: set[int], compiled: list[Compiled] | None = None
+    ) -> dict[str, Any]:
+        """Run these tests beside the candidate, as they are compiled here or as their task has them."""
         code, refused = self._compiled(job["code"])
         if refused is not None:
             return _settle(task, dict(refused), [])
         attempt = Attempt(self._channel, job)
-        results: list[Result] = []
         record: dict[str, Any] = {"error": None}
-        nonce = os.urandom(8).hex()
-        frames = wire.Stream(attempt.link, self._buffer)
-        wanted = [index for index in range(len(compiled)) if not task.faults[index]]
+        talk = beside.Conversation(attempt.link, self._buffer, record)
         try:
-            name, seed = task.name, task.speaks_of_random or "random" in job["code"]
-            asked = [name] if name else []
-            tests = task.handed_over(compiled, name, [])
-            whole = (True, code, seed, job["limits"][6], asked, nonce, tests, job["code"])
-            attempt.link.send(marshal.dumps(whole))
-            frame = _frame(frames, nonce)
-            if "names" in frame:
-                attempt.link.send(self._renamed(task, job["code"], compiled, record))
-                frame = _frame(frames, nonce)
-            if frame.get("error") is not None:
-                record["error"] = {**received(frame["error"]), "p": False}
-            else:
-                for place, index in enumerate(wanted, 1):
-                    if frame.get("i") != index or frame.get("left") != len(wanted) - place:
-                        raise wire.Gone("out of order")
-                    results.append(received(frame.get("r"), compiled[index][3]))
-                    frame = _frame(frames, nonce) if place < len(wanted) else {}
+            talk.hold(task, job, code, compiled or task.compiled, sorted(which))
         except wire.Gone:
             record["gone"] = True
         record.update(attempt.end())
-        return _settle(task, record, results)
+        return _settle(task, record, talk.results, which=which)
 
-    @staticmethod
-    def _renamed(task: Task, text: str, compiled: list[Compiled], record: dict[str, Any]) -> bytes:
-        """Return the tests for a solution that lacks the wanted name, which may be there under another one."""
-        found = inspection.defined_names(text, kind=task.kind) if task.aliases else []
-        if len(found) != 1:
-            return task.handed_over(compiled, task.name, [])
-        record["flags"] = ["name_mismatch"]
-        return task.handed_over(compiled, found[0], [task.name])
+    def _runs(self, task: Task, job: dict[str, Any]) -> beside.Run:
+        """Return what runs tests beside the candidate of a job."""
+        return lambda compiled, which: self._in_process(task, job, which, compiled)
 
 
-def _flagged(result: Result) -> Result:
-    """Return the result of a test that passed, and passed with wrong expectations too."""
-    text = "the test passes with a wrong expectation too"
-    return {**result, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": text}
+def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], done: Counts) -> bool:
+    """Whether a test that ran apart is to be decided beside the candidate.
 
-
-def _differs(plan: Plan, index: int, done: Counts) -> bool:
-    """Whether other parts of a test were executed than by the right answer, which passed it too."""
-    wanted = plan["done"][index] if plan.get("done") else None
-    return wanted is not None and wanted != done[index]
+    It is if the right answer, which passed, executed other parts of it, or as often; if it failed where something was
+    answered otherwise than the candidate's own process would have, or where nobody knows a right answer; and if it
+    changed what the candidate holds a copy of.
+    """
+    result = record["tests"][index]
+    if result["v"] == "flagged":
+        return False
+    if policy.copied:
+        return True
+    if result["p"]:
+        wanted = plan.get("done")
+        return wanted is not None and wanted[index] != done[index]
+    return policy.refused or not plan["sure"]
 
 
 def timed_out() -> Result:
     """Return the result of a test that the limit ended."""
     return {"p": False, "k": "t", "t": "TimeoutError", "m": "the time limit was reached"}
-
-
-def _frame(frames: wire.Stream, nonce: str) -> dict[str, Any]:
-    frame = frames.next()
-    if frame is None or frame.get("nonce") != nonce:
-        raise wire.Gone("not a frame of ours")
-    return frame
 
 
 def crashed(end: dict[str, Any]) -> Result:
@@ -409,8 +360,14 @@ def crashed(end: dict[str, Any]) -> Result:
     return {"p": False, "k": "o", "t": "ProcessExited", "m": message}
 
 
-def _settle(task: Task, record: dict[str, Any], results: list[Result], verdict: str = "in_process") -> dict[str, Any]:
-    """Give every test a result: those not reached failed by what ended the attempt."""
+def _settle(
+    task: Task,
+    record: dict[str, Any],
+    results: list[Result],
+    verdict: str = "in_process",
+    which: set[int] | None = None,
+) -> dict[str, Any]:
+    """Give every test a result, of all or `which` were to run: those not reached failed by what ended the attempt."""
     error = record["error"]
     if error is None and record.pop("gone", False):
         results.append(error := crashed(record))
@@ -418,9 +375,11 @@ def _settle(task: Task, record: dict[str, Any], results: list[Result], verdict: 
             record["hit"] = "output"
         record["error"] = error if len(results) == 1 else None
     whole: list[Result] = []
-    for fault, test in zip(task.faults, task.compiled, strict=True):
+    for index, (fault, test) in enumerate(zip(task.faults, task.compiled, strict=True)):
         if fault:
             whole.append({"p": False, "k": "f", "t": "", "m": fault})
+        elif which is not None and index not in which:
+            whole.append(dict(_NOT_RUN))
         elif results:
             whole.append(results.pop(0))
         else:

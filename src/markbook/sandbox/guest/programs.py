@@ -11,7 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_FILE = "<test>"
+FILE = "<test>"
+"""What tests are called in tracebacks."""
 
 
 class BrokenTest(Exception):
@@ -36,21 +37,21 @@ def _compile(text: str, mode: str, what: str) -> Any:
     if not text.strip():
         return None
     try:
-        return compile(text, _FILE, mode, dont_inherit=True)
+        return compile(text, FILE, mode, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
 
 
 def _parse(text: str, what: str) -> ast.Module:
     try:
-        return ast.parse(text, _FILE)
+        return ast.parse(text, FILE)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
 
 
 def _code(tree: ast.Module, what: str) -> Any:
     try:
-        return compile(tree, _FILE, "exec", dont_inherit=True)
+        return compile(tree, FILE, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise BrokenTest(f"{what} does not compile: {type(error).__name__}: {error}") from None
 

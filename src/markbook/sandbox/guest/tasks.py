@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import marshal
 
 from . import inspection, wire
 from .marking import Compiled
@@ -14,6 +13,8 @@ from .standin import MUTATORS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from .canary import Canary
 
 
 class Task:
@@ -35,9 +36,8 @@ class Task:
         """Which tests say by their text that they need the candidate's process."""
         self.changes: list[bool] = []
         """Which tests by their text may change a container that they got or gave."""
-        self.perturbed: list[Compiled | None] | None = None
-        """Each test with its expected literals replaced by wrong ones; made when first wanted."""
-        self._bytes = b""
+        self.canaries: list[Canary] | None = None
+        """What of each test can be made wrong; looked for when first wanted."""
         used = {self.name}
         for test in self.tests:
             used |= self._add(test)
@@ -66,20 +66,22 @@ class Task:
         return used
 
     @property
+    def sound(self) -> set[int]:
+        """The numbers of the tests that are not broken."""
+        return {index for index, fault in enumerate(self.faults) if not fault}
+
+    @property
     def aliases(self) -> list[str]:
         """What tests may call the solution's object besides its name."""
         return {"function": ["func"], "class": ["cls"]}.get(self.kind, [])
 
-    def handed_over(self, compiled: list[Compiled], entry: str, more: list[str]) -> bytes:
+    def asked_beside(self) -> list[str]:
+        """Return what a solution beside which tests are to run is asked for: all that it learns before it is loaded."""
+        return [self.name] if self.name else []
+
+    def handed_over(self, compiled: list[Compiled], wanted: list[int], entry: str, more: list[str]) -> tuple[Any, ...]:
         """Return tests as an attempt's process takes them: the object they test, its other names, helpers, the tests."""
-        usual = compiled is self.compiled and entry == self.name
-        if usual and self._bytes:
-            return self._bytes
-        wanted = [(i, test) for i, test in enumerate(compiled) if not self.faults[i]]
-        made = marshal.dumps((entry, [*self.aliases, *more], self.before, wanted))
-        if usual:
-            self._bytes = made
-        return made
+        return entry, [*self.aliases, *more], self.before, [(index, compiled[index]) for index in wanted]
 
 
 def _changes(node: ast.AST) -> bool:

@@ -1,0 +1,329 @@
+"""What a test expects, and where in its text that can be made wrong."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+
+from . import inspection, wrong
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Operands = tuple[ast.expr, ast.expr]
+
+_EQUAL = frozenset(
+    [
+        "assertEqual", "assertEquals", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual",
+        "assertCountEqual", "assertSequenceEqual", "assertMultiLineEqual", "assertAlmostEqual", "assertIs",
+        "assert_equal", "assert_array_equal", "assert_almost_equal", "assert_array_almost_equal", "assert_allclose",
+        "assert_frame_equal", "assert_series_equal", "assert_index_equal", "isclose", "allclose", "array_equal",
+    ]
+)  # fmt: skip
+"""Calls that say that two things are equal."""
+_MORE = {"assertGreater": True, "assertGreaterEqual": True, "assertLess": False, "assertLessEqual": False}
+_RAISE = frozenset(("assertRaises", "assertRaisesRegex", "raises"))
+_OPPOSITE = {"assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIsNone": "assertIsNotNone"}
+_BUILT = frozenset(
+    [
+        "Counter", "DataFrame", "Decimal", "Fraction", "Index", "OrderedDict", "Series", "approx", "array",
+        "complex", "deque", "dict", "float", "frozenset", "int", "list", "set", "sorted", "str", "tuple",
+    ]
+)  # fmt: skip
+"""Calls that make a value of literals, whatever these are."""
+_TOLERANCE = frozenset(("abs", "abs_tol", "atol", "delta", "places", "rel", "rel_tol", "rtol", "decimal"))
+_STEPS = 3
+"""So many assignments are followed from an expectation to its literal."""
+
+
+class Site:
+    """One thing in a test that can be made wrong."""
+
+    def __init__(self, change: Callable[[], None], *, sure: bool) -> None:
+        self.change = change
+        """Makes it wrong, in the tree in which it was found; a little different each time."""
+        self.sure = sure
+        """Whether no right answer passes then: what is compared for equality is another literal, for one."""
+
+
+class Finder:
+    """Finds the sites of one test, in an order that only depends on its text."""
+
+    def __init__(self, trees: list[ast.AST], entry: set[str]) -> None:
+        """Prepare.
+
+        Args:
+            trees: those of the test, which changes are made in.
+            entry: the names of what is tested.
+        """
+        self.sites: list[Site] = []
+        self._entry = entry
+        self._nodes = [node for tree in trees for node in inspection.nodes(tree)]
+        self._made = _assignments(self._nodes)
+        self._told = self._from_candidate()
+        loads = [_key(node) for node in self._nodes if isinstance(node, ast.Name | ast.Attribute)]
+        self._uses = {name: loads.count(name) for name in self._made}
+        for node in self._nodes:
+            self._visit(node)
+
+    def _visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Assert):
+            self._truth(node.test, partial(setattr, node, "test"))
+        elif isinstance(node, ast.Expression):
+            self._truth(node.body, partial(setattr, node, "body"))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            self._call(node.value)
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            for item in node.items:
+                if isinstance(item.context_expr, ast.Call) and _name(item.context_expr) in _RAISE:
+                    self._call(item.context_expr)
+        elif isinstance(node, ast.Try) and any(self._is_told(part) for part in node.body):
+            for handler in node.handlers:
+                if isinstance(handler.type, ast.Name) and handler.type.id not in ("Exception", "BaseException"):
+                    self._add(_swap_error(handler, "type"), sure=False)
+
+    # what comes from the candidate
+
+    def _from_candidate(self) -> set[str]:
+        """Return the names of what is tested and of whatever was computed from it."""
+        told = set(self._entry)
+        while True:
+            more = {
+                name
+                for name, values in self._made.items()
+                if name not in told and any(_mentions(value, told) for value in values)
+            }
+            if not more:
+                return told
+            told |= more
+
+    def _is_told(self, node: ast.AST) -> bool:
+        return _mentions(node, self._told)
+
+    def _expected(self, pair: Operands) -> tuple[ast.expr, ast.expr]:
+        """Return of two operands what is expected and what is tested."""
+        first, second = pair
+        if self._is_told(first) != self._is_told(second):
+            return (second, first) if self._is_told(first) else pair
+        return pair if _is_literal(first) and not _is_literal(second) else (second, first)
+
+    def _add(self, change: Callable[[], None], *, sure: bool) -> None:
+        self.sites.append(Site(change, sure=sure))
+
+    # what is expected
+
+    def _truth(self, node: ast.expr, put: Callable[[ast.expr], None] | None = None) -> None:
+        """Find the sites of an expression that is to be true; it stands where `put` puts another."""
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+            for place, value in enumerate(node.values):
+                self._truth(value, partial(node.values.__setitem__, place))
+        elif isinstance(node, ast.Compare):
+            self._compare(node)
+        elif isinstance(node, ast.Call) and _name(node) == "all" and len(node.args) == 1:
+            inner = node.args[0]
+            for part in (
+                [inner.elt] if isinstance(inner, ast.GeneratorExp | ast.ListComp) else getattr(inner, "elts", ())
+            ):
+                self._truth(part)
+        elif isinstance(node, ast.Call) and _name(node) in _EQUAL:
+            self._call(node)
+        elif isinstance(node, ast.Call) and _name(node) == "isinstance" and len(node.args) == 2:
+            self._add(_swap_type(node.args, 1), sure=False)
+        elif self._is_told(node):
+            bare = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else node
+            if put is not None and self._is_answer(
+                bare
+            ):  # the answer itself is what is true or not: a literal left out
+                other = ast.UnaryOp(ast.Not(), node, lineno=node.lineno, col_offset=node.col_offset)
+                self._add(partial(put, other if bare is node else bare), sure=True)
+            self._inputs(node)
+
+    def _is_answer(self, node: ast.expr) -> bool:
+        """Whether an expression is what the candidate's function returned, with nothing of its own asked."""
+        if isinstance(node, ast.Await):
+            node = node.value
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._entry
+
+    def _compare(self, node: ast.Compare) -> None:
+        operator, left, right = node.ops[0], node.left, node.comparators[-1]
+        if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.Is):
+            self._equal((left, right), sure=True)
+            return
+        if isinstance(operator, ast.Lt | ast.LtE) and len(node.ops) == 1 and (pair := _difference(left)):
+            bound = right.value if isinstance(right, ast.Constant) else None
+            self._equal(pair, sure=isinstance(bound, int | float) and bound <= 0.5)
+            return
+        if isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+            more = isinstance(operator, ast.Gt | ast.GtE)
+            bounds = [(part, more == first) for part, first in ((right, True), (left, False))]
+            self._bounds(bounds)
+        elif isinstance(operator, ast.In):
+            for side in (left, right):
+                if _is_literal(side):
+                    self._add(partial(wrong.replace_all, side), sure=False)
+        if self._is_told(node):
+            self._inputs(node)
+
+    def _bounds(self, bounds: list[tuple[ast.expr, bool]]) -> None:
+        """Find numbers that something is compared with, each with whether it becomes wrong upwards."""
+        for part, up in bounds:
+            if isinstance(part, ast.Constant) and type(part.value) in (int, float):
+                self._add(partial(wrong.shift, part, up=up), sure=False)
+
+    def _equal(self, pair: Operands, *, sure: bool) -> None:
+        expected, tested = self._expected(pair)
+        if isinstance(expected, ast.Constant) and isinstance(tested, ast.Constant):
+            return
+        before = len(self.sites)
+        self._literals(expected, sure=sure)
+        if len(self.sites) == before or not self.sites[-1].sure:
+            self._inputs(tested)
+
+    def _literals(self, node: ast.expr, *, sure: bool, steps: int = _STEPS) -> None:
+        """Find the literals that an expectation is made of: its own, or those of the names in it."""
+        if _is_literal(node):
+            self._add(partial(wrong.replace, node), sure=sure)
+            return
+        if not steps:
+            return
+        for name in sorted({key for part in ast.walk(node) if (key := _key(part)) in self._made} - self._told):
+            for value in self._made[name]:
+                self._literals(value, sure=sure and self._uses[name] == 1, steps=steps - 1)
+
+    def _inputs(self, node: ast.AST, steps: int = _STEPS) -> None:
+        """Find the arguments of the calls that are tested."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and _mentions(part.func, self._told):
+                for value in [*part.args, *(keyword.value for keyword in part.keywords)]:
+                    inner = value.value if isinstance(value, ast.Starred) else value
+                    if not self._is_told(inner):
+                        self._literals(inner, sure=False, steps=1)
+            elif steps and (key := _key(part)) in self._made and key in self._told - self._entry:
+                for value in self._made[key]:
+                    self._inputs(value, steps - 1)
+
+    def _call(self, node: ast.Call) -> None:
+        """Find the sites of a call that asserts something."""
+        name, arguments = _name(node), node.args
+        if name in _RAISE and arguments:
+            self._add(_swap_error(arguments, 0), sure=True)
+        elif name in _EQUAL and len(arguments) >= 2:
+            exact = len(arguments) == 2 and not any(keyword.arg in _TOLERANCE for keyword in node.keywords)
+            self._equal((arguments[0], arguments[1]), sure=exact)
+        elif name in _MORE and len(arguments) >= 2:
+            self._bounds([(arguments[1], _MORE[name]), (arguments[0], not _MORE[name])])
+            self._inputs(node)
+        elif name == "assertTrue" and arguments and not self._is_answer(arguments[0]):
+            self._truth(arguments[0])
+        elif name in _OPPOSITE and arguments:
+            if name == "assertIsNone" or self._is_answer(arguments[0]):
+                self._add(partial(_rename, node, _OPPOSITE[name]), sure=True)
+            self._inputs(arguments[0])
+        elif name == "assertIsInstance" and len(arguments) >= 2:
+            self._add(_swap_type(arguments, 1), sure=False)
+        elif name.startswith("assert"):
+            for part in arguments:
+                if not self._is_told(part):
+                    self._literals(part, sure=False)
+            self._inputs(node)
+
+
+def _assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
+    """Return for each name (`.name` for attributes) the expressions that it is assigned."""
+    found: dict[str, list[ast.expr]] = {}
+    loops: list[tuple[ast.expr, ast.expr]] = []
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                _assign(found, target, node.value)
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
+            _assign(found, node.target, node.value)
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            loops.append((node.target, node.iter))
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            _assign(found, node.optional_vars, node.context_expr)
+    for target, source in loops:
+        for item in _items(source, found):
+            _assign(found, target, item)
+    return found
+
+
+def _items(source: ast.expr, made: dict[str, list[ast.expr]]) -> list[ast.expr]:
+    """Return what a loop over this goes through, where that is written down."""
+    values = made.get(_key(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
+    found: list[ast.expr] = []
+    for value in values:
+        if isinstance(value, ast.List | ast.Tuple | ast.Set):
+            found += value.elts
+        elif isinstance(value, ast.Call) and _name(value) == "zip":
+            found.append(ast.Tuple(value.args, ast.Load()))
+        else:
+            found.append(value)
+    return found
+
+
+def _assign(found: dict[str, list[ast.expr]], target: ast.expr, value: ast.expr) -> None:
+    if isinstance(target, ast.Tuple | ast.List):
+        same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+        for place, part in enumerate(target.elts):
+            _assign(found, part, value.elts[place] if same else value)  # type: ignore[attr-defined]  # `same` says so
+    elif key := _key(target):
+        found.setdefault(key, []).append(value)
+
+
+def _key(node: ast.AST) -> str:
+    """Return a name for a variable: attributes by theirs alone, whatever they belong to."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return "." + node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _mentions(node: ast.AST, names: set[str]) -> bool:
+    return any(_key(part) in names for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))
+
+
+def _name(node: ast.Call) -> str:
+    return _key(node.func).removeprefix(".")
+
+
+def _is_literal(node: ast.expr) -> bool:
+    """Whether an expression is made of literals, and of calls that take any."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and _name(part) not in _BUILT:
+            return False
+    names = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
+    inner = {id(within) for part in ast.walk(node) if id(part) in names for within in ast.walk(part)}
+    free = [part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Lambda) and id(part) not in inner]
+    empty = isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict)
+    return not free and bool(wrong.constants(node) or empty)
+
+
+def _difference(node: ast.expr) -> Operands | None:
+    """Return the operands of `abs(f(x) - 3.5)`."""
+    if not (isinstance(node, ast.Call) and _name(node) in ("abs", "fabs") and len(node.args) == 1):
+        return None
+    inner = node.args[0]
+    return (inner.left, inner.right) if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub) else None
+
+
+def _swap_error(holder: ast.ExceptHandler | list[ast.expr], place: str | int) -> Callable[[], None]:
+    return partial(_swap, holder, place, wrong.other_error)
+
+
+def _swap_type(holder: list[ast.expr], place: int) -> Callable[[], None]:
+    return partial(_swap, holder, place, wrong.other_type)
+
+
+def _swap(holder: ast.ExceptHandler | list[ast.expr], place: str | int, name: Callable[[], str]) -> None:
+    if isinstance(holder, list):
+        holder[int(place)] = ast.copy_location(ast.Name(name(), ast.Load()), holder[int(place)])
+    elif holder.type is not None:
+        holder.type = ast.copy_location(ast.Name(name(), ast.Load()), holder.type)
+
+
+def _rename(node: ast.Call, name: str) -> None:
+    if isinstance(node.func, ast.Attribute):
+        node.func.attr = name
+    elif isinstance(node.func, ast.Name):
+        node.func.id = name

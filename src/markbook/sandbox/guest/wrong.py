@@ -1,0 +1,140 @@
+"""Wrong values that look like right ones: what a test expects is replaced by these."""
+
+from __future__ import annotations
+
+import ast
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LITERAL = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
+_ERRORS = (
+    "BufferError", "ChildProcessError", "FloatingPointError", "ProcessLookupError", "ReferenceError",
+    "UnboundLocalError",
+)  # fmt: skip
+"""Exceptions that few functions raise, so that a right answer raises another one."""
+_TYPES = ("bytearray", "complex", "frozenset", "memoryview")
+_NUMBERS = frozenset(("Decimal", "Fraction", "complex", "float", "int"))
+_DIGITS, _LOWER, _UPPER = "0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def below(number: int) -> int:
+    """Return a number from 0 up to this one that nobody can guess."""
+    return int.from_bytes(os.urandom(7), "little") % number
+
+
+def shuffled(items: list[Any]) -> list[Any]:
+    """Return the items in an order that nobody can guess."""
+    left = list(items)
+    return [left.pop(below(len(left))) for _ in items]
+
+
+def constants(node: ast.expr) -> list[ast.Constant]:
+    """Return the constants of an expression that can be replaced without making it another expression.
+
+    Left alone are indices, keyword arguments and the way in which values are formatted.
+    """
+    found: list[ast.Constant] = []
+    if isinstance(node, ast.Constant):
+        return [node] if node.value is not ... else []
+    if isinstance(node, ast.Call):
+        return [part for argument in _values(node) for part in constants(argument)]
+    for name, value in ast.iter_fields(node):
+        if name in ("slice", "format_spec", "generators"):
+            continue
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.expr):
+                found += constants(part)
+    return found
+
+
+def _values(node: ast.Call) -> list[ast.expr]:
+    """Return the arguments of a constructor that are a value: no type code, no encoding, no `float("inf")`."""
+    first = node.args[:1]
+    if first and isinstance(first[0], ast.Constant) and isinstance(first[0].value, str):
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if name == "array":
+            return node.args[1:2]
+        if name in _NUMBERS and not set(first[0].value) <= set("0123456789.-+"):
+            return []
+    return first
+
+
+def replace(node: ast.expr) -> None:
+    """Make a literal another one: one of its constants if it is a plain literal, else all of them."""
+    found = constants(node)
+    useful = [part for part in found if part.value is not None] or found
+    if useful:
+        plain = all(isinstance(part, _LITERAL) for part in ast.walk(node))
+        for part in [useful[below(len(useful))]] if plain else useful:
+            part.value = other(part.value)
+        return
+    extra = ast.Constant(2 + below(7), lineno=node.lineno, col_offset=node.col_offset)
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        node.elts.append(extra)
+    elif isinstance(node, ast.Dict):
+        node.keys.append(extra)
+        node.values.append(extra)
+
+
+def replace_all(node: ast.expr) -> None:
+    """Make every constant of a literal another one."""
+    for part in constants(node):
+        part.value = other(part.value)
+
+
+def other(value: Any) -> Any:
+    """Return another value of the type: none that is merely a rounding away, and none that is out of place."""
+    if value is None:
+        return 1 + below(9)
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        by = 1 + below(3 + abs(value) // 3)
+        return value - by if value - by >= 0 and below(2) else value + by
+    if isinstance(value, float):
+        if value - value != 0:  # infinite, or no number
+            return 1.5 + below(9)
+        return round(value + (1 + below(100) / 8) * max(1.0, abs(value) / 4), _places(value))
+    if isinstance(value, complex):
+        return complex(other(value.real), value.imag)
+    if isinstance(value, str):
+        return _other_text(value)
+    if isinstance(value, bytes):
+        return _other_text(value.decode("latin-1")).encode("latin-1")
+    return value
+
+
+def _places(value: float) -> int:
+    """Return how many digits behind the point a number is written with, so that another has no more."""
+    text = repr(value)
+    return len(text.partition(".")[2]) if "e" not in text and "n" not in text else 6
+
+
+def _other_text(text: str) -> str:
+    places = [place for place, letter in enumerate(text) if letter.isascii() and letter.isalnum()]
+    if not places:
+        return text + _LOWER[below(26)]
+    place = places[below(len(places))]
+    kind = next(kind for kind in (_DIGITS, _LOWER, _UPPER) if text[place] in kind)
+    letter = kind[(kind.index(text[place]) + 1 + below(len(kind) - 1)) % len(kind)]
+    return text[:place] + letter + text[place + 1 :]
+
+
+def shift(node: ast.Constant, *, up: bool) -> None:
+    """Move a bound so far that what lay on its right side lies on its wrong one."""
+    value: Any = node.value
+    far = abs(value) * (2 + below(5)) + 1000 + below(9000)
+    node.value = value + far if up else value - far
+
+
+def other_error() -> str:
+    """Return the name of an exception that a right answer does not raise."""
+    return _ERRORS[below(len(_ERRORS))]
+
+
+def other_type() -> str:
+    """Return the name of a class that few answers are of."""
+    return _TYPES[below(len(_TYPES))]

@@ -1,0 +1,124 @@
+"""Beside the candidate there is nothing to read and nothing to recognise, and each label says what it promises."""
+
+import pytest
+
+from markbook.sandbox import Job, Sandbox
+from markbook.types import Isolation, Limits, Sample, Test
+
+LEVELS = [Isolation.A, Isolation.B]
+CLOCK = "import time"
+"""Makes a test run beside the candidate."""
+LIE = "class L:\n    def __eq__(self, o): return True\n    def __getattr__(self, n): return self\n"
+
+
+@pytest.fixture(scope="module")
+def box():
+    with Sandbox(workers=1, isolation="weak", dedupe=False) as made:
+        yield made
+
+
+def run(box, code, *tests, canonical=None, kind="function", name="f"):
+    reference = code if canonical is None else canonical
+    sample = Sample(
+        id="x",
+        tests=tuple(test if isinstance(test, Test) else Test(*test) for test in tests),
+        entry_point=name,
+        references=(reference,) if reference else (),
+        meta={"object": kind},
+    )
+    ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
+    return outcome
+
+
+def labels(box, code, *tests, **options):
+    found = run(box, code, *tests, **options)
+    return [(result.passed, result.verdict.value) for result in found.tests]
+
+
+PROVED, OPEN, FORGED = (True, "in_process"), (True, "unchecked"), (False, "flagged")
+
+READS = """
+import gc, re, sys
+
+def texts(one, seen):
+    if id(one) in seen or len(seen) > 300_000:
+        return
+    seen.add(id(one))
+    if isinstance(one, (str, bytes)):
+        yield from re.findall('secret-[0-9]+', str(one))
+    elif hasattr(one, 'f_locals'):
+        for part in (one.f_back, dict(one.f_locals), one.f_code):
+            yield from texts(part, seen)
+    elif isinstance(one, dict):
+        for part in list(one.items()):
+            yield from texts(part, seen)
+    elif isinstance(one, (list, tuple, set)) or hasattr(one, 'co_consts'):
+        for part in list(getattr(one, 'co_consts', one)):
+            yield from texts(part, seen)
+
+def read():
+    sys.setrecursionlimit(5000)
+    seen = set()
+    return sorted({word for one in [sys._getframe(), *gc.get_objects()] for word in texts(one, seen)})
+
+"""
+
+
+def test_before_a_solution_has_loaded_nothing_of_its_tests_is_in_its_process(box):
+    code = READS + "found = read()\ndef f(n):\n    return found if n else read()\n"
+    tests = [(CLOCK, "func(1) == ['secret-1']"), (CLOCK, "func(1) == []"), (CLOCK, "func(0) != []")]
+
+    found = run(box, code, *tests, canonical="def f(n): return []\n")
+
+    assert [result.passed for result in found.tests] == [False, True, True]  # the last one shows that it can read
+
+
+def test_tests_that_are_kept_apart_never_enter_the_process_of_the_solution(box):
+    code = READS + "def f(n):\n    return read()\n"
+    tests = [("", "func(3) == ['secret-1']"), (CLOCK, "func('secret-2') == ['secret-2']")]
+    canonical = "def f(n): return ['secret-1'] if n == 3 else [n]\n"
+
+    assert labels(box, code, *tests, canonical=canonical) == [(False, "separated"), PROVED]
+
+
+def test_a_test_that_needs_what_another_sets_up_takes_it_along(box):
+    tests = [("shared = func()", "shared == 1"), (CLOCK, "shared + 1 == 2")]
+
+    assert labels(box, "def f(): return 1\n", *tests) == [PROVED, PROVED]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "self.assertEqual(f(1), g(1))",
+        "self.assertEqual(f(1), 2)",
+        "expected = [2, 3]\n        self.assertEqual([f(1), f(2)], expected)",
+        "np.testing.assert_array_equal(np.array([f(1), f(2)]), np.array([2, 3]))",
+        "self.assertAlmostEqual(f(1.5), 2.5)",
+        "self.assertIs(f(1), 2)",
+        "self.assertDictEqual({'a': f(1)}, {'a': 2})",
+        "assert f(1) is 2",
+        "assert not f(1) != g(1)",
+        "with self.assertRaises(TypeError):\n            f('a')",
+        "for a, e in [(1, 2), (2, 3)]:\n            self.assertEqual(f(a), e)",
+        "cases = [(1, 2), (2, 3)]\n        for a, e in cases:\n            assert f(a) == e",
+        "assert all(f(a) == e for a, e in zip([1, 2], [2, 3]))",
+    ],
+)
+def test_an_assertion_of_any_kind_can_be_made_wrong(box, test):
+    program = (
+        "import unittest\ntry:\n    import numpy as np\nexcept ImportError:\n    np = None\ng = lambda x: x + 1\n"
+        f"class T(unittest.TestCase):\n    def test_it(self):\n        {test}\n"
+        "import time\nimport io\n"
+        "result = unittest.TextTestRunner(io.StringIO()).run(unittest.defaultTestLoader.loadTestsFromTestCase(T))\n"
+        "assert result.wasSuccessful(), result.failures + result.errors\n"
+    )
+    patched = (
+        "import unittest\nunittest.TestCase.run = lambda self, result=None: result.startTest(self)\ndef f(x): pass\n"
+    )
+
+    assert labels(box, "def f(x): return x + 1\n", Test(program=program), kind="program") == [PROVED]
+    assert labels(box, patched, Test(program=program), kind="program", canonical="def f(x): return x + 1\n")[0] in (
+        FORGED,
+        OPEN,
+    )
