@@ -6,6 +6,7 @@ import pytest
 
 from markbook.load.benchmark import load_benchmark
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.guest import names
 from markbook.sandbox.guest.library_values import Malformed
 from markbook.sandbox.guest.policy import Policy
 from markbook.sandbox.guest.values import Transfer
@@ -228,8 +229,13 @@ class NoHandles:
     def export(self, *_value):
         return ["h", 1]
 
+    examines = True
+
     def resolve(self, *_form):
         raise Malformed("unknown")
+
+    def by_name(self, name):
+        return names.received(name)
 
 
 @pytest.mark.parametrize(
@@ -264,11 +270,13 @@ def test_sets_keep_the_order_in_which_they_were_iterated():
 
 def test_a_policy_allows_only_what_was_learned():
     learned = Policy(None)
-    learned.may("eq", is_handle=True)
+    learned.may("eq", "numpy:ndarray", is_handle=True)
     policy = Policy(sorted(learned.allowed))
 
-    assert policy.may("eq", is_handle=True)
-    assert not policy.may("eq", is_handle=False)
+    assert policy.may("eq", "numpy:ndarray", is_handle=True)
+    assert not policy.refused
+    assert not policy.may("eq", "numpy:ndarray", is_handle=False)
+    assert not policy.may("eq", "solution", is_handle=True)
     assert policy.refused
 
 

@@ -146,7 +146,10 @@ class Examiner:
             return record
         other = beside.proved(task, self._runs(task, job), there, useful)
         for index in there:
-            record["tests"][index] = other["tests"][index]
+            policy = policies[index]
+            record["tests"][index] = _settled(
+                record["tests"][index], other["tests"][index], known=plan["sure"] and policy and not policy.copied
+            )
         hit = record["hit"] or other["hit"]
         return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 
@@ -339,6 +342,19 @@ def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any],
         wanted = plan.get("done")
         return wanted is not None and wanted[index] != done[index]
     return policy.refused or not plan["sure"]
+
+
+def _settled(apart: Result, other: Result, *, known: Any) -> Result:
+    """Return what became of a test that was decided beside the candidate in the end.
+
+    Where a right answer is known to pass it apart, a pass that nothing proves does not count.
+    """
+    if not (known and other["v"] == "unchecked"):
+        return other
+    if not apart["p"]:
+        return apart
+    text = "parts of the test that the right answer executes were not executed"
+    return {**apart, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": text}
 
 
 def timed_out() -> Result:
