@@ -111,7 +111,7 @@ def _test(text: str) -> Test:
 def plain_verdicts(code: str, tests: tuple[Test, ...]) -> list[str]:
     """Return what running this beside its tests in a fresh interpreter says of each test: `pass`, or why not."""
     spec = {"code": code, "tests": [(test.setup or test.program, test.assertion or "True") for test in tests]}
-    done = subprocess.run(  # noqa: S603 - programs of our own
+    done = subprocess.run(
         [sys.executable, "-I", "-c", _PLAIN],
         input=json.dumps(spec),
         capture_output=True,
