@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, Self
 
 from markbook.load.benchmark import RowError
@@ -16,6 +17,9 @@ Form = Literal["whole", "completion"]
 
 _KEYS = ("extracted_solution", "candidate_solution", "completion", "solution")
 """Where the answer may stand, in order of preference; an extracted solution wins even when it is empty."""
+
+_DEEP = 64
+"""An indentation that is deeper than the definition before it, wherever that stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> Program:
     name = sample.entry_point
 
     def is_code(text: str) -> bool:
-        return compiles(text) if not prompt else defines(text, name) or compiles(prompt + text)
+        return compiles(text) if not prompt else defines(text, name) or compiles(_behind(prompt, text, whole=False))
 
     if mode == "off" or len(row.text) > PARSE_CAP:
         text, step = row.text, "as_is"
@@ -71,12 +75,36 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> Program:
             step = "as_is"
     if not prompt:
         return Program(_with_preloaded(text, sample), step, "whole")
-    if defines(text, name):
-        # The prompt's imports and helpers come first, as if the answer had been typed behind it; an answer that is
-        # handed in as a whole solution brings its own.
-        alone = row.key != "completion" or "from __future__" in text
-        return Program(text if alone else f"{prompt}\n{text}", step, "whole")
-    return Program(prompt + text, step, "completion")
+    whole = defines(text, name)
+    if whole and row.key != "completion":
+        return Program(text, step, "whole")  # handed in as a whole solution, it brings its own imports and helpers
+    return Program(_behind(prompt, text, whole=whole), step, "whole" if whole else "completion")
+
+
+def behind(prompt: str, text: str, name: str) -> str:
+    """Return the program that a text makes, as if it had been typed behind the prompt.
+
+    A text that defines the name itself has the prompt's imports and helpers before it, and the definition that the
+    prompt only begins is left empty. So is it where the text does not go on with it but begins it anew.
+    """
+    return _behind(prompt, text, whole=defines(text, name))
+
+
+def _behind(prompt: str, text: str, *, whole: bool) -> str:
+    if whole:
+        return text if "from __future__" in text else _standing(prompt) + text
+    standing = _standing(prompt)
+    anew = (
+        text[:1].isspace() and standing != f"{prompt}\n" and not compiles(prompt + text) and compiles(standing + text)
+    )
+    return standing + text if anew else prompt + text
+
+
+@lru_cache(maxsize=1024)
+def _standing(prompt: str) -> str:
+    """Return a prompt that stands by itself: a definition that it only begins is left empty; nothing if none does."""
+    begun = f"{prompt.rstrip()}\n{' ' * _DEEP}pass"
+    return next((f"{text}\n" for text in (prompt, begun) if compiles(text)), "")
 
 
 def _with_preloaded(text: str, sample: Sample) -> str:

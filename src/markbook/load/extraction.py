@@ -78,14 +78,32 @@ def defines(text: str, name: str) -> bool:
 
 
 def top_level_names(tree: ast.Module) -> set[str]:
-    """Return the functions, classes and assigned names of a module's top level."""
+    """Return the functions, classes, assigned and imported names of a module's top level, also behind a condition."""
     names = set()
-    for node in tree.body:
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        else:
+            waiting += _that_bind(node)
     return names
+
+
+def _that_bind(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield those parts of a statement or target that may bind names in the scope it stands in."""
+    if isinstance(node, ast.AnnAssign) and node.value is None:
+        return
+    for part in ast.iter_child_nodes(node):
+        stored = isinstance(getattr(part, "ctx", None), ast.Store) and not isinstance(
+            part, ast.Attribute | ast.Subscript
+        )
+        if stored or isinstance(part, ast.stmt | ast.alias | ast.ExceptHandler | ast.match_case | ast.withitem):
+            yield part
 
 
 def _parse(text: str) -> ast.Module | None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
+from markbook.load.assembly import behind
 from markbook.load.benchmark import RowError, text_field
 from markbook.types import Sample, Test
 
@@ -73,7 +74,7 @@ def _entry_point(record: Mapping[str, Any]) -> str:
 
 def _canonical(prompt: str, record: Mapping[str, Any]) -> tuple[str, ...]:
     body = text_field(record, "canonical_solution", required=False)
-    return (prompt + body,) if body else ()
+    return (behind(prompt, body, _entry_point(record)),) if body else ()
 
 
 def _inputs(record: Mapping[str, Any], key: str) -> list[list[Any]]:
