@@ -249,7 +249,7 @@ GROUPS = {
     "apart": [shape.name for shape in (*EXPRESSIONS, *PROGRAMS)],
     "expressions": [shape.name for shape in EXPRESSIONS],
     "programs": [shape.name for shape in PROGRAMS],
-    "beside": [shape.name for shape in BESIDE],
+    "all_beside": [shape.name for shape in BESIDE],
     "proof": [shape.name for shape in PROGRAMS if shape.proof],
     "numpy": [shape.name for shape in (*EXPRESSIONS, *PROGRAMS, *BESIDE) if shape.modules],
 }
