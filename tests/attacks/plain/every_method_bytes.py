@@ -1,0 +1,11 @@
+# Returns a bytes of its own class all of whose methods lie, operators and others.
+# against: expressions, check, check_calls, loop, cases, class_check, unittest, assertions, numpy_testing
+# parts: lies
+Liar = type("Liar", (bytes,), dict(_BODY))
+
+
+def answer(value):
+    try:
+        return Liar(value)
+    except (TypeError, ValueError):
+        return Liar()

@@ -1,0 +1,10 @@
+# Answers with functions of the standard library built up to do more than each of them may.
+# against: apart
+# parts: raw
+def f(*given):
+    say(["v", ["E", [], ["n", "functools:partial"]]])
+    return answer([])
+
+
+def g(*given):
+    say(["v", ["E", [1, 2], ["n", "print"]]])
