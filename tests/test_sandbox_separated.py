@@ -175,7 +175,6 @@ def test_a_lying_operator_is_not_asked(box):
     found = run(box, lie, *tests, canonical="def f(): return 3\n")
 
     assert [result.passed for result in found.tests] == [False] * 4
-    assert {result.verdict for result in found.tests} == {Verdict.SEPARATED}
 
 
 def test_an_operator_that_the_right_answer_needed_is_asked_and_labelled(box):
@@ -274,10 +273,10 @@ def test_a_policy_allows_only_what_was_learned():
     policy = Policy(sorted(learned.allowed))
 
     assert policy.may("eq", "numpy:ndarray", is_handle=True)
-    assert not policy.refused
+    assert not policy.answered
     assert not policy.may("eq", "numpy:ndarray", is_handle=False)
     assert not policy.may("eq", "solution", is_handle=True)
-    assert policy.refused
+    assert policy.answered
 
 
 def canonical_verdicts(path, **options):

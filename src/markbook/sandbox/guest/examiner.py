@@ -278,7 +278,7 @@ class Examiner:
                         continue
                     result = dict(_NOT_RUN)
                     if policy is not None:
-                        result = hall.run(compiled[index], policy, changes=task.changes[index])
+                        result = hall.run(compiled[index], policy)
                         done[index] = sorted(map(list, hall.done.items()))
                     if self._expired:  # though the test may have swallowed what said so
                         raise Deadline
@@ -329,14 +329,14 @@ class Examiner:
 def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], done: Counts) -> bool:
     """Whether a test that ran apart is to be decided beside the candidate.
 
-    It is if the right answer, which passed, executed other parts of it, or as often; if it failed where something was
-    answered otherwise than the candidate's own process would have, or where nobody knows a right answer; and if it
-    changed what the candidate holds a copy of.
+    It is if something was answered here, or each side saw another copy of a container; if it passed, but other parts
+    of it were executed than by the right answer; if it failed, and something could not be done from here, or nobody
+    knows a right answer.
     """
     result = record["tests"][index]
     if result["v"] == "flagged":
         return False
-    if policy.copied:
+    if policy.copied or policy.answered:
         return True
     if result["p"]:
         wanted = plan.get("done")

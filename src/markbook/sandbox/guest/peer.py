@@ -3,21 +3,22 @@
 Both ends run the same code. The examiner's end has a guard (what the candidate may ask of the test's objects) and a
 policy (which operators with a value of the test's own the candidate may answer).
 
-A request is `["q", operation, arguments, options, wants output]`, a reply `["v" or "x", value, changes, output...]`.
+A request is `["q", operation, arguments, options, wants output]`, a reply `["v" or "x", value, changes, output...]`,
+with a capital letter where containers of earlier conversations have changed since.
 """
 
 from __future__ import annotations
 
 import sys
 import types
-from operator import is_
 
 from . import awaiting, names, wire
+from .aliases import Crossed
 from .library_values import Malformed
 from .objects import MAX_NAME, Objects
 from .policy import Policy
 from .standin import kind_of, token_of
-from .values import ATOMS, MUTABLE, SCALARS, Transfer, contents, is_word
+from .values import ATOMS, SCALARS, Transfer, is_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ class Peer(Objects):
         )
         self.outputs: tuple[Any, ...] = ()
         """What is printed here: standard output and standard error, each with what it has kept."""
-        self.watch: dict[int, tuple[Any, list[Any]]] | None = None
-        """Containers that have crossed and what they held then, where a test may change one afterwards."""
+        self.crossed = Crossed()
 
     # asking
 
@@ -81,8 +81,8 @@ class Peer(Objects):
         """
         if self.dead:
             raise wire.Gone(self.dead)
-        if self.watch:
-            self._look()
+        if self.crossed.known and self.examines and self.crossed.changed_here():
+            self.policy.copied = True
         transfer = None
         listen = self.wants_output()
         forms = _simple_forms(arguments) if not options else None
@@ -115,8 +115,8 @@ class Peer(Objects):
         """
         if self.dead:
             raise wire.Gone(self.dead)
-        if self.watch:
-            self._look()
+        if self.crossed.known and self.examines and self.crossed.changed_here():
+            self.policy.copied = True
         transfer, forms = None, _simple_forms(arguments)
         if forms is None:
             transfer = Transfer(self)
@@ -189,7 +189,7 @@ class Peer(Objects):
             self._fail("not a frame")
 
     def _checked(self, frame: Any) -> list[Any]:
-        if type(frame) is not list or len(frame) < 2 or frame[0] not in ("q", "v", "x"):
+        if type(frame) is not list or len(frame) < 2 or frame[0] not in ("q", "v", "x", "V", "X"):
             self._fail("not a frame")
         return frame  # type: ignore[no-any-return]  # checked above
 
@@ -197,6 +197,8 @@ class Peer(Objects):
         if len(frame) == 2 and frame[0] == "v" and type(frame[1]) in ATOMS:
             return frame[1]
         transfer = transfer or Transfer(self)
+        how = frame[0].lower()
+        self.crossed.late = self.crossed.late or how != frame[0]
         try:
             value = transfer.get(frame[1])
             if len(frame) > 2:
@@ -204,31 +206,20 @@ class Peer(Objects):
             if len(frame) > 3:
                 self._refresh(frame[3], transfer)
             texts = frame[4:6]
-            if any(type(text) is not str for text in texts) or (
-                frame[0] == "x" and not isinstance(value, BaseException)
-            ):
+            if any(type(text) is not str for text in texts) or (how == "x" and not isinstance(value, BaseException)):
                 raise Malformed("no reply")
         except (wire.Gone, KeyboardInterrupt):
             raise
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME])
-        if self.watch is not None:
-            crossed = [held for held, _ in self.watch.values()]
-            crossed += [held for held in transfer.numbered if type(held) in MUTABLE]
-            self.watch = {id(held): (held, contents(held)) for held in crossed}
+        if self.examines:
+            self.crossed.add(transfer)
         for text, hear in zip(texts, listen or (), strict=False):
             if text:
                 hear(text)
-        if frame[0] == "x":
+        if how == "x":
             raise value
         return value
-
-    def _look(self) -> None:
-        """Note whether the test has changed a container since it crossed: the candidate's own would show it."""
-        for held, before in (self.watch or {}).values():
-            now = contents(held)
-            if len(now) != len(before) or not all(map(is_, now, before)):
-                self.policy.copied = True
 
     def _fail(self, reason: str) -> Any:
         self.dead = self.dead or reason
@@ -269,8 +260,12 @@ class Peer(Objects):
             reply = ["x", self._put_error(error, transfer)]
         finally:
             _lower_recursion_limit(limit)
+        if not self.examines and self.crossed.known and self.crossed.changed(transfer):
+            reply[0] = reply[0].upper()
         if transfer is not None or self._shared or frame[4]:
             self._add_changes(reply, transfer or Transfer(self), heard=bool(frame[4]))
+            if transfer is not None and not self.examines:
+                self.crossed.add(transfer)
         self.link.send(wire.encode(reply).encode("ascii"))
 
     def _check(self, operation: str, arguments: list[Any]) -> None:

@@ -46,19 +46,20 @@ class Policy:
         self.allowed = set(allowed or ())
         self.own = False
         """Whether the candidate's own classes took part in a comparison."""
+        self.answered = False
+        """Whether something was answered here that the candidate's own process might have answered otherwise."""
         self.refused = False
-        """Whether something was answered, or left undone, that the candidate's own process would have done
-        otherwise: a test that fails after it has to be seen there."""
+        """Whether something could not be done from here: a test that fails after it has to be seen there."""
 
         self.copied = False
-        """Whether the test changed a container of which the candidate holds another copy, and went on asking."""
+        """Whether a container of which each side has a copy was changed on one side and seen on the other."""
 
     def _grants(self, key: str) -> bool:
         if self.learning:
             self.allowed.add(key)
         if key in self.allowed:
             return True
-        self.refused = True
+        self.answered = True
         return False
 
     def may(self, kind: str, owner: str, *, is_handle: bool) -> bool:

@@ -8,6 +8,7 @@ import sys
 import types
 
 from . import inspection, names, wire
+from .aliases import Crossed
 from .marking import Compiled, Result, Sticky, failure, mark, received
 from .peer import Peer
 from .policy import Policy
@@ -137,19 +138,14 @@ class Hall:
             exec(code, space)  # noqa: S102 - helpers from the benchmark's prompt
         return None
 
-    def run(self, test: Compiled, policy: Policy, *, changes: bool) -> Result:
+    def run(self, test: Compiled, policy: Policy) -> Result:
         """Run one test.
-
-        Args:
-            test: the test.
-            policy: what the candidate may decide in it.
-            changes: whether the test changes containers, of which the candidate may hold another copy.
 
         Raises:
             Gone: the candidate is not there any more, whatever the test made of that.
         """
         self.peer.policy = policy
-        self.peer.watch = {} if changes else None
+        self.peer.crossed = Crossed()
         self.done = {}
         kept = sys.stdout, sys.stderr, sys.stdin
         sys.stdout, sys.stderr = self._sinks
@@ -165,6 +161,8 @@ class Hall:
             sys.stdout, sys.stderr, sys.stdin = kept
         if self.peer.dead:
             raise wire.Gone(self.peer.dead)
+        if self.peer.crossed.changed_there():
+            policy.copied = True
         if self._random is not None and "random" in self._text:
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
         result["v"] = "separated"

@@ -8,7 +8,6 @@ from . import inspection, wire
 from .marking import Compiled
 from .programs import BrokenTest, compile_test
 from .separation import names_used, runs_beside
-from .standin import MUTATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ class Task:
         self.patterns: list[Any] = []
         self.beside: list[bool] = []
         """Which tests say by their text that they need the candidate's process."""
-        self.changes: list[bool] = []
-        """Which tests by their text may change a container that they got or gave."""
         self.canaries: list[Canary] | None = None
         """What of each test can be made wrong; looked for when first wanted."""
         used = {self.name}
@@ -52,7 +49,6 @@ class Task:
         trees = [program, *(inspection.parse(test.get(part, "").strip()) for part in ("setup", "assertion"))]
         nodes = [node for tree in trees if tree is not None for node in inspection.nodes(tree)]
         self.beside.append(runs_beside(nodes, self.name))
-        self.changes.append(any(map(_changes, nodes)))
         used = names_used(nodes)  # before the program is changed
         fault = ""
         try:
@@ -82,13 +78,6 @@ class Task:
     def handed_over(self, compiled: list[Compiled], wanted: list[int], entry: str, more: list[str]) -> tuple[Any, ...]:
         """Return tests as an attempt's process takes them: the object they test, its other names, helpers, the tests."""
         return entry, [*self.aliases, *more], self.before, [(index, compiled[index]) for index in wanted]
-
-
-def _changes(node: ast.AST) -> bool:
-    """Whether a part of a test may change a container."""
-    if isinstance(node, ast.Attribute):
-        return node.attr in MUTATORS
-    return isinstance(node, ast.Subscript | ast.AugAssign) and not isinstance(getattr(node, "ctx", None), ast.Load)
 
 
 def prompt_helpers(prompt: str, entry: str) -> Any:

@@ -11,6 +11,7 @@ from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, User
 from operator import is_
 from types import MappingProxyType
 
+from .arrays import get_array, put_array, refill_array
 from .library_values import LATE, Malformed, get_late, put_late, text_of
 
 TYPE_CHECKING = False
@@ -99,8 +100,6 @@ class Transfer:
         return self.handles.export(value, self, depth)
 
     def _array(self, value: Any, kind: type, depth: int) -> Any:
-        from .arrays import put_array
-
         number = self.index.get(id(value))
         if number is not None:
             return ["r", number]
@@ -174,17 +173,12 @@ class Transfer:
             value = self.numbered[number]
             if type(before) is bytes:
                 if value.tobytes() != before:
-                    found.append([number, self._array_again(value)])
+                    found.append([number, put_array(value, type(value))])
                 continue
             now = contents(value)
             if len(now) != len(before) or not all(map(is_, now, before)):
                 found.append([number, self.items(now, 1)])
         return found
-
-    def _array_again(self, value: Any) -> Any:
-        from .arrays import put_array
-
-        return put_array(value, type(value))
 
     def apply(self, changes: Any) -> None:
         """Give the containers that were sent what the other side changed in them.
@@ -201,17 +195,11 @@ class Transfer:
             if not 0 <= number < len(self.numbered):
                 raise Malformed("no container of ours")
             if type(self.numbered[number]).__module__ == "numpy":
-                _refill_array(self.numbered[number], forms)
+                refill_array(self.numbered[number], forms)
                 continue
             if type(self.numbered[number]) not in MUTABLE:
                 raise Malformed("no container of ours")
             refill(self.numbered[number], self.all(forms))
-
-
-def _refill_array(value: Any, form: Any) -> None:
-    from .arrays import refill_array
-
-    refill_array(value, form)
 
 
 def contents(value: Any) -> list[Any]:
@@ -380,8 +368,6 @@ def _put_dict(t: Transfer, value: dict[Any, Any], depth: int) -> Any:
 
 
 def _get_array(t: Transfer, form: list[Any]) -> Any:
-    from .arrays import get_array
-
     found = get_array(form)
     return found if form[2] is None else t.begin(found)
 
