@@ -46,7 +46,9 @@ class Crossed:
                 self.known[id(value)] = (value, held)
 
     def changed(self, transfer: Transfer | None) -> bool:
-        """Return whether one that is no part of this conversation has changed."""
+        """Return whether one has changed on this side that is no part of this conversation."""
+        if not self.known:
+            return False
         current = transfer.index if transfer is not None else {}
         found = False
         for key, (value, before) in self.known.items():
@@ -54,10 +56,6 @@ class Crossed:
                 self.known[key] = (value, contents(value))
                 found = True
         return found
-
-    def changed_here(self) -> bool:
-        """Return whether a test changed one, which the other side's next answer may lean on."""
-        return any(not _same(contents(value), before) for value, before in self.known.values())
 
     def changed_there(self) -> bool:
         """Return whether one has changed on the other side that the test still holds here, if only perhaps."""

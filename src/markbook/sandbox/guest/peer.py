@@ -81,8 +81,6 @@ class Peer(Objects):
         """
         if self.dead:
             raise wire.Gone(self.dead)
-        if self.crossed.known and self.examines and self.crossed.changed_here():
-            self.policy.copied = True
         transfer = None
         listen = self.wants_output()
         forms = _simple_forms(arguments) if not options else None
@@ -94,6 +92,8 @@ class Peer(Objects):
         return self._answer(["q", operation, forms, named, listen is not None], transfer, listen)
 
     def _answer(self, asked: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
+        if self.examines and self.crossed.changed(transfer):
+            self.policy.copied = True
         self.link.send(wire.encode(asked).encode("ascii"))
         while True:
             frame = self._checked(self._receive())
@@ -115,8 +115,6 @@ class Peer(Objects):
         """
         if self.dead:
             raise wire.Gone(self.dead)
-        if self.crossed.known and self.examines and self.crossed.changed_here():
-            self.policy.copied = True
         transfer, forms = None, _simple_forms(arguments)
         if forms is None:
             transfer = Transfer(self)
@@ -260,7 +258,7 @@ class Peer(Objects):
             reply = ["x", self._put_error(error, transfer)]
         finally:
             _lower_recursion_limit(limit)
-        if not self.examines and self.crossed.known and self.crossed.changed(transfer):
+        if not self.examines and self.crossed.changed(transfer):
             reply[0] = reply[0].upper()
         if transfer is not None or self._shared or frame[4]:
             self._add_changes(reply, transfer or Transfer(self), heard=bool(frame[4]))
