@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -97,6 +98,8 @@ class Worker:
         self.since = time.monotonic()
         """When the oldest of them was begun."""
         self.hello: dict[str, Any] = {}
+        self.alarmed = False
+        """Whether, now that it has ended, its examiner was ended for the processor time that it used."""
         self._scratch = tempfile.mkdtemp(prefix="markbook-")
         ours, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
@@ -191,7 +194,7 @@ class Worker:
             os.close(self._lifeline)
             self._lifeline = -1
         try:
-            self._process.wait(2)
+            self.alarmed = self._process.wait(2) == signal.SIGVTALRM
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

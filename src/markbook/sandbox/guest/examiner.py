@@ -26,7 +26,7 @@ _SHORT = 20_000
 """Characters of a solution that is compiled by the examiner."""
 _TASKS_TEXT = 16 << 20
 """Characters of tests that are kept compiled."""
-_LAST_RESORT = 5.0
+_LAST_RESORT = 1.0
 """Seconds of processor time beyond the limit after which the kernel ends an examiner that hears nothing."""
 _NOT_RUN: Result = {"p": False, "k": "a", "t": "", "m": "not run"}
 

@@ -56,6 +56,7 @@ def main() -> NoReturn:
         theirs.close()
         _watch(config, [examiner])
     zygote = os.fork()
+    os.setpgid(zygote, zygote)  # both, whoever comes first: a group that no candidate can leave, so to be ended whole
     if zygote == 0:
         os.close(config["lifeline"])
         _zygote(config, theirs, report)
@@ -108,13 +109,15 @@ def _nothing(_pid: int) -> None:
 
 
 def _watch(config: dict[str, Any], children: list[int]) -> NoReturn:
+    """End all when one ends or the owner goes; exit with the number of the signal that ended the examiner, the first."""
     poll = select.poll()
     poll.register(config["lifeline"], select.POLLIN)
     for pid in children:
         poll.register(os.pidfd_open(pid), select.POLLIN)
     poll.poll()
-    for pid in children:
-        os.kill(pid, signal.SIGKILL)
-    for pid in children:
-        os.waitpid(pid, 0)  # so that what they used is counted as their owner's
-    os._exit(0)
+    os.kill(children[0], signal.SIGKILL)
+    for pid in children[1:]:
+        os.killpg(pid, signal.SIGKILL)
+    # waited for, so that what they used is counted as their owner's
+    status = [os.waitpid(pid, 0)[1] for pid in children][0]
+    os._exit(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)

@@ -1,0 +1,109 @@
+"""No attempt touches the next, nor the machine: what one leaves behind is gone, bounded, or named in SECURITY.md."""
+
+import contextlib
+import time
+from pathlib import Path
+
+import pytest
+
+from markbook.sandbox import Job, Sandbox
+from markbook.types import ErrorKind, Isolation, Limits, Sample, Test, Verdict
+
+LEVELS = [Isolation.A, Isolation.B]
+HONEST = "def f(*_):\n    return 1\n"
+LIMITS = Limits(seconds=2.0, wall_seconds=6.0, memory_bytes=1 << 30)
+
+
+@contextlib.contextmanager
+def sandbox(level):
+    with Sandbox(workers=1, isolation="weak", at_most=level, dedupe=False) as box:
+        if box.level != level:
+            pytest.skip(f"this machine reaches level {box.level} at most")
+        yield box
+
+
+def problem(*tests, canonical=HONEST):
+    return Sample(
+        id="one",
+        tests=tests or (Test(assertion="func() == 1"),),
+        entry_point="f",
+        references=(canonical,) if canonical else (),
+        meta={"object": "function"},
+    )
+
+
+def run(box, code, sample=None, limits=LIMITS):
+    ((_, outcome),) = box.run([Job("k", code, sample or problem(), limits)])
+    return outcome
+
+
+def pid_of(box):
+    return box._crew.workers[0].pid
+
+
+def said(outcome):
+    """Return what the solution raised to say something."""
+    return outcome.tests[0].error_message
+
+
+# an examiner that one attempt has spoilt
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_examiner_ended_by_its_alarm_fails_the_attempt_once(level):
+    endless = problem(Test(assertion="sum(func()) == 6"), canonical="def f(): return [1, 2, 3]")
+    with sandbox(level) as box:
+        run(box, "def f(): return [1, 2, 3]", endless)  # its calibration is not what is counted
+        before = pid_of(box)
+
+        found = run(box, "def f(): return range(10**18)", endless, Limits(seconds=0.5))
+        after = pid_of(box)
+        honest = run(box, "def f(): return (3, 2, 1)", endless)
+        last = pid_of(box)
+
+    assert (found.passed, found.limit, found.error) == (0, "cpu", ErrorKind.TIMEOUT)
+    assert found.tests[0].verdict == Verdict.SEPARATED
+    assert before != after == last  # one worker was spent, not two
+    assert honest.passed == 1
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_stack_overflow_in_the_examiner_costs_one_retry_and_no_neighbour(level):
+    held = problem(Test(assertion="len({func()}) == 1"), canonical="def f(): return (1,)")
+    deep = "def f():\n    made = ()\n    for _ in range(400_000):\n        made = (made,)\n    return made"
+    with sandbox(level) as box:
+        found = dict.fromkeys(("before", "deep", "after"))
+        for job, outcome in box.run(
+            Job(key, deep if key == "deep" else "def f(): return (2,)", held, LIMITS) for key in found
+        ):
+            found[job.key] = outcome.passed
+
+    assert found == {"before": 1, "deep": 0, "after": 1}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_nothing_runs_on_once_a_sandbox_is_left_early(level):
+    endless = "def f():\n    while True: pass"
+    simple = problem(Test(assertion="func() == 1"), canonical="")
+    with sandbox(level) as box:
+        group = pid_of(box)
+        jobs = box.run([Job("quick", HONEST + "#" * 99, simple), Job("endless", endless, simple, Limits(8.0))])
+        next(jobs)
+        time.sleep(0.3)
+        running = processes_of(group)
+        jobs.close()
+        left = processes_of(group)
+
+    assert len(running) >= 4  # supervisor, examiner, zygote and the attempt
+    assert left == []
+
+
+def processes_of(session):
+    """Return the numbers of the processes of a session."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            status = (entry / "stat").read_text().rpartition(")")[2].split()
+            if entry.name.isdigit() and int(status[3]) == session and status[0] != "Z":
+                found.append(int(entry.name))
+    return found
