@@ -81,6 +81,44 @@ def test_a_stack_overflow_in_the_examiner_costs_one_retry_and_no_neighbour(level
     assert found == {"before": 1, "deep": 0, "after": 1}
 
 
+KEEPS = problem(
+    Test(
+        program="import colorsys\ncolorsys.kept = [getattr(colorsys, 'kept', None), bytes(f())]\n"
+        "assert len(bytes(3 << 30)) == 3 << 30"
+    ),
+    canonical="def f(): return 1",
+)
+"""A test that leaves in its process what a solution makes it leave there."""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("size", ["1 << 20", "2 << 30"])
+def test_an_examiner_that_grew_is_not_there_for_the_next_attempt(level, size):
+    with sandbox(level) as box:
+        run(box, "def f(): return 1 + 1", KEEPS)
+        before = pid_of(box)
+        run(box, f"def f(): return {size}", KEEPS)
+        after = pid_of(box)
+        honest = run(box, "def f(): return 3", KEEPS)
+
+    assert honest.passed == 1
+    assert (before == after) == (size == "1 << 20")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_examiner_that_met_a_memory_error_is_not_there_for_the_next_attempt(level):
+    lists = problem(Test(assertion="len([0] * func()) == 1"), canonical=HONEST)
+    with sandbox(level) as box:
+        run(box, HONEST, lists)
+        before = pid_of(box)
+        found = run(box, "def f(): return 10**12", lists)
+        after = pid_of(box)
+        honest = run(box, HONEST + "#", lists)
+
+    assert (found.passed, found.limit, honest.passed) == (0, "memory", 1)
+    assert before != after
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_nothing_runs_on_once_a_sandbox_is_left_early(level):
     endless = "def f():\n    while True: pass"

@@ -264,7 +264,11 @@ class Scheduler:
             try:
                 records = worker.read()
                 for record in records:
+                    spent = record.pop("spent", False)
                     self._settle(worker, record)
+                    if spent:
+                        self._spent(worker)
+                        break
             except (WorkerLost, KeyError, TypeError, ValueError, IndexError):
                 self._lost(worker)
         if not events:
@@ -302,6 +306,13 @@ class Scheduler:
         ):  # the one limit that depends on what else the machine does
             self._known.kept_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
         self._finish(entry, found)
+
+    def _spent(self, worker: Worker) -> None:
+        """Replace a worker that has answered and is not to be asked again; what it has been given goes to another."""
+        for entry in worker.jobs:
+            self._waiting.push(entry)
+        worker.jobs = []
+        self._replaced(worker)
 
     def _finish(self, entry: Entry, found: Outcome) -> None:
         if found.seconds is not None:

@@ -22,6 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from .growth import Growth
+
 _SHORT = 20_000
 """Characters of a solution that is compiled by the examiner."""
 _TASKS_TEXT = 16 << 20
@@ -63,8 +65,9 @@ class Attempt:
 class Examiner:
     """Serves the controller: a job in, an outcome out."""
 
-    def __init__(self, control: _socket.socket, channel: _socket.socket) -> None:
+    def __init__(self, control: _socket.socket, channel: _socket.socket, growth: Growth) -> None:
         self._control = control
+        self._growth = growth
         self._jobs = wire.Stream(control)
         self._buffer = memoryview(bytearray(wire.CHUNK))
         self._channel = channel
@@ -83,6 +86,8 @@ class Examiner:
                 os._exit(0)
             task = self._task(job)
             record = {"wants_task": True} if task is None else self._examine(task, job)
+            if self._growth.is_too_much() or any(result.get("k") == "m" for result in record.get("tests", ())):
+                record["spent"] = True  # the next attempt is to find another examiner
             wire.write(self._control, {"id": job["id"], **record})
 
     def _deadline(self, _number: int, _frame: object) -> None:
@@ -118,7 +123,8 @@ class Examiner:
             policies = (job.get("plan") or {}).get("tests", ())
             apart = any(policy is not None for policy in policies)
             ended = {**timed_out(), "v": "separated" if apart else "in_process"}
-            record = {"tests": [ended] * len(task.tests), "error": timed_out(), "hit": "cpu"}
+            # wherever it was, it was not at a place to go on from: in the middle of a message to the zygote, say
+            record = {"tests": [ended] * len(task.tests), "error": timed_out(), "hit": "cpu", "spent": True}
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)

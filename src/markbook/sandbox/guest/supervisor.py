@@ -68,8 +68,10 @@ def main() -> NoReturn:
 def _examiner(config: dict[str, Any], control: _socket.socket, channel: _socket.socket) -> NoReturn:
     # only here: whatever the zygote has in memory, every attempt pays for when it is forked
     from .examiner import Examiner
+    from .growth import Growth
 
     report: isolation.Report = []
+    growth = Growth(_EXAMINER_MEMORY)
     try:
         if config["level"] == "A":
             isolation.enter_namespaces(report, config, processes=False)
@@ -83,7 +85,7 @@ def _examiner(config: dict[str, Any], control: _socket.socket, channel: _socket.
     if "unfit" in found:
         os._exit(0)
     resource.setrlimit(resource.RLIMIT_AS, (_EXAMINER_MEMORY, _EXAMINER_MEMORY))
-    Examiner(control, channel).serve()
+    Examiner(control, channel, growth).serve()
 
 
 def _zygote(config: dict[str, Any], channel: _socket.socket, report: isolation.Report) -> NoReturn:
@@ -119,5 +121,5 @@ def _watch(config: dict[str, Any], children: list[int]) -> NoReturn:
     for pid in children[1:]:
         os.killpg(pid, signal.SIGKILL)
     # waited for, so that what they used is counted as their owner's
-    status = [os.waitpid(pid, 0)[1] for pid in children][0]
+    status = {pid: os.waitpid(pid, 0)[1] for pid in children}[children[0]]
     os._exit(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
