@@ -1,12 +1,14 @@
 """No attempt touches the next, nor the machine: what one leaves behind is gone, bounded, or named in SECURITY.md."""
 
 import contextlib
+import os
 import time
 from pathlib import Path
 
 import pytest
 
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.guest import scratch
 from markbook.types import ErrorKind, Isolation, Limits, Sample, Test, Verdict
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -117,6 +119,68 @@ def test_an_examiner_that_met_a_memory_error_is_not_there_for_the_next_attempt(l
 
     assert (found.passed, found.limit, honest.passed) == (0, "memory", 1)
     assert before != after
+
+
+# what an attempt leaves in its folder
+
+NESTED = "for _ in range(1600):\n    os.mkdir('d' * 99)\n    os.chdir('d' * 99)\n"
+CLOSED = "os.makedirs('a/b/c')\nos.chmod('a/b', 0)\nos.chmod('a', 0)\nos.mkdir('d', 0)\n"
+ODD = "for n in range(1, 255):\n    if n not in (46, 47): open(bytes([n]), 'w').close()\nos.makedirs(b'\\xff/\\n')\n"
+LINKS = "os.symlink('/', 'root')\nos.symlink('.', 'self')\nos.mkfifo('pipe')\nos.symlink('nowhere', 'gone')\n"
+SHUT = "os.mkdir('in')\ntry: os.chmod('.', 0)\nexcept OSError: pass  # at level A it may be another user's\n"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("made", [NESTED, CLOSED, ODD, LINKS, SHUT], ids=["nested", "closed", "odd", "links", "shut"])
+def test_what_an_attempt_leaves_in_its_folder_is_gone_before_the_next(level, made):
+    sees = problem(Test(assertion="func() == []"), canonical="def f(): return []")
+    with sandbox(level) as box:
+        run(box, "def f(): return []", sees)
+        before, folder = pid_of(box), box._crew.workers[0]._scratch
+        left = run(box, f"import os\ndef f(): return []\n{made}", sees)
+        found = run(box, "import os\ndef f(): return os.listdir('.')", sees)
+        after = pid_of(box)
+
+    assert (left.passed, found.passed) == (1, 1)
+    assert before == after
+    assert not Path(folder).exists()
+
+
+def test_the_deepest_tree_and_closed_folders_are_removed_by_the_user_too(tmp_path):
+    folder = tmp_path / "scratch"
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    folder.mkdir()
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("d" * 9, dir_fd=here)
+        below = os.open("d" * 9, os.O_RDONLY, dir_fd=here)
+        os.symlink(kept, "link", dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+    scratch.empty(str(folder))
+
+    assert list(folder.iterdir()) == []
+    assert [path.name for path in kept.iterdir()] == ["file"]
+
+
+def test_a_folder_that_cannot_be_removed_is_named_and_ends_no_run(monkeypatch, caplog):
+    def fails(_):
+        raise RecursionError
+
+    monkeypatch.setattr(scratch, "empty", fails)
+
+    with Sandbox(workers=1, isolation="weak") as box:
+        folder, pid = box._crew.workers[0]._scratch, pid_of(box)
+        found = run(box, HONEST)
+
+    assert found.passed == 1
+    assert folder in caplog.text
+    assert processes_of(pid) == []
+    Path(folder).rmdir()
 
 
 @pytest.mark.parametrize("level", LEVELS)

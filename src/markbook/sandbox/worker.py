@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import UsageError
-from markbook.sandbox.guest import wire
+from markbook.sandbox.guest import scratch, wire
 from markbook.types import Isolation
+
+_log = logging.getLogger(__name__)
 
 HERE = Path(__file__).parent
 START_SECONDS = 20.0
@@ -198,7 +200,11 @@ class Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        try:
+            scratch.empty(self._scratch)
+            Path(self._scratch).rmdir()
+        except Exception as error:  # noqa: BLE001 - the border of what candidates made: it must not end the run
+            _log.warning("the folder %s of a worker could not be removed: %s", self._scratch, error)
 
 
 def _environment() -> dict[str, str]:

@@ -13,7 +13,7 @@ import select
 import struct
 import time
 
-from . import child, memory, wire
+from . import child, memory, scratch, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,20 +41,22 @@ class Zygote:
     """Forks children on request."""
 
     def __init__(
-        self, sock: _socket.socket, scratch: str, guard: child.Guard | None, rehearsed: child.Guard, *, alone: bool
+        self, sock: _socket.socket, folder: str, guard: child.Guard | None, rehearsed: child.Guard, *, alone: bool
     ) -> None:
         """Prepare.
 
         Args:
             sock: where requests come from.
-            scratch: the folder that an attempt may write to, emptied after each.
+            folder: the folder that an attempt may write to, emptied after each.
             guard: hardens a child, and forbids it to change its limits; None where there is none that could.
             rehearsed: does nothing, in the same way.
             alone: whether this is the first process of its own namespace, so that a kill of everything is a kill of
                 its own, and nothing within can end it.
         """
         self._sock = sock
-        self._scratch = scratch
+        self._scratch = folder
+        self._contents = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        """The folder, open: a candidate that owns it may close it to itself, but not this."""
         self._guard = guard or _for_good
         self._rehearsed = rehearsed
         self._alone = alone
@@ -102,8 +104,8 @@ class Zygote:
         _, status, usage = os.wait4(pid, 0)
         if self._alone:
             end_all()
-        if os.listdir(self._scratch):
-            wipe(self._scratch)
+        if os.listdir(self._contents):
+            scratch.empty(self._scratch)  # what cannot be removed raises, and the worker is replaced
         return END.pack(status, usage.ru_utime + usage.ru_stime, time.monotonic() - started, hit or b"")
 
     def _load(self, names: str) -> None:
@@ -174,16 +176,3 @@ def end_all() -> None:
             os.wait()
     except ChildProcessError:
         return
-
-
-def wipe(folder: str) -> None:
-    """Remove what is in a folder, following no link. Whatever cannot be removed raises, and the worker is replaced."""
-    with os.scandir(folder) as entries:
-        found = list(entries)
-    for entry in found:
-        if entry.is_dir(follow_symlinks=False):
-            os.chmod(entry.path, 0o700)
-            wipe(entry.path)
-            os.rmdir(entry.path)
-        else:
-            os.unlink(entry.path)
