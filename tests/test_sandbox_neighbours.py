@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -121,6 +122,93 @@ def test_an_examiner_that_met_a_memory_error_is_not_there_for_the_next_attempt(l
     assert before != after
 
 
+# the machine's files, as far as landlock does not govern them
+
+CHANGES = """
+import ctypes, os, shutil
+call = ctypes.CDLL(None, use_errno=True).syscall
+def f():
+    path, name = {path!r}, {path!r}.encode()
+    for number in (90, 91, 92, 93, 94, 132, 188, 189, 197, 198, 235):  # by path, or a descriptor that is none
+        call(number, name, b"user.x", b"1", 1, 0)
+    for number in (260, 261, 268, 280, 452, 463, 466, 469):  # beside a folder's descriptor
+        call(number, -100, name, 0, 0, 0)
+    for change in (lambda: os.chmod(path, 0), lambda: os.utime(path, (5, 5)), lambda: os.chown(path, 1, 1),
+                   lambda: os.setxattr(path, "user.x", b"1"), lambda: os.utime(path), lambda: os.removexattr(path, "user.y")):
+        try:
+            change()
+        except OSError:
+            pass
+    return 1
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of the calls are this machine's")
+@pytest.mark.parametrize("level", LEVELS)
+def test_nothing_about_a_file_of_the_user_can_be_changed(level, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("x")
+    with contextlib.suppress(OSError):  # not every file system has them
+        os.setxattr(file, "user.y", b"2")
+    before = all_about(file)
+    with sandbox(level) as box:
+        found = run(box, CHANGES.format(path=str(file)))
+
+    assert found.passed == 1, said(found)
+    assert all_about(file) == before
+
+
+def all_about(path):
+    facts = path.stat()
+    return facts.st_mode, facts.st_uid, facts.st_gid, facts.st_atime_ns, facts.st_mtime_ns, sorted(os.listxattr(path))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_device_tells_the_next_attempt_anything(level):
+    code = "import os\ndef f():\n    try: os.utime('/dev/null')\n    except OSError: pass\n    return 1"
+    before = Path("/dev/null").stat()
+    with sandbox(level) as box:
+        found = run(box, code)
+        written = run(box, "def f():\n    with open('/dev/null', 'w') as file: file.write('x')\n    return 1")
+
+    after = Path("/dev/null").stat()
+    assert (found.passed, written.passed) == (1, 1)
+    assert (before.st_mtime_ns, before.st_atime_ns) == (after.st_mtime_ns, after.st_atime_ns)
+
+
+COPIES = """
+import os, pathlib, shutil, tarfile, tempfile, zipfile
+def f():
+    with tempfile.TemporaryDirectory() as folder:
+        top = pathlib.Path(folder)
+        (top / "a").write_text("x")
+        (top / "a").touch()
+        (top / "a").chmod(0o600)
+        shutil.copy(top / "a", top / "b")
+        shutil.copy2(top / "a", top / "c")
+        os.makedirs(top / "d" / "e")
+        shutil.copytree(top / "d", top / "f")
+        shutil.move(top / "f", top / "g")
+        with zipfile.ZipFile(top / "z.zip", "w") as made:
+            made.write(top / "a", "a")
+        with zipfile.ZipFile(top / "z.zip") as made:
+            made.extractall(top / "unzipped")
+        with tarfile.open(top / "t.tar", "w") as made:
+            made.add(top / "d", "d")
+        with tarfile.open(top / "t.tar") as made:
+            made.extractall(top / "untarred")
+        return len(os.listdir(folder))
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_copies_and_unpacks_files_works(level):
+    with sandbox(level) as box:
+        found = run(box, COPIES, problem(Test(assertion="func() == 9"), canonical=""))
+
+    assert found.passed == 1, said(found)
+
+
 # what an attempt leaves in its folder
 
 NESTED = "for _ in range(1600):\n    os.mkdir('d' * 99)\n    os.chdir('d' * 99)\n"
@@ -198,6 +286,26 @@ def test_nothing_runs_on_once_a_sandbox_is_left_early(level):
 
     assert len(running) >= 4  # supervisor, examiner, zygote and the attempt
     assert left == []
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_nothing_runs_on_once_a_supervisor_was_killed(level):
+    endless = (
+        "def f():\n    import ctypes\n    ctypes.CDLL(None).prctl(1, 0)  # not to be told of its parent's end\n"
+        "    while True: pass"
+    )
+    with sandbox(level) as box:
+        session = pid_of(box)
+        jobs = box.run([Job("quick", HONEST + "#" * 199, problem()), Job("endless", endless, problem(), Limits(8.0))])
+        next(jobs)
+        time.sleep(0.3)
+        running = processes_of(session)
+        os.kill(session, signal.SIGKILL)
+        time.sleep(0.3)
+        left = processes_of(session)
+        jobs.close()
+
+    assert (len(running) >= 4, left) == (True, [])
 
 
 def processes_of(session):

@@ -114,7 +114,6 @@ class Worker:
             "prefix": interpreter.facts["prefix"],
             "stdlib": interpreter.facts["stdlib"],
             "processor": processor,
-            "number": number,
         }
         quiet = None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket  # its better half would be in the memory of every attempt
+import ctypes
 import os
 import resource
 import select
@@ -31,6 +32,7 @@ def main() -> NoReturn:
     sys.argv = [""]
     sys.dont_write_bytecode = True  # from here on: what candidates import is not theirs to write beside
     sys.path[:] = config["path"]
+    config["owner"] = os.getpid()
     config["readable"] = isolation.readable(config)  # while all of it can be seen
     control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, config["control"])
     mine, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
@@ -97,13 +99,26 @@ def _zygote(config: dict[str, Any], channel: _socket.socket, report: isolation.R
         isolation.confine(report, config, may_fork=True)
         if any(layer["name"] == "seccomp" and layer["ok"] for layer in report):
             program = seccomp.child_filter(alone=inside)
-            guard = seccomp.Filter(*program).install
+            guard = seccomp.Filter(*program).install if inside else _Tied(seccomp.Filter(*program).install)
             rehearsed = seccomp.Filter(*program, option=linux.PR_GET_SECCOMP).install
             try_everything(report, guard, scratch)
     server = Zygote(channel, scratch, guard, rehearsed, alone=inside)
     server.prepare()
     channel.send(wire.encode({"layers": report}).encode())
     server.serve()
+
+
+class _Tied:
+    """A guard after which a process ends with the one that forked it: elsewhere the namespace sees to that."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._arguments = (ctypes.c_int(linux.PR_SET_PDEATHSIG), ctypes.c_ulong(signal.SIGKILL))
+
+    def __call__(self, pid: int) -> None:
+        """Tie, then harden."""
+        linux.prctl_as_it_is(*self._arguments)
+        self._guard(pid)
 
 
 def _nothing(_pid: int) -> None:
