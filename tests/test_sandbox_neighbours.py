@@ -234,6 +234,22 @@ def test_what_an_attempt_leaves_in_its_folder_is_gone_before_the_next(level, mad
     assert not Path(folder).exists()
 
 
+MANY = "import os, time\ndef f():\n    for n in range({count}):\n        os.makedirs(f'{{n % 9}}/{{n % 7}}', exist_ok=True)\n"
+MANY += "        open(f'{{n % 9}}/{{n % 7}}/{{n}}', 'wb').write(bytes({size}))\n    time.sleep({rest})\n    return 1"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("count", "size", "limit"), [(30, 1 << 20, ""), (80, 1 << 20, "file"), (1000, 1, ""), (5000, 1, "file")]
+)
+def test_all_files_of_an_attempt_together_are_limited(level, count, size, limit):
+    with sandbox(level) as box:
+        found = run(box, MANY.format(count=count, size=size, rest=0.5), limits=Limits(seconds=20.0))
+        honest = run(box, HONEST)
+
+    assert (found.limit, found.passed, honest.passed) == (limit, int(not limit), 1)
+
+
 def test_the_deepest_tree_and_closed_folders_are_removed_by_the_user_too(tmp_path):
     folder = tmp_path / "scratch"
     kept = tmp_path / "kept"

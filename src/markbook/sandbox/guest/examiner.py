@@ -322,6 +322,8 @@ def crashed(end: dict[str, Any]) -> Result:
     """Return the result of a test during which the process ended."""
     if end.get("hit") in ("cpu", "wall"):
         return timed_out()
+    if end.get("hit") == "file":
+        return {"p": False, "k": "o", "t": "FileLimitError", "m": "the solution wrote more than it may"}
     status = end.get("status", 0)
     if os.WIFSIGNALED(status):
         message = f"the process was ended by signal {os.WTERMSIG(status)}"

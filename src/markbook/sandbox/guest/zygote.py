@@ -33,6 +33,8 @@ ENDS = struct.Struct("ii")
 END = struct.Struct("<idd4s")
 """Wait status, CPU seconds, wall seconds, the limit that was hit."""
 STOP = b"end"
+_LOOK = 0.1
+"""Seconds after which the files of an attempt are counted where nothing else counts them, again and again."""
 
 Limits = tuple[float, float, float, int, int, int]
 
@@ -102,7 +104,7 @@ class Zygote:
         if hit is not None:
             os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
-        if self._alone:
+        if self._alone and not _is_childless():
             end_all()
         if os.listdir(self._contents):
             scratch.empty(self._scratch)  # what cannot be removed raises, and the worker is replaced
@@ -132,7 +134,8 @@ class Zygote:
         """Wait until the child ends, the examiner has enough of it (returns b""), or a limit is hit."""
         cpu_limit, wall_limit, busy_limit = limits[:3]
         clock = (~pid << 3) | 2  # the kernel's encoding of "CPU time of that process"
-        wait = min(cpu_limit, wall_limit, 3600.0)
+        most = 3600.0 if self._alone else _LOOK
+        wait = min(cpu_limit, wall_limit, most)
         while True:
             events = self._poll.poll(max(1.0, wait * 1000 + 1))
             if events:
@@ -149,8 +152,10 @@ class Zygote:
                 return b"cpu"
             if wall >= busy_limit or (wall >= wall_limit and spent < wall * 0.05):
                 return b"wall"
+            if not self._alone and scratch.is_full(self._scratch):  # elsewhere the file system itself has an end
+                return b"file"
             # one that waits for the processor rather than sleeping is given the longer limit
-            wait = min(cpu_limit - spent, (wall_limit if wall < wall_limit else busy_limit) - wall, 3600.0)
+            wait = min(cpu_limit - spent, (wall_limit if wall < wall_limit else busy_limit) - wall, most)
 
 
 def _lower(kind: int, value: int) -> None:
@@ -163,6 +168,18 @@ def _for_good(_pid: int) -> None:
     for kind in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
         soft, _ = resource.getrlimit(kind)
         resource.setrlimit(kind, (soft, soft))
+
+
+def _is_childless() -> bool:
+    """Whether this process has no child left: asked of itself, not of every process of the machine.
+
+    In a namespace of its own it is the parent of whatever has lost its own.
+    """
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
 
 
 def end_all() -> None:
