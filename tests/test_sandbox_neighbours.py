@@ -176,6 +176,43 @@ def test_no_device_tells_the_next_attempt_anything(level):
     assert (before.st_mtime_ns, before.st_atime_ns) == (after.st_mtime_ns, after.st_atime_ns)
 
 
+SENDS = """
+import fcntl, os
+def f():
+    fcntl.fcntl(1, fcntl.F_SETFL, os.O_RDWR | os.O_NONBLOCK | os.O_APPEND)
+    fcntl.flock(1, fcntl.LOCK_EX)
+    return []
+"""
+RECEIVES = """
+import fcntl, os
+def f():
+    found = []
+    if fcntl.fcntl(1, fcntl.F_GETFL) & (os.O_NONBLOCK | os.O_APPEND):
+        found.append("flags")
+    try:
+        fcntl.flock(os.open(os.devnull, os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        found.append("lock")
+    for number in range(256):
+        try:
+            os.fstat(number)
+        except OSError:
+            continue
+        found.append(number)
+    return found
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_open_file_tells_the_next_attempt_anything(level):
+    # three that lead nowhere, two pipes, and the null device that it opens itself
+    with sandbox(level) as box:
+        sent = run(box, SENDS, problem(Test(assertion="func() == []"), canonical=""))
+        found = run(box, RECEIVES, problem(Test(assertion="[type(n) for n in func()] == [int] * 6"), canonical=""))
+
+    assert (sent.passed, found.passed) == (1, 1), said(found)
+
+
 COPIES = """
 import os, pathlib, shutil, tarfile, tempfile, zipfile
 def f():
@@ -207,6 +244,39 @@ def test_what_copies_and_unpacks_files_works(level):
         found = run(box, COPIES, problem(Test(assertion="func() == 9"), canonical=""))
 
     assert found.passed == 1, said(found)
+
+
+THREADS = """
+import threading
+def f():
+    threading.stack_size(1 << 16)
+    stop = threading.Event()
+    made = []
+    try:
+        for _ in range({count}):
+            made.append(threading.Thread(target=stop.wait, daemon=True))
+            made[-1].start()
+    except RuntimeError as error:
+        if {count} > 64 and len(made) > 66:
+            raise ValueError(f"{{len(made)}} threads")
+        raise
+    finally:
+        stop.set()
+    for thread in made:
+        thread.join()
+    return len(made)
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("most", "count", "limit"), [(64, 40, ""), (64, 400, "processes"), (100, 90, "")])
+def test_threads_of_an_attempt_are_limited(level, most, count, limit):
+    counted = problem(Test(assertion=f"func() == {count}"), canonical="")
+    with sandbox(level) as box:
+        run(box, HONEST, counted)  # another limit before, which is not to hold for the next
+        found = run(box, THREADS.format(count=count), counted, Limits(seconds=9.0, processes=most))
+
+    assert (found.passed, found.limit) == (int(not limit), limit), said(found)
 
 
 # what an attempt leaves in its folder

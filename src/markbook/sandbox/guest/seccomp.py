@@ -74,7 +74,7 @@ _REQUESTS = (0x5412, 0x541C, 0x8901, 0x8902, 0x40086602, 0x40087602, 0x401C5820)
 """ioctl requests that type into a terminal, choose who is signalled, or set attributes of a file that need not be open
 for writing: TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP, FS_IOC_SETFLAGS, FS_IOC_SETVERSION, FS_IOC_FSSETXATTR."""
 
-_ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_ALLOW, _KILL_PROCESS, _ERRNO, _NOTIFY = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
 _LOAD, _EQUAL, _MORE, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _OWN = -1
@@ -86,6 +86,7 @@ Step = tuple[int, int, str, str] | str
 _ENDS: list[Step] = [
     "refuse", (_RETURN, _ERRNO | errno.EPERM, "", ""),
     "pretend", (_RETURN, _ERRNO, "", ""),
+    "ask", (_RETURN, _NOTIFY, "", ""),
     "no more", (_RETURN, _ERRNO | errno.EAGAIN, "", ""),
     "unknown", (_RETURN, _ERRNO | errno.ENOSYS, "", ""),
     "foreign", (_RETURN, _KILL_PROCESS, "", ""),
@@ -133,6 +134,12 @@ def worker_filter(*, may_fork: bool, private: bool) -> bytes:
         program += [label, _load(_ARGUMENTS + 8), *((_EQUAL, value, "refuse", "") for value in values)]
         program.append((_RETURN, _ALLOW, "", ""))
     return _assemble(program)[0]
+
+
+def asking_filter() -> bytes:
+    """Return the filter by which who starts a thread asks whoever listens."""
+    program = [_load(_NUMBER), *_go([_CLONE], "clone"), (_RETURN, _ALLOW, "", "")]
+    return _assemble([*program, "clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "ask", "allow")])[0]
 
 
 def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
@@ -189,11 +196,11 @@ class Filter:
     def __init__(self, code: bytes, own: Sequence[int] = (), option: int = linux.PR_SET_SECCOMP) -> None:
         self._buffer = ctypes.create_string_buffer(code, len(code))
         self._own = [ctypes.c_uint32.from_buffer(self._buffer, offset) for offset in own]
-        self._program = _Program(len(code) // 8, ctypes.addressof(self._buffer))
+        self.program: ctypes.Structure = _Program(len(code) // 8, ctypes.addressof(self._buffer))
         self._arguments = (
             ctypes.c_int(option),
             ctypes.c_ulong(linux.SECCOMP_MODE_FILTER),
-            ctypes.byref(self._program),
+            ctypes.byref(self.program),
             ctypes.c_ulong(0),
             ctypes.c_ulong(0),
         )

@@ -18,6 +18,7 @@ from . import child, memory, scratch, wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
     from typing import NoReturn
 else:
     import _signal as signal
@@ -43,8 +44,9 @@ class Zygote:
     """Forks children on request."""
 
     def __init__(
-        self, sock: _socket.socket, folder: str, guard: child.Guard | None, rehearsed: child.Guard, *, alone: bool
-    ) -> None:
+        self, sock: _socket.socket, folder: str, guard: child.Guard | None, rehearsed: child.Guard,
+        bound: Callable[[int], None] | None, *, alone: bool,
+    ) -> None:  # fmt: skip
         """Prepare.
 
         Args:
@@ -52,15 +54,18 @@ class Zygote:
             folder: the folder that an attempt may write to, emptied after each.
             guard: hardens a child, and forbids it to change its limits; None where there is none that could.
             rehearsed: does nothing, in the same way.
+            bound: has children held to so many threads, where the kernel cannot be told to; None where nobody does.
             alone: whether this is the first process of its own namespace, so that a kill of everything is a kill of
                 its own, and nothing within can end it.
         """
         self._sock = sock
         self._scratch = folder
-        self._contents = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        """The folder, open: a candidate that owns it may close it to itself, but not this."""
+        nothing = os.stat(os.devnull).st_rdev
+        self._silent = [number for number in range(3) if os.fstat(number).st_rdev == nothing]
+        """The standard descriptors that lead nowhere: all of them, but for a standard error that is to be seen."""
         self._guard = guard or _for_good
         self._rehearsed = rehearsed
+        self._bound = bound
         self._alone = alone
         self._limits: tuple[int, int, int] = (0, 0, 0)
         """Memory, file size and processes as they are limited now, here and so in every child."""
@@ -90,6 +95,7 @@ class Zygote:
     def _attempt(self, limits: Limits, reader: int, writer: int) -> bytes:
         if limits[3:] != self._limits:
             self._limit(limits[3:])
+        self._renew()
         started = time.monotonic()
         pid = os.fork()
         if pid == 0:
@@ -106,9 +112,16 @@ class Zygote:
         _, status, usage = os.wait4(pid, 0)
         if self._alone and not _is_childless():
             end_all()
-        if os.listdir(self._contents):
+        if _is_used(self._scratch):
             scratch.empty(self._scratch)  # what cannot be removed raises, and the worker is replaced
         return END.pack(status, usage.ru_utime + usage.ru_stime, time.monotonic() - started, hit or b"")
+
+    def _renew(self) -> None:
+        """Open the null device anew: what is open is shared with every child, and so its flags and its lock."""
+        opened = os.open(os.devnull, os.O_RDWR)
+        for number in self._silent:
+            os.dup2(opened, number)
+        os.close(opened)
 
     def _load(self, names: str) -> None:
         """Import what many solutions will: once here, instead of in the child of each that does."""
@@ -129,6 +142,8 @@ class Zygote:
         _lower(resource.RLIMIT_FSIZE, file_size)
         if processes and self._alone:  # elsewhere the kernel would count the user's other processes too
             _lower(resource.RLIMIT_NPROC, processes)
+        elif self._bound is not None:
+            self._bound(processes)
 
     def _watch(self, pid: int, limits: Limits, started: float) -> bytes | None:
         """Wait until the child ends, the examiner has enough of it (returns b""), or a limit is hit."""
@@ -156,6 +171,13 @@ class Zygote:
                 return b"file"
             # one that waits for the processor rather than sleeping is given the longer limit
             wait = min(cpu_limit - spent, (wall_limit if wall < wall_limit else busy_limit) - wall, most)
+
+
+def _is_used(folder: str) -> bool:
+    try:
+        return bool(os.listdir(folder))
+    except PermissionError:  # it was closed by the candidate whose folder it was
+        return True
 
 
 def _lower(kind: int, value: int) -> None:
