@@ -85,7 +85,7 @@ class Examiner:
             if job is None:
                 os._exit(0)
             task = self._task(job)
-            record = {"wants_task": True} if task is None else self._examine(task, job)
+            record: dict[str, Any] = {"wants_task": True} if task is None else self._examine(task, job)
             if self._growth.is_too_much() or any(result.get("k") == "m" for result in record.get("tests", ())):
                 record["spent"] = True  # the next attempt is to find another examiner
             wire.write(self._control, {"id": job["id"], **record})
