@@ -365,12 +365,11 @@ def test_nothing_runs_on_once_a_sandbox_is_left_early(level):
         group = pid_of(box)
         jobs = box.run([Job("quick", HONEST + "#" * 99, simple), Job("endless", endless, simple, Limits(8.0))])
         next(jobs)
-        time.sleep(0.3)
-        running = processes_of(group)
+        begun = becomes(lambda: len(processes_of(group)) >= 4)  # supervisor, examiner, zygote and the attempt
         jobs.close()
         left = processes_of(group)
 
-    assert len(running) >= 4  # supervisor, examiner, zygote and the attempt
+    assert begun
     assert left == []
 
 
@@ -384,14 +383,20 @@ def test_nothing_runs_on_once_a_supervisor_was_killed(level):
         session = pid_of(box)
         jobs = box.run([Job("quick", HONEST + "#" * 199, problem()), Job("endless", endless, problem(), Limits(8.0))])
         next(jobs)
-        time.sleep(0.3)
-        running = processes_of(session)
+        begun = becomes(lambda: len(processes_of(session)) >= 4)
         os.kill(session, signal.SIGKILL)
-        time.sleep(0.3)
-        left = processes_of(session)
+        ended = becomes(lambda: processes_of(session) == [])
         jobs.close()
 
-    assert (len(running) >= 4, left) == (True, [])
+    assert (begun, ended) == (True, True)
+
+
+def becomes(true):
+    """Wait for what is to become true within five seconds; return whether it did."""
+    end = time.monotonic() + 5
+    while not true() and time.monotonic() < end:
+        time.sleep(0.02)
+    return true()
 
 
 def processes_of(session):

@@ -69,6 +69,7 @@ def main() -> NoReturn:
     theirs.close()
     far.close()
     linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
     _watch(config, [examiner, zygote], None if config["level"] == "A" else Granting(near))
 
 
@@ -172,6 +173,11 @@ def _watch(config: dict[str, Any], children: list[int], granting: Granting | Non
     os.kill(children[0], signal.SIGKILL)
     for pid in children[1:]:
         os.killpg(pid, signal.SIGKILL)
-    # waited for, so that what they used is counted as their owner's
+    # waited for, so that what they used is counted as their owner's, and those that lost their parent with them
     status = {pid: os.waitpid(pid, 0)[1] for pid in children}[children[0]]
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
     os._exit(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
