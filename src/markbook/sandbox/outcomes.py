@@ -85,9 +85,17 @@ def _limit(first: dict[str, Any] | None) -> str:
     return ""
 
 
-def all_failed(sample: Sample, error: ErrorKind, *, message: str, isolation: Isolation, **more: Any) -> Outcome:
-    """Return the outcome of an attempt none of whose tests could run."""
-    failed = TestResult(passed=False, error_type=str(error), error_message=message)
+def all_failed(
+    sample: Sample,
+    error: ErrorKind,
+    *,
+    message: str,
+    isolation: Isolation,
+    verdict: Verdict = Verdict.IN_PROCESS,
+    **more: Any,
+) -> Outcome:
+    """Return the outcome of an attempt none of whose tests could run to its end."""
+    failed = TestResult(passed=False, verdict=verdict, error_type=str(error), error_message=message)
     return Outcome(
         tests=(failed,) * len(sample.tests),
         error=error,

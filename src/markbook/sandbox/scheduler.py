@@ -16,7 +16,7 @@ from markbook.sandbox.kept import Kept
 from markbook.sandbox.outcomes import all_failed, outcome
 from markbook.sandbox.waiting import Entry, Task, Waiting
 from markbook.sandbox.worker import Worker, WorkerLost
-from markbook.types import ErrorKind, Outcome, Sample
+from markbook.types import ErrorKind, Outcome, Sample, Verdict
 
 _WINDOW = 2048
 """How many jobs are looked at ahead, to take the longest first; memory does not grow beyond it."""
@@ -265,7 +265,11 @@ class Scheduler:
             try:
                 records = worker.read()
                 for record in records:
+                    spent = record.pop("spent", False)
                     self._settle(worker, record)
+                    if spent:
+                        self._spent(worker)
+                        break
             except (WorkerLost, KeyError, TypeError, ValueError, IndexError):
                 self._lost(worker)
         if not events:
@@ -304,6 +308,13 @@ class Scheduler:
             self._known.kept_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
         self._finish(entry, found)
 
+    def _spent(self, worker: Worker) -> None:
+        """Replace a worker that has answered and is not to be asked again; what it has been given goes to another."""
+        for entry in worker.jobs:
+            self._waiting.push(entry)
+        worker.jobs = []
+        self._replaced(worker)
+
     def _finish(self, entry: Entry, found: Outcome) -> None:
         if found.seconds is not None:
             self._known.seconds[entry.job.sample.id] = found.seconds
@@ -312,30 +323,45 @@ class Scheduler:
         self._done.extend((twin, found) for twin in entry.twins)
 
     def _lost(self, worker: Worker) -> None:
-        """Replace a worker; run what it had under way once more, alone, and then call it a crash."""
+        """Replace a worker; run what it had under way once more, alone, and then call it a crash.
+
+        What ran into the examiner's alarm would do so again: it fails by the time limit at once.
+        """
         held = worker.jobs
         worker.jobs = []
         self._replaced(worker)
-        for position, entry in enumerate(held):
-            if position:
-                self._waiting.push(entry)
-            elif entry.tries and entry.calibrates:
-                self._calibrated(entry.task, Plan(beside(entry.job.sample)), keep=False)
-            elif entry.tries:
-                self._finish(
-                    entry,
-                    all_failed(
-                        entry.job.sample,
-                        ErrorKind.OTHER,
-                        message="the worker was lost twice while it ran",
-                        isolation=self._crew.level,
-                        error_type="Crash",
-                        flags=("crash",),
-                    ),
-                )
-            else:
+        for entry in held[1:]:
+            self._waiting.push(entry)
+        for entry in held[:1]:
+            if not (entry.tries or worker.alarmed):
                 entry.tries = 1
                 self._alone.append(entry)
+            elif entry.calibrates:
+                self._calibrated(entry.task, Plan(beside(entry.job.sample)), keep=False)
+            else:
+                self._finish(entry, self._out_of_time(entry) if worker.alarmed else self._crash(entry))
+
+    def _crash(self, entry: Entry) -> Outcome:
+        return all_failed(
+            entry.job.sample,
+            ErrorKind.OTHER,
+            message="the worker was lost twice while it ran",
+            isolation=self._crew.level,
+            error_type="Crash",
+            flags=("crash",),
+        )
+
+    def _out_of_time(self, entry: Entry) -> Outcome:
+        plan = self._known.plans.get(entry.task.name)
+        apart = plan is not None and plan.record is not None and any(way is not None for way in plan.record["tests"])
+        return all_failed(
+            entry.job.sample,
+            ErrorKind.TIMEOUT,
+            message="the time limit was reached",
+            isolation=self._crew.level,
+            verdict=Verdict.SEPARATED if apart else Verdict.IN_PROCESS,
+            limit="cpu",
+        )
 
 
 def beside(sample: Sample) -> dict[str, Any]:

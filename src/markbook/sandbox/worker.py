@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
-import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import UsageError
-from markbook.sandbox.guest import wire
+from markbook.sandbox.guest import scratch, wire
 from markbook.types import Isolation
+
+_log = logging.getLogger(__name__)
 
 HERE = Path(__file__).parent
 START_SECONDS = 20.0
@@ -97,6 +100,8 @@ class Worker:
         self.since = time.monotonic()
         """When the oldest of them was begun."""
         self.hello: dict[str, Any] = {}
+        self.alarmed = False
+        """Whether, now that it has ended, its examiner was ended for the processor time that it used."""
         self._scratch = tempfile.mkdtemp(prefix="markbook-")
         ours, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
@@ -109,7 +114,6 @@ class Worker:
             "prefix": interpreter.facts["prefix"],
             "stdlib": interpreter.facts["stdlib"],
             "processor": processor,
-            "number": number,
         }
         quiet = None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL
         try:
@@ -191,11 +195,15 @@ class Worker:
             os.close(self._lifeline)
             self._lifeline = -1
         try:
-            self._process.wait(2)
+            self.alarmed = self._process.wait(2) == signal.SIGVTALRM
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        try:
+            scratch.empty(self._scratch)
+            Path(self._scratch).rmdir()
+        except Exception as error:  # noqa: BLE001 - the border of what candidates made: it must not end the run
+            _log.warning("the folder %s of a worker could not be removed: %s", self._scratch, error)
 
 
 def _environment() -> dict[str, str]:

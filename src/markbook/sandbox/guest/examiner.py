@@ -21,11 +21,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from .growth import Growth
+
 _SHORT = 20_000
 """Characters of a solution that is compiled by the examiner."""
 _TASKS_TEXT = 16 << 20
 """Characters of tests that are kept compiled."""
-_LAST_RESORT = 5.0
+_LAST_RESORT = 1.0
 """Seconds of processor time beyond the limit after which the kernel ends an examiner that hears nothing."""
 Counts = list[list[list[int]]]
 """For each test the parts that went well, each with how often."""
@@ -64,8 +66,9 @@ class Attempt:
 class Examiner:
     """Serves the controller: a job in, an outcome out."""
 
-    def __init__(self, control: _socket.socket, channel: _socket.socket) -> None:
+    def __init__(self, control: _socket.socket, channel: _socket.socket, growth: Growth) -> None:
         self._control = control
+        self._growth = growth
         self._jobs = wire.Stream(control)
         self._buffer = memoryview(bytearray(wire.CHUNK))
         self._channel = channel
@@ -83,7 +86,9 @@ class Examiner:
             if job is None:
                 os._exit(0)
             task = self._task(job)
-            record = {"wants_task": True} if task is None else self._examine(task, job)
+            record: dict[str, Any] = {"wants_task": True} if task is None else self._examine(task, job)
+            if self._growth.is_too_much() or any(result.get("k") == "m" for result in record.get("tests", ())):
+                record["spent"] = True  # the next attempt is to find another examiner
             wire.write(self._control, {"id": job["id"], **record})
 
     def _deadline(self, _number: int, _frame: object) -> None:
@@ -119,7 +124,8 @@ class Examiner:
             policies = (job.get("plan") or {}).get("tests", ())
             apart = any(policy is not None for policy in policies)
             ended = {**timed_out(), "v": "separated" if apart else "in_process"}
-            record = {"tests": [ended] * len(task.tests), "error": timed_out(), "hit": "cpu"}
+            # wherever it was, it was not at a place to go on from: in the middle of a message to the zygote, say
+            record = {"tests": [ended] * len(task.tests), "error": timed_out(), "hit": "cpu", "spent": True}
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
@@ -366,6 +372,8 @@ def crashed(end: dict[str, Any]) -> Result:
     """Return the result of a test during which the process ended."""
     if end.get("hit") in ("cpu", "wall"):
         return timed_out()
+    if end.get("hit") == "file":
+        return {"p": False, "k": "o", "t": "FileLimitError", "m": "the solution wrote more than it may"}
     status = end.get("status", 0)
     if os.WIFSIGNALED(status):
         message = f"the process was ended by signal {os.WTERMSIG(status)}"

@@ -21,7 +21,9 @@ _ELSEWHERE = "/elsewhere"
 _SCRATCH_OPTIONS = "size=67108864,nr_inodes=4096,mode=1777"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random")
 _FIRST_UID = 2_000_000_000
-"""Where the process is root: it becomes this user, plus the worker's number, whom nothing belongs to."""
+"""Where the process is root: it becomes this user, plus its supervisor's number, whom nothing belongs to.
+
+No two workers share one, be they of one run or of two: the kernel counts processes by their user."""
 _NAMESPACES = linux.CLONE_NEWNS | linux.CLONE_NEWNET | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWCGROUP
 
 Report = list[dict[str, "Any"]]
@@ -93,7 +95,7 @@ def enter_namespaces(report: Report, config: dict[str, Any], *, processes: bool)
         step(report, "user mapping", lambda: _map_user(uid, gid), needed=True)
     step(report, "private root", lambda: _new_root(config), needed=True)
     if root:
-        own = _FIRST_UID + config["number"]
+        own = _FIRST_UID + config["owner"]
         step(report, "own user", lambda: _become(own), needed=True)
 
 
@@ -144,13 +146,11 @@ def _bind(path: str, target: str, *, device: bool = False) -> None:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
     linux.mount(path, target, flags=linux.MS_BIND | linux.MS_REC)
-    if device:
-        return
     locked = os.statvfs(target).f_flag  # what the original mount forbids must stay forbidden, or the kernel refuses
     keep = locked & (linux.MS_NOEXEC | linux.MS_NOATIME | linux.MS_NODIRATIME)
     keep |= linux.MS_RELATIME if locked & 4096 else 0
-    flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
-    linux.mount("", target, flags=flags | keep)
+    flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID  # a device is written to all the same
+    linux.mount("", target, flags=flags | keep | (0 if device else linux.MS_NODEV))
 
 
 def confine(report: Report, config: dict[str, Any], *, may_fork: bool) -> None:
@@ -165,7 +165,7 @@ def confine(report: Report, config: dict[str, Any], *, may_fork: bool) -> None:
         allowed = [inside(path) if private else path for path in config["readable"]]
         step(report, "landlock", lambda: landlock.restrict(allowed, [scratch, *_DEVICES]))
     if config["level"] in "ABC":
-        wanted = seccomp.Filter(seccomp.worker_filter(may_fork=may_fork))
+        wanted = seccomp.Filter(seccomp.worker_filter(may_fork=may_fork, private=private))
         step(report, "seccomp", wanted.install)
     step(report, "limits", _limit)
 

@@ -52,14 +52,29 @@ _FORK = {"fork": (57, -1), "vfork": (58, -1)}
 _CLONE, _CLONE3, _KILL, _TGKILL, _PRLIMIT, _FCNTL, _IOCTL, _PIDFD_OPEN = (
     (56, 220), (435, 435), (62, 129), (234, 131), (302, 261), (72, 25), (16, 29), (434, 434),
 )  # fmt: skip
+_FCHMODAT, _PRCTL = (268, 53), (157, 167)
+_PRETENDED = {
+    "chmod": (90, -1), "fchmod": (91, 52), "fchmodat2": (452, 452), "utime": (132, -1), "utimes": (235, -1),
+    "futimesat": (261, -1), "utimensat": (280, 88),
+}  # fmt: skip
+"""Modes and times, where the candidate has the user's own rights: landlock does not govern them, and a filter sees no
+path. They are said to have been changed, for `shutil.copy` and its like change them and would fail for a refusal."""
+_OWNERSHIP = {
+    "chown": (92, -1), "fchown": (93, 55), "lchown": (94, -1), "fchownat": (260, 54), "setxattr": (188, 5),
+    "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14), "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466), "file_setattr": (469, 469),
+}  # fmt: skip
+"""The rest of what landlock does not govern, refused: few programs try, and those expect it."""
 _CLONE_THREAD = 0x00010000
 _RLIMIT_STACK = 3
+_SIGKILL = 9
 _OWNER_COMMANDS = (8, 10, 15)
 """fcntl commands that have the kernel send signals to others: F_SETOWN, F_SETSIG, F_SETOWN_EX."""
-_TERMINAL_REQUESTS = (0x5412, 0x541C, 0x8901, 0x8902)
-"""ioctl requests that type into a terminal or choose who is signalled: TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP."""
+_REQUESTS = (0x5412, 0x541C, 0x8901, 0x8902, 0x40086602, 0x40087602, 0x401C5820)
+"""ioctl requests that type into a terminal, choose who is signalled, or set attributes of a file that need not be open
+for writing: TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP, FS_IOC_SETFLAGS, FS_IOC_SETVERSION, FS_IOC_FSSETXATTR."""
 
-_ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_ALLOW, _KILL_PROCESS, _ERRNO, _NOTIFY = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
 _LOAD, _EQUAL, _MORE, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _OWN = -1
@@ -70,6 +85,8 @@ Step = tuple[int, int, str, str] | str
 
 _ENDS: list[Step] = [
     "refuse", (_RETURN, _ERRNO | errno.EPERM, "", ""),
+    "pretend", (_RETURN, _ERRNO, "", ""),
+    "ask", (_RETURN, _NOTIFY, "", ""),
     "no more", (_RETURN, _ERRNO | errno.EAGAIN, "", ""),
     "unknown", (_RETURN, _ERRNO | errno.ENOSYS, "", ""),
     "foreign", (_RETURN, _KILL_PROCESS, "", ""),
@@ -98,8 +115,8 @@ def _no_processes() -> tuple[list[Step], list[Step]]:
     return going, ["clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "allow", "no more")]
 
 
-def worker_filter(*, may_fork: bool) -> bytes:
-    """Return the filter that a worker puts on itself once."""
+def worker_filter(*, may_fork: bool, private: bool) -> bytes:
+    """Return the filter that a worker puts on itself once; `private`: it sees no file that is the user's to change."""
     program = [_load(_ARCH), (_EQUAL, _ARCHITECTURE[linux.MACHINE], "", "foreign"), _load(_NUMBER)]
     program += [(_MORE, _KNOWN, "unknown", ""), *_go(_REFUSED.values(), "refuse")]
     program += [*_go([_FCNTL], "fcntl"), *_go([_IOCTL], "ioctl")]
@@ -107,11 +124,22 @@ def worker_filter(*, may_fork: bool) -> bytes:
     if not may_fork:
         going, below = _no_processes()
         program += going
+    if not private:
+        program += [*_go(_PRETENDED.values(), "pretend"), *_go(_OWNERSHIP.values(), "refuse"), *_go([_PRCTL], "prctl")]
+        # none may outlive the process that forked it
+        below += ["prctl", _load(_ARGUMENTS), (_EQUAL, linux.PR_SET_PDEATHSIG, "", "allow")]
+        below += [_load(_ARGUMENTS + 8), (_EQUAL, _SIGKILL, "allow", "refuse")]
     program += [(_RETURN, _ALLOW, "", ""), *below]
-    for label, values in (("fcntl", _OWNER_COMMANDS), ("ioctl", _TERMINAL_REQUESTS)):
+    for label, values in (("fcntl", _OWNER_COMMANDS), ("ioctl", _REQUESTS)):
         program += [label, _load(_ARGUMENTS + 8), *((_EQUAL, value, "refuse", "") for value in values)]
         program.append((_RETURN, _ALLOW, "", ""))
     return _assemble(program)[0]
+
+
+def asking_filter() -> bytes:
+    """Return the filter by which who starts a thread asks whoever listens."""
+    program = [_load(_NUMBER), *_go([_CLONE], "clone"), (_RETURN, _ALLOW, "", "")]
+    return _assemble([*program, "clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "ask", "allow")])[0]
 
 
 def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
@@ -124,7 +152,7 @@ def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
     going, below = _no_processes()
     program = [_load(_NUMBER), *going, *_go([_PIDFD_OPEN], "refuse"), *_go([_PRLIMIT], "prlimit")]
     if not alone:
-        program += _go([_KILL, _TGKILL], "own")
+        program += [*_go([_KILL, _TGKILL], "own"), *_go([_FCHMODAT], "pretend")]  # with which the zygote opens folders
         below += ["own", _load(_ARGUMENTS), (_EQUAL, _OWN, "allow", "refuse")]
     # limits of one's own may be read, and only that of the stack may be changed: the limits are the zygote's, put in
     # place once for every attempt, as soft ones, for it cannot raise hard ones again
@@ -168,11 +196,11 @@ class Filter:
     def __init__(self, code: bytes, own: Sequence[int] = (), option: int = linux.PR_SET_SECCOMP) -> None:
         self._buffer = ctypes.create_string_buffer(code, len(code))
         self._own = [ctypes.c_uint32.from_buffer(self._buffer, offset) for offset in own]
-        self._program = _Program(len(code) // 8, ctypes.addressof(self._buffer))
+        self.program: ctypes.Structure = _Program(len(code) // 8, ctypes.addressof(self._buffer))
         self._arguments = (
             ctypes.c_int(option),
             ctypes.c_ulong(linux.SECCOMP_MODE_FILTER),
-            ctypes.byref(self._program),
+            ctypes.byref(self.program),
             ctypes.c_ulong(0),
             ctypes.c_ulong(0),
         )

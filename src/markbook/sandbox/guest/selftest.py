@@ -28,6 +28,8 @@ def try_everything(report: Report, guard: Callable[[int], None], scratch: str) -
     if good & {"landlock", "private root"}:
         attempts += [("a file outside was read", _read), ("a file outside was written", lambda: _write(scratch))]
     receiver, sender = os.pipe()
+    if "private root" not in good:
+        attempts.append(("the mode of a file was changed", lambda: _change(sender)))
     pid = os.fork()
     if pid == 0:
         _report(attempts, guard, sender)
@@ -62,6 +64,12 @@ def _fork() -> bool:
         os._exit(0)
     os.waitpid(pid, 0)
     return True
+
+
+def _change(descriptor: int) -> bool:
+    before = os.fstat(descriptor).st_mode
+    os.fchmod(descriptor, before ^ 0o100)
+    return os.fstat(descriptor).st_mode != before
 
 
 def _kill() -> bool:

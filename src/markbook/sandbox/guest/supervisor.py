@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket  # its better half would be in the memory of every attempt
+import ctypes
 import os
 import resource
 import select
@@ -10,11 +11,13 @@ import sys
 
 from . import isolation, linux, seccomp, wire
 from .selftest import try_everything
+from .threads import Asking, Granting
 from .zygote import Zygote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
     from .child import Guard
@@ -31,6 +34,7 @@ def main() -> NoReturn:
     sys.argv = [""]
     sys.dont_write_bytecode = True  # from here on: what candidates import is not theirs to write beside
     sys.path[:] = config["path"]
+    config["owner"] = os.getpid()
     config["readable"] = isolation.readable(config)  # while all of it can be seen
     control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, config["control"])
     mine, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
@@ -55,20 +59,27 @@ def main() -> NoReturn:
         theirs.send(wire.encode({"unfit": str(error), "layers": report}).encode())
         theirs.close()
         _watch(config, [examiner])
+    near, far = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     zygote = os.fork()
+    os.setpgid(zygote, zygote)  # both, whoever comes first: a group that no candidate can leave, so to be ended whole
     if zygote == 0:
         os.close(config["lifeline"])
-        _zygote(config, theirs, report)
+        near.close()
+        _zygote(config, theirs, far, report)
     theirs.close()
+    far.close()
     linux.prctl(linux.PR_SET_DUMPABLE, 0)
-    _watch(config, [examiner, zygote])
+    linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+    _watch(config, [examiner, zygote], None if config["level"] == "A" else Granting(near))
 
 
 def _examiner(config: dict[str, Any], control: _socket.socket, channel: _socket.socket) -> NoReturn:
     # only here: whatever the zygote has in memory, every attempt pays for when it is forked
     from .examiner import Examiner
+    from .growth import Growth
 
     report: isolation.Report = []
+    growth = Growth(_EXAMINER_MEMORY)
     try:
         if config["level"] == "A":
             isolation.enter_namespaces(report, config, processes=False)
@@ -82,39 +93,91 @@ def _examiner(config: dict[str, Any], control: _socket.socket, channel: _socket.
     if "unfit" in found:
         os._exit(0)
     resource.setrlimit(resource.RLIMIT_AS, (_EXAMINER_MEMORY, _EXAMINER_MEMORY))
-    Examiner(control, channel).serve()
+    Examiner(control, channel, growth).serve()
 
 
-def _zygote(config: dict[str, Any], channel: _socket.socket, report: isolation.Report) -> NoReturn:
+def _zygote(
+    config: dict[str, Any], channel: _socket.socket, supervisor: _socket.socket, report: isolation.Report
+) -> NoReturn:
     inside = config["level"] == "A"
     scratch = isolation.SCRATCH if inside else config["scratch"]
     guard: Guard | None = None
     rehearsed: Guard = _nothing
+    limit: Callable[[int], None] | None = None
     if linux.SUPPORTED:
         isolation.confine(report, config, may_fork=True)
         if any(layer["name"] == "seccomp" and layer["ok"] for layer in report):
             program = seccomp.child_filter(alone=inside)
             guard = seccomp.Filter(*program).install
+            if not inside:
+                asking: list[Asking] = []
+                isolation.step(report, "thread limit", lambda: asking.append(Asking(supervisor)))
+                limit = asking[0].limit if asking else None
+                guard = _Tied(guard, supervisor.fileno())
             rehearsed = seccomp.Filter(*program, option=linux.PR_GET_SECCOMP).install
             try_everything(report, guard, scratch)
-    server = Zygote(channel, scratch, guard, rehearsed, alone=inside)
+    if type(guard) is not _Tied:  # which closes it in every child
+        supervisor.close()
+    server = Zygote(channel, scratch, guard, rehearsed, limit, alone=inside)
     server.prepare()
     channel.send(wire.encode({"layers": report}).encode())
     server.serve()
+
+
+class _Tied:
+    """A guard after which a process ends with the one that forked it: elsewhere the namespace sees to that."""
+
+    def __init__(self, guard: Guard, supervisor: int) -> None:
+        self._guard = guard
+        self._supervisor = supervisor
+        self._arguments = (ctypes.c_int(linux.PR_SET_PDEATHSIG), ctypes.c_ulong(signal.SIGKILL))
+
+    def __call__(self, pid: int) -> None:
+        """Tie, then harden."""
+        os.close(self._supervisor)
+        linux.prctl_as_it_is(*self._arguments)
+        self._guard(pid)
 
 
 def _nothing(_pid: int) -> None:
     """Harden nothing."""
 
 
-def _watch(config: dict[str, Any], children: list[int]) -> NoReturn:
+def _grant(poll: select.poll, granting: Granting) -> None:
+    """Grant threads until something else is to be seen to."""
+    listener = -1
+    poll.register(granting.fileno(), select.POLLIN)
+    while True:
+        ready = {descriptor for descriptor, _ in poll.poll()}
+        if ready - {listener, granting.fileno()}:
+            return
+        if listener in ready:
+            granting.answer()
+        elif not granting.hear():
+            poll.unregister(granting.fileno())
+        elif listener != granting.listener:
+            listener = granting.listener
+            poll.register(listener, select.POLLIN)
+
+
+def _watch(config: dict[str, Any], children: list[int], granting: Granting | None = None) -> NoReturn:
+    """End all when one ends or the owner goes; exit with the number of the signal that ended the examiner, the first."""
     poll = select.poll()
     poll.register(config["lifeline"], select.POLLIN)
     for pid in children:
         poll.register(os.pidfd_open(pid), select.POLLIN)
-    poll.poll()
-    for pid in children:
-        os.kill(pid, signal.SIGKILL)
-    for pid in children:
-        os.waitpid(pid, 0)  # so that what they used is counted as their owner's
-    os._exit(0)
+    if granting is not None:
+        _grant(poll, granting)
+    else:
+        poll.poll()
+    os.kill(children[0], signal.SIGKILL)
+    for pid in children[1:]:
+        os.killpg(pid, signal.SIGKILL)
+    # waited for, so that what they used is counted as their owner's, and those that lost their parent with them
+    status = {pid: os.waitpid(pid, 0)[1] for pid in children}[children[0]]
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
+    os._exit(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)

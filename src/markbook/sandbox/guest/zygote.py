@@ -13,11 +13,12 @@ import select
 import struct
 import time
 
-from . import child, memory, wire
+from . import child, memory, scratch, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
     from typing import NoReturn
 else:
     import _signal as signal
@@ -33,6 +34,8 @@ ENDS = struct.Struct("ii")
 END = struct.Struct("<idd4s")
 """Wait status, CPU seconds, wall seconds, the limit that was hit."""
 STOP = b"end"
+_LOOK = 0.1
+"""Seconds after which the files of an attempt are counted where nothing else counts them, again and again."""
 
 Limits = tuple[float, float, float, int, int, int]
 
@@ -41,22 +44,28 @@ class Zygote:
     """Forks children on request."""
 
     def __init__(
-        self, sock: _socket.socket, scratch: str, guard: child.Guard | None, rehearsed: child.Guard, *, alone: bool
-    ) -> None:
+        self, sock: _socket.socket, folder: str, guard: child.Guard | None, rehearsed: child.Guard,
+        bound: Callable[[int], None] | None, *, alone: bool,
+    ) -> None:  # fmt: skip
         """Prepare.
 
         Args:
             sock: where requests come from.
-            scratch: the folder that an attempt may write to, emptied after each.
+            folder: the folder that an attempt may write to, emptied after each.
             guard: hardens a child, and forbids it to change its limits; None where there is none that could.
             rehearsed: does nothing, in the same way.
+            bound: has children held to so many threads, where the kernel cannot be told to; None where nobody does.
             alone: whether this is the first process of its own namespace, so that a kill of everything is a kill of
                 its own, and nothing within can end it.
         """
         self._sock = sock
-        self._scratch = scratch
+        self._scratch = folder
+        nothing = os.stat(os.devnull).st_rdev
+        self._silent = [number for number in range(3) if os.fstat(number).st_rdev == nothing]
+        """The standard descriptors that lead nowhere: all of them, but for a standard error that is to be seen."""
         self._guard = guard or _for_good
         self._rehearsed = rehearsed
+        self._bound = bound
         self._alone = alone
         self._limits: tuple[int, int, int] = (0, 0, 0)
         """Memory, file size and processes as they are limited now, here and so in every child."""
@@ -86,6 +95,7 @@ class Zygote:
     def _attempt(self, limits: Limits, reader: int, writer: int) -> bytes:
         if limits[3:] != self._limits:
             self._limit(limits[3:])
+        self._renew()
         started = time.monotonic()
         pid = os.fork()
         if pid == 0:
@@ -100,11 +110,18 @@ class Zygote:
         if hit is not None:
             os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
-        if self._alone:
+        if self._alone and not _is_childless():
             end_all()
-        if os.listdir(self._scratch):
-            wipe(self._scratch)
+        if _is_used(self._scratch):
+            scratch.empty(self._scratch)  # what cannot be removed raises, and the worker is replaced
         return END.pack(status, usage.ru_utime + usage.ru_stime, time.monotonic() - started, hit or b"")
+
+    def _renew(self) -> None:
+        """Open the null device anew: what is open is shared with every child, and so its flags and its lock."""
+        opened = os.open(os.devnull, os.O_RDWR)
+        for number in self._silent:
+            os.dup2(opened, number)
+        os.close(opened)
 
     def _load(self, names: str) -> None:
         """Import what many solutions will: once here, instead of in the child of each that does."""
@@ -125,12 +142,15 @@ class Zygote:
         _lower(resource.RLIMIT_FSIZE, file_size)
         if processes and self._alone:  # elsewhere the kernel would count the user's other processes too
             _lower(resource.RLIMIT_NPROC, processes)
+        elif self._bound is not None:
+            self._bound(processes)
 
     def _watch(self, pid: int, limits: Limits, started: float) -> bytes | None:
         """Wait until the child ends, the examiner has enough of it (returns b""), or a limit is hit."""
         cpu_limit, wall_limit, busy_limit = limits[:3]
         clock = (~pid << 3) | 2  # the kernel's encoding of "CPU time of that process"
-        wait = min(cpu_limit, wall_limit, 3600.0)
+        most = 3600.0 if self._alone else _LOOK
+        wait = min(cpu_limit, wall_limit, most)
         while True:
             events = self._poll.poll(max(1.0, wait * 1000 + 1))
             if events:
@@ -147,8 +167,17 @@ class Zygote:
                 return b"cpu"
             if wall >= busy_limit or (wall >= wall_limit and spent < wall * 0.05):
                 return b"wall"
+            if not self._alone and scratch.is_full(self._scratch):  # elsewhere the file system itself has an end
+                return b"file"
             # one that waits for the processor rather than sleeping is given the longer limit
-            wait = min(cpu_limit - spent, (wall_limit if wall < wall_limit else busy_limit) - wall, 3600.0)
+            wait = min(cpu_limit - spent, (wall_limit if wall < wall_limit else busy_limit) - wall, most)
+
+
+def _is_used(folder: str) -> bool:
+    try:
+        return bool(os.listdir(folder))
+    except PermissionError:  # it was closed by the candidate whose folder it was
+        return True
 
 
 def _lower(kind: int, value: int) -> None:
@@ -163,6 +192,18 @@ def _for_good(_pid: int) -> None:
         resource.setrlimit(kind, (soft, soft))
 
 
+def _is_childless() -> bool:
+    """Whether this process has no child left: asked of itself, not of every process of the machine.
+
+    In a namespace of its own it is the parent of whatever has lost its own.
+    """
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
+
+
 def end_all() -> None:
     """End whatever else there is in this namespace."""
     try:
@@ -174,16 +215,3 @@ def end_all() -> None:
             os.wait()
     except ChildProcessError:
         return
-
-
-def wipe(folder: str) -> None:
-    """Remove what is in a folder, following no link. Whatever cannot be removed raises, and the worker is replaced."""
-    with os.scandir(folder) as entries:
-        found = list(entries)
-    for entry in found:
-        if entry.is_dir(follow_symlinks=False):
-            os.chmod(entry.path, 0o700)
-            wipe(entry.path)
-            os.rmdir(entry.path)
-        else:
-            os.unlink(entry.path)
