@@ -47,6 +47,8 @@ class Objects:
         self.examines = examines
         self.is_opening = False
         """Whether what comes in is what tests call by name, where a module or a function of Python's own may stand."""
+        self.metas: dict[tuple[str, ...], type] = {}
+        """The classes of classes over there, by the special methods that they have."""
         self._mine: list[Any] = []
         self._tokens: dict[int, int] = {}
         self._classes: dict[int, int] = {}

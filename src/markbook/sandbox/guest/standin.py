@@ -365,9 +365,10 @@ def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
     if "__call__" in body and shape.claim is types.FunctionType:
         body["__get__"] = _bind
     meta: type = Meta
-    special = {name: _METHODS[name] for name in shape.special if name in _METHODS}
-    if special:
-        meta = type("Meta", (Meta,), special)
+    special = {name: _METHODS[name] for name in sorted(set(shape.special)) if name in _METHODS}
+    if special:  # one for all classes of a peer that have the same: bases and what extends them must agree
+        meta = peer.metas.get(tuple(special)) or type("Meta", (Meta,), special)
+        peer.metas[tuple(special)] = meta
     kinds = shape.bases or ((base,) if base is not None else ())
     if base is not None and not any(issubclass(kind, base) for kind in kinds):
         kinds = (*kinds, base)
