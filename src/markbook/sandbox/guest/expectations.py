@@ -148,8 +148,13 @@ class Finder:
     def _compare(self, node: ast.Compare) -> None:
         operator, left, right = node.ops[0], node.left, node.comparators[-1]
         if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.Is):
+            before = len(self.sites)
             self._equal((left, right), sure=True)
+            if len(self.sites) == before and self._is_told(node):  # nothing is equal to what was made this moment
+                self._add(partial(_replace_right, node, _fresh(node)), sure=True)
             return
+        if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left):
+            self._add(partial(_replace_right, node, left), sure=False)
         if isinstance(operator, ast.Lt | ast.LtE) and len(node.ops) == 1 and (pair := _difference(left)):
             bound = right.value if isinstance(right, ast.Constant) else None
             self._equal(pair, sure=isinstance(bound, int | float) and bound <= 0.5)
@@ -320,6 +325,16 @@ def _swap(holder: ast.ExceptHandler | list[ast.expr], place: str | int, name: Ca
         holder[int(place)] = ast.copy_location(ast.Name(name(), ast.Load()), holder[int(place)])
     elif holder.type is not None:
         holder.type = ast.copy_location(ast.Name(name(), ast.Load()), holder.type)
+
+
+def _replace_right(node: ast.Compare, other: ast.expr) -> None:
+    node.comparators[-1] = other
+
+
+def _fresh(node: ast.expr) -> ast.expr:
+    """Return an expression that makes a new object."""
+    place = {name: getattr(node, name) for name in ("lineno", "col_offset")}
+    return ast.Call(ast.Name("object", ast.Load(), **place), [], [], **place)
 
 
 def _rename(node: ast.Call, name: str) -> None:
