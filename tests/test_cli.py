@@ -190,13 +190,17 @@ def test_unwritable_output_is_73(paper, solutions, tmp_path):
 
 def test_check_benchmark_lists_what_fails(tmp_path):
     bad = problem("b", canonical="def f(x):\n    return 0\n")
-    path = write_rows(tmp_path / "benchmark.jsonl", [problem("a"), bad])
+    clock = problem("c", tests=[{"ctx": "import time", "assertion": "func(1) == 1"}, {"assertion": "func(2) == 2"}])
+    path = write_rows(tmp_path / "benchmark.jsonl", [problem("a"), bad, clock])
+    check = ["exam", "--benchmark", path, "--check-benchmark", "--isolation", "weak"]
 
-    done = run("exam", "--benchmark", path, "--check-benchmark", "--isolation", "weak", "--json")
+    record = json.loads(run(*check, "--json").stdout)
 
-    record = json.loads(done.stdout)
-    assert record["total"] == 2
+    assert record["total"] == 3
     assert [(found["task_id"], found["kind"]) for found in record["problems"]] == [("b", "fails")]
+    assert {label: count for label, count in record["verdicts"].items() if count} == {"separated": 3, "in_process": 1}
+    assert record["separated_share"] == 3 / 4
+    assert "75.0 % of tests separated, 1 in process)" in run(*check).stdout
 
 
 @pytest.mark.parametrize("check", [["--check-benchmark"], []])

@@ -26,6 +26,7 @@ from rich.text import Text
 
 from markbook.pipeline.exam import Planned, Watcher
 from markbook.text import terminal
+from markbook.types import Verdict
 
 if TYPE_CHECKING:
     from markbook.aggregate.exam import Mark
@@ -221,6 +222,8 @@ def show_check(found: BenchmarkCheck) -> None:
     """Print what running the canonical solutions showed."""
     console = Console()
     share = "" if found.separated_share is None else f", {100 * found.separated_share:.1f} % of tests separated"
+    others = {label: count for label, count in found.verdicts.items() if count and label != Verdict.SEPARATED}
+    share += "".join(f", {count} {label.replace('_', ' ')}" for label, count in others.items())
     good = found.total - len(found.problems)
     line = f"{found.benchmark}: {good} of {found.total} canonical solutions pass every time (isolation {found.isolation}{share})"
     console.print(Text(terminal(line)), soft_wrap=True)

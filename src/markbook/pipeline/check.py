@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.load.faults import Fault, without_faults
 from markbook.pipeline.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
-from markbook.types import Limits, Outcome
+from markbook.types import Limits, Outcome, Verdict
 
 ROUNDS = 2
 """How often each canonical solution is run; a verdict that differs between rounds flips."""
@@ -43,6 +44,8 @@ class BenchmarkCheck:
     isolation: str
     separated_share: float | None
     """The share of tests whose verdict came from separate processes."""
+    verdicts: dict[str, int]
+    """How many tests got each verdict in the first round: every label, also those that none got."""
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -74,7 +77,7 @@ def check_benchmark(
             outcomes[job.sample.id].append(outcome)
         level = box.level.value
     problems = [found for sample in benchmark.samples if (found := _judge(benchmark, sample.id, outcomes[sample.id]))]
-    verdicts = [test.verdict for found in outcomes.values() for outcome in found for test in outcome.tests]
+    labels = Counter(test.verdict for found in outcomes.values() for outcome in found[:1] for test in outcome.tests)
     return BenchmarkCheck(
         benchmark=benchmark.name,
         total=len(benchmark.samples),
@@ -82,7 +85,8 @@ def check_benchmark(
         faults=tuple(faults),
         rejected_rows=len(benchmark.rejections),
         isolation=level,
-        separated_share=sum(verdict == "separated" for verdict in verdicts) / len(verdicts) if verdicts else None,
+        separated_share=labels[Verdict.SEPARATED] / labels.total() if labels else None,
+        verdicts={verdict.value: labels[verdict] for verdict in Verdict},
     )
 
 
