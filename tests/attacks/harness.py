@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import resource
 import stat
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -242,22 +243,26 @@ def _looks(path: str) -> tuple[object, ...]:
 
 
 @contextmanager
-def _temporary(folder: str) -> Iterator[None]:
+def temporary() -> Iterator[str]:
     """Have the workers' scratch folders, and what an attack finds around them, in a folder of our own."""
-    kept, tempfile.tempdir = tempfile.tempdir, folder
+    kept, folder = tempfile.tempdir, tempfile.mkdtemp(prefix="markbook-attacks-")
+    tempfile.tempdir = folder
     try:
-        yield
+        yield folder
     finally:
         tempfile.tempdir = kept
+        subprocess.run(["rm", "-rf", folder], check=False)  # what is left there may be too deep for Python
 
 
 def run(level: Isolation, chosen: list[Program]) -> Found:
     """Run programs at one level, those against packages that are slow to fork with last."""
-    with tempfile.TemporaryDirectory(prefix="markbook-attacks-") as folder, _temporary(folder), Range(level) as made:
-        for modules in ((), ("numpy",)):
-            for program in chosen:
-                made.run(program, modules)
-        return made.found
+    with temporary() as folder:
+        with Range(level) as made:
+            for modules in ((), ("numpy",)):
+                for program in chosen:
+                    made.run(program, modules)
+        made.found.disturbed += [f"{name} is left behind" for name in os.listdir(folder)]
+    return made.found
 
 
 def main() -> None:
