@@ -30,12 +30,42 @@ _METHODS = [
     "__array__", "__array_ufunc__", "__array_function__", "__getattr__", "all", "any", "max", "min", "sum", "most_common", "area",
     "side", "items", "result", "x", "name", "maxlen", "send", "throw", "close",
 ]  # fmt: skip
-_COMPARING = ["__eq__", "__ne__", "__lt__", "__gt__", "__le__", "__ge__", "__contains__", "__sub__", "__rsub__", "__abs__", "__bool__", "all"]
+_COMPARING = [
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__gt__",
+    "__le__",
+    "__ge__",
+    "__contains__",
+    "__sub__",
+    "__rsub__",
+    "__abs__",
+    "__bool__",
+    "all",
+]
 _ASKED = [
     "startswith", "endswith", "upper", "split", "issubset", "issuperset", "__and__", "__rand__", "most_common", "items", "get", "sum",
     "max", "all",
 ]  # fmt: skip
-_CONSTANTS = ["True", "False", "0", "0.0", "None", "''", "[]", "()", "-1", "{}", "NotImplemented", "...", "self", "self", "True", "iter(())"]
+_CONSTANTS = [
+    "True",
+    "False",
+    "0",
+    "0.0",
+    "None",
+    "''",
+    "[]",
+    "()",
+    "-1",
+    "{}",
+    "NotImplemented",
+    "...",
+    "self",
+    "self",
+    "True",
+    "iter(())",
+]
 _ERRORS = [
     *(name for name, value in sorted(vars(builtins).items()) if isinstance(value, type) and issubclass(value, BaseException)
       and "Group" not in name and "Unicode" not in name),
@@ -55,14 +85,54 @@ _PLACES = {
     "marshal": ["loads", "dumps"], "os": ["write", "read", "_exit"], "json": ["dumps", "loads"],
     "sys": ["modules", "meta_path", "stdout", "exc_info"], "gc": ["get_objects"], "time": ["time", "sleep", "monotonic"],
 }  # fmt: skip
-_NAMES = [name for name in dir(builtins) if name not in ("__doc__", "copyright", "credits", "license", "exit", "quit", "help")]
-_CALLED = ["abs", "len", "range", "sum", "sorted", "isinstance", "all", "map", "zip", "round", "enumerate", "max", "type", "str", "list"]
+_NAMES = [
+    name for name in dir(builtins) if name not in ("__doc__", "copyright", "credits", "license", "exit", "quit", "help")
+]
+_CALLED = [
+    "abs",
+    "len",
+    "range",
+    "sum",
+    "sorted",
+    "isinstance",
+    "all",
+    "map",
+    "zip",
+    "round",
+    "enumerate",
+    "max",
+    "type",
+    "str",
+    "list",
+]
 _SPACE = [
     "__markbook_part__", "__markbook_error__", "f", "P", "func", "cls", "candidate", "check", "main", "each", "Case", "result", "wanted",
     "AssertionError", "BaseException", "candidate_solution", "__builtins__", "__name__", "n", "found", "math", "unittest", "asyncio",
 ]  # fmt: skip
-_OPERATIONS = ["c", "g", "s", "x", "d", "class", "copy", "import", "await", "n", "send", "throw", "close", "names", "zz"]
+_OPERATIONS = [
+    "c",
+    "g",
+    "s",
+    "x",
+    "d",
+    "class",
+    "copy",
+    "import",
+    "await",
+    "n",
+    "send",
+    "throw",
+    "close",
+    "names",
+    "zz",
+]
 _TAGS = ["L", "T", "D", "S", "F", "B", "Y", "C", "R", "Z", "Q", "N", "O", "E", "I", "r", "v", "n", "b", "h", "e", "zz"]
+
+_READS_EXPECTED = (
+    "for frame in frames():\n    for value in constants(frame.f_code):\n"
+    "        if frame.f_code.co_filename == '<test>' and value not in (None, 1, 2, 3, 4):\n"
+    "            globals()['answer'] = lambda given, value=value: list(value) if type(value) is tuple else value"
+)
 
 
 class Maker:
@@ -82,7 +152,14 @@ class Maker:
         for make in self.chance.choices(makers, k=self.chance.choice((1, 1, 2, 2, 3, 4, 5))):
             kind, text = make()
             if self.chance.random() < 0.12:
-                when = self.chance.choice(("os.urandom(1)[0] & 1", "os.getpid() & 1", "time.monotonic_ns() >> 12 & 1", "id(object()) >> 4 & 1"))
+                when = self.chance.choice(
+                    (
+                        "os.urandom(1)[0] & 1",
+                        "os.getpid() & 1",
+                        "time.monotonic_ns() >> 12 & 1",
+                        "id(object()) >> 4 & 1",
+                    )
+                )
                 kind, text = f"sometimes {kind}", f"import os, time\nif {when}:\n{textwrap.indent(text, '    ')}"
             found.append((kind, f"try:\n{textwrap.indent(text, '    ')}\nexcept Exception:\n    pass\n"))
         return found
@@ -102,7 +179,9 @@ class Maker:
         if choice == 3:
             return self.chance.choice(_CONSTANTS).replace("self", "answer")
         if choice == 4:
-            changes = ", ".join(f"{name!r}: {self.value(depth + 1)}" for name in self.chance.sample(_SPACE, self.chance.randint(1, 4)))
+            changes = ", ".join(
+                f"{name!r}: {self.value(depth + 1)}" for name in self.chance.sample(_SPACE, self.chance.randint(1, 4))
+            )
             return f"rewriter({{{changes}}})"
         return self._liar(depth + 1)
 
@@ -135,7 +214,10 @@ class Maker:
         for name in names:
             if name == "__builtins__":
                 imports = [("__import__", self.value())] if self.chance.random() < 0.6 else []
-                inner = [*imports, *((self._pick(_NAMES, _CALLED, _SPACE), self.value()) for _ in range(self.chance.randint(0, 3)))]
+                inner = [
+                    *imports,
+                    *((self._pick(_NAMES, _CALLED, _SPACE), self.value()) for _ in range(self.chance.randint(0, 3))),
+                ]
                 changes = ", ".join(f"{key!r}: {value}" for key, value in inner)
                 lines.append(f"globals()['__builtins__'] = {{**ALL, {changes}}}")
             else:
@@ -150,13 +232,18 @@ class Maker:
         elif place == "random" and self.chance.random() < 0.5:
             names = ["randint", "choice"][: self.chance.randint(1, 2)]
         module = ".".join(part for part in place.split(".") if part[0].islower())
-        return f"replaces {place}", "\n".join([f"import {module}", *(f"{place}.{name} = {self.value()}" for name in names)])
+        return f"replaces {place}", "\n".join(
+            [f"import {module}", *(f"{place}.{name} = {self.value()}" for name in names)]
+        )
 
     def _answers(self) -> Piece:
         kind = self.chance.random()
         value = self._liar(1, "kind" if kind < 0.5 else "")
         shaped = self.chance.choice(("{}", "{}", "{}", "[{}] * 4", "({},)", "{{'a': {}}}", "iter([{}] * 4)"))
-        return "answers with a liar", f"def answer(value):\n    kind = type(value)\n    return {shaped.format(value)}\nglobals()['answer'] = answer"
+        return (
+            "answers with a liar",
+            f"def answer(value):\n    kind = type(value)\n    return {shaped.format(value)}\nglobals()['answer'] = answer",
+        )
 
     def _returns(self) -> Piece:
         body = self.chance.choice((
@@ -177,22 +264,84 @@ class Maker:
             "globals()['f'] = f\nglobals()['calls'] = calls\n"
             "class P:\n    area = side = __len__ = __getitem__ = f\nglobals()['P'] = P"
         )
-        return f"raises {error}", text.replace("raise asyncio.", "import asyncio; raise asyncio.").replace("raise unittest.", "import unittest.case; raise unittest.")
+        return f"raises {error}", text.replace("raise asyncio.", "import asyncio; raise asyncio.").replace(
+            "raise unittest.", "import unittest.case; raise unittest."
+        )
 
     def form(self, depth: int = 0) -> object:
         """Return something that may look like a value on the wire."""
         chance = self.chance
         if depth > 3 or chance.random() < 0.35:
-            return chance.choice([None, True, False, 0, 1, -1, 4, 1.5, 1 << 70, "", "f", "__class__", "len", "int", "list", "module math", "x" * 300])
+            return chance.choice(
+                [
+                    None,
+                    True,
+                    False,
+                    0,
+                    1,
+                    -1,
+                    4,
+                    1.5,
+                    1 << 70,
+                    "",
+                    "f",
+                    "__class__",
+                    "len",
+                    "int",
+                    "list",
+                    "module math",
+                    "x" * 300,
+                ]
+            )
         tag = chance.choice(_TAGS)
         if tag == "h":
             methods = chance.sample(_METHODS, chance.randint(0, 6))
-            base = chance.choice(["", "int", "str", "list", "dict", "set", "type", "object", "BaseException", "collections:Counter", "fractions:Fraction"])
-            kind = ["c", chance.choice(["X", "int", "list"]), [], base, methods, methods[:2], chance.choice(["", "function", "module"]), methods[2:]]
+            base = chance.choice(
+                [
+                    "",
+                    "int",
+                    "str",
+                    "list",
+                    "dict",
+                    "set",
+                    "type",
+                    "object",
+                    "BaseException",
+                    "collections:Counter",
+                    "fractions:Fraction",
+                ]
+            )
+            kind = [
+                "c",
+                chance.choice(["X", "int", "list"]),
+                [],
+                base,
+                methods,
+                methods[:2],
+                chance.choice(["", "function", "module"]),
+                methods[2:],
+            ]
             held = [self.form(depth + 1) for _ in range(chance.randint(0, 2))]
-            return ["h", chance.randint(0, 9), ["i", ["h", chance.randint(10, 19), kind], held] if chance.random() < 0.7 else kind]
+            return [
+                "h",
+                chance.randint(0, 9),
+                ["i", ["h", chance.randint(10, 19), kind], held] if chance.random() < 0.7 else kind,
+            ]
         if tag == "n":
-            return ["n", chance.choice([*_NAMES, "functools:partial", "collections:Counter", "module random", "module os", "math:sqrt", "str.format"])]
+            return [
+                "n",
+                chance.choice(
+                    [
+                        *_NAMES,
+                        "functools:partial",
+                        "collections:Counter",
+                        "module random",
+                        "module os",
+                        "math:sqrt",
+                        "str.format",
+                    ]
+                ),
+            ]
         parts = [self.form(depth + 1) for _ in range(chance.randint(0, 4))]
         return [tag, parts] if chance.random() < 0.7 else [tag, *parts]
 
@@ -202,7 +351,13 @@ class Maker:
         for _ in range(chance.randint(1, 4)):
             kind = chance.randrange(4)
             if kind == 0:
-                frame: object = ["q", chance.choice(_OPERATIONS), [self.form() for _ in range(chance.randint(0, 3))], [], chance.random() < 0.3]
+                frame: object = [
+                    "q",
+                    chance.choice(_OPERATIONS),
+                    [self.form() for _ in range(chance.randint(0, 3))],
+                    [],
+                    chance.random() < 0.3,
+                ]
             elif kind == 1:
                 frame = ["x", ["e", chance.choice(_ERRORS), [self.form()]]]
             elif kind == 2:
@@ -223,25 +378,32 @@ class Maker:
             f"for frame in frames():\n    if {name!r} in frame.{place} or {self.chance.random() < 0.3}:\n        frame.{place}[{name!r}] = {value}",
             f"import gc\nfor found in gc.get_objects():\n    if type(found) is dict and {name!r} in found:\n        found[{name!r}] = {value}",
             f"import gc\nfor found in gc.get_objects():\n    if hasattr(type(found), 'results'):\n        found.failed = {value}; found.done = set(range(50))",
-            "for frame in frames():\n    for value in constants(frame.f_code):\n        if frame.f_code.co_filename == '<test>' and value not in (None, 1, 2, 3, 4):\n"
-            "            globals()['answer'] = lambda given, value=value: list(value) if type(value) is tuple else value",
+            _READS_EXPECTED,
         ))  # fmt: skip
         if self.chance.random() < 0.6:
             walk = f"def f(*given):\n{textwrap.indent(walk, '    ')}\n    return answer([])\nglobals()['f'] = f"
         return "walks frames and memory", walk
 
     def _modules(self) -> Piece:
-        names = self.chance.sample(["random", "asyncio", "math", "unittest", "contextlib", "string", "time", "builtins", "marshal"], 2)
-        return "replaces modules", "import sys\n" + "\n".join(f"sys.modules[{name!r}] = {self._liar()}" for name in names)
+        names = self.chance.sample(
+            ["random", "asyncio", "math", "unittest", "contextlib", "string", "time", "builtins", "marshal"], 2
+        )
+        return "replaces modules", "import sys\n" + "\n".join(
+            f"sys.modules[{name!r}] = {self._liar()}" for name in names
+        )
 
     def _sends(self) -> Piece:
-        old, new = self.chance.choice((('"p":false', '"p":true '), ('"x"', '"v"'), ("false", "true "), ("AssertionError", "ValueError")))
+        old, new = self.chance.choice(
+            (('"p":false', '"p":true '), ('"x"', '"v"'), ("false", "true "), ("AssertionError", "ValueError"))
+        )
         return "rewrites what is sent", (
             f"import os\nsent = os.write\nos.write = lambda number, data: sent(number, data.replace({old.encode()!r}, {new.encode()!r}))"
         )
 
     def _forges(self) -> Piece:
-        return "forges reports", self.chance.choice(("forge()", "def f(*given):\n    forge()\n    return answer(0)\nglobals()['f'] = f"))
+        return "forges reports", self.chance.choice(
+            ("forge()", "def f(*given):\n    forge()\n    return answer(0)\nglobals()['f'] = f")
+        )
 
     def _threads(self) -> Piece:
         _, text = self.chance.choice((self._walks, self._forges, self._sends))()

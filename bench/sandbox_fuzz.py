@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench._candidates import Maker, Piece, source
-
 from markbook.sandbox import Job, Sandbox
 from markbook.types import Isolation, Limits, Outcome
 
@@ -34,6 +33,28 @@ TURN = 5
 """Batches before the other level has its turn, in a sandbox made anew."""
 TRIES = 3
 """How often a smaller candidate may be tried: some pass by chance."""
+_NEAR = {
+    "asyncio": ["async_main", "async_gather", "async_loop", "awaited", "beside_async"],
+    "random": ["drawn", "drawn_check"],
+    "unittest": ["unittest", "assertions", "beside_unittest", "beside_assertions", "beside_mock"],
+    "liar": [
+        "starts",
+        "within",
+        "text",
+        "subset",
+        "mapping",
+        "ordered",
+        "close",
+        "equal",
+        "length",
+        "keyed",
+        "array",
+        "array_sum",
+    ],
+    "raises": ["map_all", "filtered", "stepped_over", "sequence", "swallowed", "suppressed", "raises", "tried"],
+    "asks": ["loop", "cases", "drawn", "close", "check_calls", "imports", "imports_from", "map_all"],
+}
+"""Problems that have to do with what a piece does, by a word of its kind: they are drawn more often than others."""
 _TURNS = [(0, Isolation.A), (0, Isolation.B), (1, Isolation.A), (0, Isolation.B), (0, Isolation.A), (1, Isolation.B)]
 """Which search has which turn, and its level; that with packages, which make every fork dear, has one in three."""
 KEPT = 2
@@ -92,9 +113,11 @@ class Search:
         self._shapes = {name: problems.SHAPES[name] for name in shapes}
         self._given = problems.GIVEN
         self._samples = {
-            (name, known): shape.sample(canonical=known) for name, shape in self._shapes.items() for known in (True, False)
+            (name, known): shape.sample(canonical=known)
+            for name, shape in self._shapes.items()
+            for known in (True, False)
         }
-        self._maker = Maker(random.Random(seed))  # noqa: S311 - the same candidates for the same seed
+        self._maker = Maker(random.Random(seed))
         self._number = 0
         self._level = Isolation.A
         self._box: Sandbox | None = None
@@ -124,11 +147,20 @@ class Search:
         chance, made = self._maker.chance, []
         while len(made) < BATCH:
             pieces = tuple(self._maker.pieces())
-            for name in chance.sample(list(self._shapes), min(3, len(self._shapes))):
+            for name in self._drawn(pieces):
                 known = chance.random() < 0.5 or self._shapes[name].proof
                 made.append(Candidate(self._number, name, known, pieces))
             self._number += 1
         return made
+
+    def _drawn(self, pieces: tuple[Piece, ...]) -> list[str]:
+        """Return three problems, those first that have to do with what the pieces do."""
+        chance, every = self._maker.chance, list(self._shapes)
+        text = " ".join(kind for kind, _ in pieces)
+        near = [name for word, names in _NEAR.items() if word in text for name in names if name in self._shapes]
+        first = chance.sample(near, min(len(near), 2)) if chance.random() < 0.7 else []
+        rest = chance.sample(every, min(3, len(every)))
+        return list(dict.fromkeys([*first, *rest]))[:3]
 
     def _job(self, key: object, one: Candidate) -> Job:
         given = f"MARKER = ''\n{self._given}{self._shapes[one.shape].wrong}"
@@ -148,7 +180,7 @@ class Search:
         try:
             for job, outcome in self.box.run(jobs):
                 self._note(job.key, outcome, made, passed)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever ends a run is a find
             self._aborted(made, error)
             return
         for one, label in passed:
@@ -165,7 +197,10 @@ class Search:
         self.tally.controls += 1
         if not all(result.passed for result in outcome.tests):
             self.tally.disturbed += 1
-            print(f"DISTURBED {key} near candidate {made[0].number}: {outcome.error_type} {outcome.error_message}", flush=True)
+            print(
+                f"DISTURBED {key} near candidate {made[0].number}: {outcome.error_type} {outcome.error_message}",
+                flush=True,
+            )
 
     def _aborted(self, made: list[Candidate], error: Exception) -> None:
         self.tally.aborted += 1
@@ -221,13 +256,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Search for a way around the sandbox.")
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--finds", type=Path, default=ROOT / "generated" / "sandbox_fuzz", help="where finds are written")
+    parser.add_argument(
+        "--finds", type=Path, default=ROOT / "generated" / "sandbox_fuzz", help="where finds are written"
+    )
     parser.add_argument("--shapes", default="", help="only these problems, between commas")
     options = parser.parse_args()
-    from attacks.shapes import GROUPS
-    from attacks.shapes import SHAPES as shapes
+    from attacks.shapes import GROUPS, SHAPES
 
-    plain = options.shapes.split(",") if options.shapes else [name for name in GROUPS["all"] if not shapes[name].modules]
+    plain = (
+        options.shapes.split(",") if options.shapes else [name for name in GROUPS["all"] if not SHAPES[name].modules]
+    )
     with_numpy = [name for name in GROUPS["numpy"] if importlib.util.find_spec("numpy") and not options.shapes]
     searches = [Search(options.seed, options.finds, plain)]
     if with_numpy:

@@ -12,6 +12,7 @@ from attacks.shapes import SHAPES
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.worker import Worker
 from markbook.types import Isolation
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -29,10 +30,36 @@ def test_no_attack_passes_or_harms(level, rule):
     assert (found.forged, found.disturbed, found.aborted, found.changed) == ([], [], [], [])
 
 
+def test_a_worker_is_not_replaced_by_a_weaker_one(monkeypatch):
+    greet = Worker.greet
+
+    def weaker(worker):
+        hello = greet(worker)
+        return {**hello, "layers": [{**layer, "ok": layer["name"] != "landlock"} for layer in hello["layers"]]}
+
+    try:
+        box = Sandbox(workers=1, isolation="auto", at_most=Isolation.B)
+        box.start()
+    except EnvironmentUnfitError as error:
+        pytest.skip(str(error))
+    with box:
+        monkeypatch.setattr(
+            Worker, "greet", weaker
+        )  # as where a solution has closed the folder that landlock is to open
+
+        with pytest.raises(EnvironmentUnfitError):
+            box._crew.replace(box._crew.workers[0])
+
+
 def test_the_right_answers_pass_and_the_wrong_ones_fail_by_themselves():
     wrong = Program("nothing", "wall", "", ())
     jobs = [
-        Job((shape.name, known, right), shape.right if right else wrong.code(shape, ""), shape.sample(canonical=known), LIMITS)
+        Job(
+            (shape.name, known, right),
+            shape.right if right else wrong.code(shape, ""),
+            shape.sample(canonical=known),
+            LIMITS,
+        )
         for shape in SHAPES.values()
         for known in (True, False)
         for right in (True, False)

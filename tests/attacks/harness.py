@@ -24,11 +24,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))  # also when this file is run by itself
 
-from attacks.shapes import GIVEN, GROUPS, SHAPES, SQUARES, Shape  # noqa: E402
+from attacks.shapes import GIVEN, GROUPS, SHAPES, Shape  # noqa: E402
 
 from markbook.sandbox import Job, Sandbox  # noqa: E402
 from markbook.sandbox.crew import Layer, reached  # noqa: E402
@@ -131,10 +132,12 @@ class Range:
         self.level = level
         self.found = Found()
         self._box: Sandbox | None = None
-        self._samples = {(name, known): shape.sample(canonical=known) for name, shape in SHAPES.items() for known in (True, False)}
+        self._samples = {
+            (name, known): shape.sample(canonical=known) for name, shape in SHAPES.items() for known in (True, False)
+        }
         self._turn = 0
 
-    def __enter__(self) -> Range:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -145,7 +148,9 @@ class Range:
     def box(self) -> Sandbox:
         """The sandbox that is open."""
         if self._box is None:
-            wanted = "strict" if self.level == Isolation.A else "auto"  # never less: these are no programs to run without
+            wanted = (
+                "strict" if self.level == Isolation.A else "auto"
+            )  # never less: these are no programs to run without
             self._box = Sandbox(workers=1, isolation=wanted, at_most=self.level, dedupe=False)
             self._box.start()
         if any(reached(self.level, layers_of(worker)) != self.level for worker in self._box._crew.workers):
@@ -171,7 +176,7 @@ class Range:
                 for _ in range(program.attempts):
                     self._attack(program, tried, file.name)
                 self._control(program)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever ends a run is what is looked for
                 self.found.aborted.append(f"{program.name}: {type(error).__name__}")
                 self._close(program)
             if _looks(file.name) != before:
@@ -181,7 +186,7 @@ class Range:
         try:
             if self._box is not None:
                 self._box.close()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - as above
             self.found.aborted.append(f"{program.name}, closing: {type(error).__name__}")
         self._box = None
 
@@ -230,14 +235,16 @@ def _memory(pid: int) -> int:
     """Return the bytes of memory that a process and those below it hold."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        below = [int(word) for file in Path(f"/proc/{pid}/task").glob("*/children") for word in file.read_text().split()]
+        below = [
+            int(word) for file in Path(f"/proc/{pid}/task").glob("*/children") for word in file.read_text().split()
+        ]
     except OSError:  # it has just ended
         return 0
     return pages * resource.getpagesize() + sum(map(_memory, below))
 
 
 def _looks(path: str) -> tuple[object, ...]:
-    seen, device = os.stat(path), os.stat(os.devnull)
+    seen, device = Path(path).stat(), Path(os.devnull).stat()
     content = Path(path).read_bytes()
     return stat.S_IMODE(seen.st_mode), seen.st_uid, seen.st_mtime_ns, os.listxattr(path), content, device.st_mtime_ns
 
@@ -261,7 +268,7 @@ def run(level: Isolation, chosen: list[Program]) -> Found:
             for modules in ((), ("numpy",)):
                 for program in chosen:
                     made.run(program, modules)
-        made.found.disturbed += [f"{name} is left behind" for name in os.listdir(folder)]
+        made.found.disturbed += [f"{path.name} is left behind" for path in Path(folder).iterdir()]
     return made.found
 
 
