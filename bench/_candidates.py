@@ -6,127 +6,16 @@ Everything is drawn from the generator that is handed in: the same seed makes th
 
 from __future__ import annotations
 
-import asyncio
-import builtins
 import random
-import string
 import textwrap
-import unittest
 from collections.abc import Callable
 from pathlib import Path
+
+from bench import _candidate_words as words
 
 PARTS = Path(__file__).resolve().parents[1] / "tests" / "attacks" / "parts"
 Piece = tuple[str, str]
 """What kind it is, and its text."""
-
-_BASES = [
-    "int", "float", "str", "bytes", "list", "tuple", "dict", "set", "frozenset", "object", "Exception", "kind", "kind",
-    "collections.Counter", "collections.deque", "collections.UserList", "collections.UserDict", "fractions.Fraction",
-    "decimal.Decimal", "enum.Enum", "type",
-]  # fmt: skip
-_METHODS = [
-    *(name for kind in (int, str, list, dict, set) for name in vars(kind) if name not in ("__new__", "__init__", "__class_getitem__")),
-    "__call__", "__enter__", "__exit__", "__await__", "__next__", "__bool__", "__instancecheck__", "__class__", "__del__",
-    "__array__", "__array_ufunc__", "__array_function__", "__getattr__", "all", "any", "max", "min", "sum", "most_common", "area",
-    "side", "items", "result", "x", "name", "maxlen", "send", "throw", "close",
-]  # fmt: skip
-_COMPARING = [
-    "__eq__",
-    "__ne__",
-    "__lt__",
-    "__gt__",
-    "__le__",
-    "__ge__",
-    "__contains__",
-    "__sub__",
-    "__rsub__",
-    "__abs__",
-    "__bool__",
-    "all",
-]
-_ASKED = [
-    "startswith", "endswith", "upper", "split", "issubset", "issuperset", "__and__", "__rand__", "most_common", "items", "get", "sum",
-    "max", "all",
-]  # fmt: skip
-_CONSTANTS = [
-    "True",
-    "False",
-    "0",
-    "0.0",
-    "None",
-    "''",
-    "[]",
-    "()",
-    "-1",
-    "{}",
-    "NotImplemented",
-    "...",
-    "self",
-    "self",
-    "True",
-    "iter(())",
-]
-_ERRORS = [
-    *(name for name, value in sorted(vars(builtins).items()) if isinstance(value, type) and issubclass(value, BaseException)
-      and "Group" not in name and "Unicode" not in name),
-    "asyncio.CancelledError", "unittest.SkipTest", "unittest.case._ShouldStop",
-]  # fmt: skip
-_PLACES = {
-    "random": [name for name in dir(random) if name[0] in string.ascii_letters],
-    "random.Random": ["random", "randint", "choice", "getrandbits", "seed", "_randbelow"],
-    "asyncio": [name for name in dir(asyncio) if name[0] in string.ascii_letters],
-    "builtins": [name for name in dir(builtins) if name != "__builtins__"],
-    "unittest.TestCase": [name for name in dir(unittest.TestCase) if name[0] in string.ascii_letters],
-    "unittest.TestResult": [name for name in dir(unittest.TestResult) if name[0] in string.ascii_letters],
-    "unittest.TestLoader": ["loadTestsFromTestCase", "getTestCaseNames"],
-    "unittest.mock.NonCallableMock": ["assert_called_once_with", "assert_called_with", "call_count"],
-    "math": ["sqrt", "isclose", "floor"],
-    "contextlib": ["suppress", "contextmanager"],
-    "marshal": ["loads", "dumps"], "os": ["write", "read", "_exit"], "json": ["dumps", "loads"],
-    "sys": ["modules", "meta_path", "stdout", "exc_info"], "gc": ["get_objects"], "time": ["time", "sleep", "monotonic"],
-}  # fmt: skip
-_NAMES = [
-    name for name in dir(builtins) if name not in ("__doc__", "copyright", "credits", "license", "exit", "quit", "help")
-]
-_CALLED = [
-    "abs",
-    "len",
-    "range",
-    "sum",
-    "sorted",
-    "isinstance",
-    "all",
-    "map",
-    "zip",
-    "round",
-    "enumerate",
-    "max",
-    "type",
-    "str",
-    "list",
-]
-_SPACE = [
-    "__markbook_part__", "__markbook_error__", "f", "P", "func", "cls", "candidate", "check", "main", "each", "Case", "result", "wanted",
-    "AssertionError", "BaseException", "candidate_solution", "__builtins__", "__name__", "n", "found", "math", "unittest", "asyncio",
-]  # fmt: skip
-_OPERATIONS = [
-    "c",
-    "g",
-    "s",
-    "x",
-    "d",
-    "class",
-    "copy",
-    "import",
-    "await",
-    "n",
-    "send",
-    "throw",
-    "close",
-    "names",
-    "zz",
-]
-_TAGS = ["L", "T", "D", "S", "F", "B", "Y", "C", "R", "Z", "Q", "N", "O", "E", "I", "r", "v", "n", "b", "h", "e", "zz"]
 
 _READS_EXPECTED = (
     "for frame in frames():\n    for value in constants(frame.f_code):\n"
@@ -177,10 +66,11 @@ class Maker:
         if choice <= 2:
             return f"(lambda *given, **named: {self._result(depth)})"
         if choice == 3:
-            return self.chance.choice(_CONSTANTS).replace("self", "answer")
+            return self.chance.choice(words.CONSTANTS).replace("self", "answer")
         if choice == 4:
             changes = ", ".join(
-                f"{name!r}: {self.value(depth + 1)}" for name in self.chance.sample(_SPACE, self.chance.randint(1, 4))
+                f"{name!r}: {self.value(depth + 1)}"
+                for name in self.chance.sample(words.SPACE, self.chance.randint(1, 4))
             )
             return f"rewriter({{{changes}}})"
         return self._liar(depth + 1)
@@ -188,26 +78,28 @@ class Maker:
     def _result(self, depth: int) -> str:
         if depth < 2 and self.chance.random() < 0.2:
             return self.value(depth + 1)
-        return self.chance.choice(_CONSTANTS).replace("self", "(given or [0])[0]")
+        return self.chance.choice(words.CONSTANTS).replace("self", "(given or [0])[0]")
 
     def _liar(self, depth: int = 0, base: str = "") -> str:
         methods = {}
         for _ in range(self.chance.choice((1, 2, 4, 8, 14))):
-            name = self._pick(_METHODS, _COMPARING, _ASKED)
+            name = self._pick(words.METHODS, words.COMPARING, words.ASKED)
             if self.chance.random() < 0.05:
-                methods[name] = f"property(lambda self: {self.chance.choice(_CONSTANTS)})"
+                methods[name] = f"property(lambda self: {self.chance.choice(words.CONSTANTS)})"
             elif depth < 2 and self.chance.random() < 0.05:
                 methods[name] = self.value(depth + 1)
             else:
-                constant = self.chance.choice(("True", "self", self.chance.choice(_CONSTANTS)))
+                constant = self.chance.choice(("True", "self", self.chance.choice(words.CONSTANTS)))
                 methods[name] = f"lambda self, *given, **named: {constant}"
         body = ", ".join(f"{name!r}: {text}" for name, text in methods.items())
-        base = base or self.chance.choice(_BASES)
+        base = base or self.chance.choice(words.BASES)
         meta = ", meta=True" if self.chance.random() < 0.1 else ""
         return f"liar({base!r}, {{{body}}}{meta})" if base != "kind" else f"liar(kind, {{{body}}}{meta})"
 
     def _asks(self) -> Piece:
-        names = self.chance.sample(_CALLED if self.chance.random() < 0.5 else _NAMES, self.chance.randint(1, 5))
+        names = self.chance.sample(
+            words.CALLED if self.chance.random() < 0.5 else words.NAMES, self.chance.randint(1, 5)
+        )
         if self.chance.random() < 0.3:
             names.append("__builtins__")
         lines = [f"ask(*{names!r})"]
@@ -216,7 +108,10 @@ class Maker:
                 imports = [("__import__", self.value())] if self.chance.random() < 0.6 else []
                 inner = [
                     *imports,
-                    *((self._pick(_NAMES, _CALLED, _SPACE), self.value()) for _ in range(self.chance.randint(0, 3))),
+                    *(
+                        (self._pick(words.NAMES, words.CALLED, words.SPACE), self.value())
+                        for _ in range(self.chance.randint(0, 3))
+                    ),
                 ]
                 changes = ", ".join(f"{key!r}: {value}" for key, value in inner)
                 lines.append(f"globals()['__builtins__'] = {{**ALL, {changes}}}")
@@ -225,8 +120,8 @@ class Maker:
         return "asks builtins" if "__builtins__" in names else "asks names", "\n".join(lines)
 
     def _replaces(self) -> Piece:
-        place = self.chance.choice(list(_PLACES))
-        names = self.chance.sample(_PLACES[place], min(len(_PLACES[place]), self.chance.choice((1, 1, 2, 5))))
+        place = self.chance.choice(list(words.PLACES))
+        names = self.chance.sample(words.PLACES[place], min(len(words.PLACES[place]), self.chance.choice((1, 1, 2, 5))))
         if place == "asyncio" and self.chance.random() < 0.5:
             names = [self.chance.choice(("run", "gather", "new_event_loop"))]
         elif place == "random" and self.chance.random() < 0.5:
@@ -255,7 +150,9 @@ class Maker:
         return "returns otherwise", f"{asynchronous}def f(*given):\n    {body}\nglobals()['f'] = f"
 
     def _raises(self) -> Piece:
-        error = self.chance.choice((*_ERRORS, "StopIteration", "KeyError", "TypeError", "ValueError", "IndexError"))
+        error = self.chance.choice(
+            (*words.ERRORS, "StopIteration", "KeyError", "TypeError", "ValueError", "IndexError")
+        )
         when = self.chance.choice(("True", "True", "True", "len(calls) > 1", "len(calls) == 1", "given != (3,)"))
         asynchronous = self.chance.choice(("", "", "", "", "async "))
         text = (
@@ -293,9 +190,9 @@ class Maker:
                     "x" * 300,
                 ]
             )
-        tag = chance.choice(_TAGS)
+        tag = chance.choice(words.TAGS)
         if tag == "h":
-            methods = chance.sample(_METHODS, chance.randint(0, 6))
+            methods = chance.sample(words.METHODS, chance.randint(0, 6))
             base = chance.choice(
                 [
                     "",
@@ -332,7 +229,7 @@ class Maker:
                 "n",
                 chance.choice(
                     [
-                        *_NAMES,
+                        *words.NAMES,
                         "functools:partial",
                         "collections:Counter",
                         "module random",
@@ -353,15 +250,15 @@ class Maker:
             if kind == 0:
                 frame: object = [
                     "q",
-                    chance.choice(_OPERATIONS),
+                    chance.choice(words.OPERATIONS),
                     [self.form() for _ in range(chance.randint(0, 3))],
                     [],
                     chance.random() < 0.3,
                 ]
             elif kind == 1:
-                frame = ["x", ["e", chance.choice(_ERRORS), [self.form()]]]
+                frame = ["x", ["e", chance.choice(words.ERRORS), [self.form()]]]
             elif kind == 2:
-                names = chance.sample([*_CALLED, *_SPACE], chance.randint(1, 4))
+                names = chance.sample([*words.CALLED, *words.SPACE], chance.randint(1, 4))
                 frame = ["v", ["D", [part for name in names for part in (name, self.form())]]]
             else:
                 frame = ["v", self.form(), *([[[chance.randint(-1, 3), self.form()]]] if chance.random() < 0.3 else [])]
@@ -372,7 +269,7 @@ class Maker:
         return "sends raw frames", text
 
     def _walks(self) -> Piece:
-        name, value = self.chance.choice(_SPACE), self.value()
+        name, value = self.chance.choice(words.SPACE), self.value()
         place = self.chance.choice(("f_globals", "f_locals", "f_builtins"))
         walk = self.chance.choice((
             f"for frame in frames():\n    if {name!r} in frame.{place} or {self.chance.random() < 0.3}:\n        frame.{place}[{name!r}] = {value}",
