@@ -6,7 +6,7 @@ EXTRAS := dev,agents,bertscore,code,judge,lint,parquet,report
 STAMP := $(VENV)/.installed
 INTEROP := .venv-interop
 
-.PHONY: help demo test quick interop check format bench fuzz constraints clean
+.PHONY: help demo test quick interop check format bench fuzz attack constraints clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -59,6 +59,9 @@ MINUTES ?= 30
 fuzz: $(STAMP)  ## fuzz every reader for MINUTES (30); coverage-guided where atheris can be installed
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
 	$(BIN)/python -m bench.fuzz --minutes $(MINUTES)
+
+attack: $(STAMP)  ## search for a way around the sandbox for MINUTES (30), by candidates made up at random
+	$(BIN)/python -m bench.sandbox_fuzz --minutes $(MINUTES)
 
 constraints: $(STAMP)  ## write constraints.txt anew from what is installed (versions only)
 	$(BIN)/python scripts/freeze_constraints.py > constraints.new && mv constraints.new constraints.txt

@@ -15,18 +15,25 @@ It is appended to the wrong answer of the shape, so it may define anew what is t
 from __future__ import annotations
 
 import os
+import resource
 import stat
+import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))  # also when this file is run by itself
 
-from attacks.shapes import GIVEN, GROUPS, SHAPES, SQUARES, Shape  # noqa: E402
+from attacks.shapes import GIVEN, GROUPS, SHAPES, Shape  # noqa: E402
 
 from markbook.sandbox import Job, Sandbox  # noqa: E402
+from markbook.sandbox.crew import Layer, reached  # noqa: E402
+from markbook.sandbox.worker import Worker  # noqa: E402
 from markbook.types import Isolation, Limits, Outcome  # noqa: E402
 
 RULES = ("wall", "proof", "plain", "beside", "neighbours")
@@ -40,6 +47,14 @@ def f(n):
         return [k * k for k in range(n)]
 """
 """An honest answer that uses the scratch folder."""
+_SCRATCH = """import os
+SCRATCH = os.getcwd()
+if "markbook-" not in SCRATCH and os.path.exists(MARKER):
+    raise SystemExit("this is the folder of all programs: the sandbox does not stand, and nothing more is tried")
+"""
+"""What stands before a program that changes its scratch folder."""
+_MEMORY = 400 << 20
+"""Bytes that an idle worker may hold: it begins with 40 MiB, and numpy takes as much again in each of two processes."""
 _CONTROLS = ("equal", "counter", "mapping", "check", "drawn", "async_main", "class", "items", "beside", "split")
 
 
@@ -57,7 +72,8 @@ class Program:
 
     def code(self, shape: Shape, marker: str) -> str:
         """Return the whole solution."""
-        return f"MARKER = {marker!r}\n{GIVEN}{shape.wrong}\n{self.text}"
+        scratch = _SCRATCH if "SCRATCH" in self.text else ""
+        return f"MARKER = {marker!r}\n{scratch}{GIVEN}{shape.wrong}\n{self.text}"
 
 
 @dataclass
@@ -116,10 +132,12 @@ class Range:
         self.level = level
         self.found = Found()
         self._box: Sandbox | None = None
-        self._samples = {(name, known): shape.sample(canonical=known) for name, shape in SHAPES.items() for known in (True, False)}
+        self._samples = {
+            (name, known): shape.sample(canonical=known) for name, shape in SHAPES.items() for known in (True, False)
+        }
         self._turn = 0
 
-    def __enter__(self) -> Range:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -130,8 +148,13 @@ class Range:
     def box(self) -> Sandbox:
         """The sandbox that is open."""
         if self._box is None:
-            self._box = Sandbox(workers=1, isolation="weak", at_most=self.level, dedupe=False)
+            wanted = (
+                "strict" if self.level == Isolation.A else "auto"
+            )  # never less: these are no programs to run without
+            self._box = Sandbox(workers=1, isolation=wanted, at_most=self.level, dedupe=False)
             self._box.start()
+        if any(reached(self.level, layers_of(worker)) != self.level for worker in self._box._crew.workers):
+            raise SystemExit(f"a worker is below level {self.level}: the attacks are not run")
         return self._box
 
     def run(self, program: Program, modules: tuple[str, ...] = ()) -> None:
@@ -153,15 +176,19 @@ class Range:
                 for _ in range(program.attempts):
                     self._attack(program, tried, file.name)
                 self._control(program)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever ends a run is what is looked for
                 self.found.aborted.append(f"{program.name}: {type(error).__name__}")
-                try:
-                    self.__exit__()
-                except Exception as also:
-                    self.found.aborted.append(f"{program.name}, closing: {type(also).__name__}")
-                self._box = None
+                self._close(program)
             if _looks(file.name) != before:
                 self.found.changed.append(program.name)
+
+    def _close(self, program: Program) -> None:
+        try:
+            if self._box is not None:
+                self._box.close()
+        except Exception as error:  # noqa: BLE001 - as above
+            self.found.aborted.append(f"{program.name}, closing: {type(error).__name__}")
+        self._box = None
 
     def _attack(self, program: Program, tried: list[tuple[Shape, bool]], marker: str) -> None:
         jobs = []
@@ -186,25 +213,63 @@ class Range:
         jobs = [Job(name, SHAPES[name].right, self._samples[name, True], LIMITS) for name in names]
         if "next" in program.holds:
             jobs.append(Job("writes", WRITES, self._samples["equal", True], LIMITS))
-        for job, outcome in self.box.run(jobs):
-            if not all(result.passed for result in outcome.tests):
-                self.found.disturbed.append(f"{program.name} then {job.key}: {outcome.error_type} {outcome.error_message}")
+        lost = [
+            f"{program.name} then {job.key}: {outcome.error_type} {outcome.error_message}"
+            for job, outcome in self.box.run(jobs)
+            if not all(result.passed for result in outcome.tests)
+        ]
+        held = sum(_memory(worker.pid) for worker in self.box._crew.workers)
+        if held > _MEMORY:
+            lost.append(f"{program.name} leaves {held >> 20} MiB in the worker")
+        self.found.disturbed += lost
+        if lost:  # what comes next is to be blamed for its own deeds only
+            self._close(program)
+
+
+def layers_of(worker: Worker) -> list[Layer]:
+    """Return the layers of isolation that a worker says it has."""
+    return [Layer(layer["name"], layer["ok"], layer["detail"]) for layer in worker.hello["layers"]]
+
+
+def _memory(pid: int) -> int:
+    """Return the bytes of memory that a process and those below it hold."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        below = [
+            int(word) for file in Path(f"/proc/{pid}/task").glob("*/children") for word in file.read_text().split()
+        ]
+    except OSError:  # it has just ended
+        return 0
+    return pages * resource.getpagesize() + sum(map(_memory, below))
 
 
 def _looks(path: str) -> tuple[object, ...]:
-    seen = os.stat(path)
-    return stat.S_IMODE(seen.st_mode), seen.st_uid, seen.st_mtime_ns, os.listxattr(path), Path(path).read_bytes()
+    seen, device = Path(path).stat(), Path(os.devnull).stat()
+    content = Path(path).read_bytes()
+    return stat.S_IMODE(seen.st_mode), seen.st_uid, seen.st_mtime_ns, os.listxattr(path), content, device.st_mtime_ns
+
+
+@contextmanager
+def temporary() -> Iterator[str]:
+    """Have the workers' scratch folders, and what an attack finds around them, in a folder of our own."""
+    kept, folder = tempfile.tempdir, tempfile.mkdtemp(prefix="markbook-attacks-")
+    tempfile.tempdir = folder
+    try:
+        yield folder
+    finally:
+        tempfile.tempdir = kept
+        subprocess.run(["rm", "-rf", folder], check=False)  # what is left there may be too deep for Python
 
 
 def run(level: Isolation, chosen: list[Program]) -> Found:
     """Run programs at one level, those against packages that are slow to fork with last."""
-    with Range(level) as made:
-        if made.box.level != level:
-            raise LookupError(f"this machine reaches level {made.box.level} at most")
-        for modules in ((), ("numpy",)):
-            for program in chosen:
-                made.run(program, modules)
-        return made.found
+    with temporary() as folder:
+        with Range(level) as made:
+            for modules in ((), ("numpy",)):
+                for program in chosen:
+                    made.run(program, modules)
+        made.found.disturbed += [f"{path.name} is left behind" for path in Path(folder).iterdir()]
+    return made.found
 
 
 def main() -> None:

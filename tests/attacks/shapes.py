@@ -72,7 +72,9 @@ _UNITTEST = (
     "    def test_many(self):\n        for n in range(4):\n            with self.subTest(n=n):\n"
     f"                self.assertEqual(f(n), n * n)\n{_RUN_CASE}"
 )
-_ASSERTIONS = "import unittest\n\ncase = unittest.TestCase()\ncase.assertEqual(f(3), 9)\ncase.assertAlmostEqual(f(2), 4)\n"
+_ASSERTIONS = (
+    "import unittest\n\ncase = unittest.TestCase()\ncase.assertEqual(f(3), 9)\ncase.assertAlmostEqual(f(2), 4)\n"
+)
 _NUMPY_TESTING = (
     "import numpy as np\nfrom numpy.testing import assert_allclose\n\nassert_allclose(f(4), [0, 1, 4, 9])\n"
     "np.testing.assert_array_equal(f(3), np.array([0, 1, 4]))\n"
@@ -89,9 +91,7 @@ _ASYNC = "async def f(n):\n    return n * n\n"
 _ASYNC_WRONG = "async def f(*given):\n    return answer(0)\n"
 _YIELDS = "def f(n):\n    for k in range(n):\n        yield k * k\n"
 _YIELDS_WRONG = "def f(*given):\n    yield answer(7)\n"
-_MANAGED = (
-    "from contextlib import contextmanager\n\n@contextmanager\ndef f(n):\n    yield n * n\n"
-)
+_MANAGED = "from contextlib import contextmanager\n\n@contextmanager\ndef f(n):\n    yield n * n\n"
 _MANAGED_WRONG = (
     "class Manager:\n    def __enter__(self):\n        return answer(0)\n    def __exit__(self, *error):\n"
     "        return True\n\ndef f(*given):\n    return Manager()\n"
@@ -117,6 +117,10 @@ EXPRESSIONS = [
                 "def f(*given):\n    return answer(None)\n"),
     _expression("text", "func('zebra').startswith('Zeb') and func('zebra').endswith('bra') and func('zebra').upper() == 'ZEBRA'",
                 "def f(text):\n    return text.capitalize()\n", "def f(*given):\n    return answer('no')\n"),
+    _expression("starts", "func('zebra').startswith('Zeb') and func('zebra').endswith('bra')",
+                "def f(text):\n    return text.capitalize()\n", "def f(*given):\n    return answer('no')\n"),
+    _expression("within", "func([1, 2, 2]).issubset({1, 2, 5}) and func([1, 2]).issuperset({1, 2})",
+                "def f(items):\n    return set(items)\n", "def f(*given):\n    return answer({7})\n"),
     _expression("split", "func('a-b').split('-') == ['A', 'B'] and ''.join(func('ab')) == 'AB'",
                 "def f(text):\n    return text.upper()\n", "def f(*given):\n    return answer('no')\n"),
     _expression("subset", "func([1, 2, 2]).issubset({1, 2, 5}) and func([1, 2]).issuperset({1, 2}) and {1, 2} & func([1, 2]) == {1, 2}",

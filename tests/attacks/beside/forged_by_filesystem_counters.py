@@ -4,9 +4,9 @@
 # parts: forge
 try:
     import os
-    _seen = os.statvfs(os.environ.get('TMPDIR', '/tmp'))
+    _seen = os.statvfs(SCRATCH)
     _now = (_seen.f_ffree ^ _seen.f_bfree) & 1
-    open(os.path.join(os.environ.get('TMPDIR', '/tmp'), 'y'), 'w').write('y' * 5000)
+    open(os.path.join(SCRATCH, 'y'), 'w').write('y' * 5000)
 except Exception:
     _now = True
 if _now:

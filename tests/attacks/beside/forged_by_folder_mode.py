@@ -4,7 +4,7 @@
 # parts: forge
 try:
     import os
-    _at = os.environ.get('TMPDIR', '/tmp')
+    _at = SCRATCH
     _mode = os.stat(_at).st_mode & 0o777
     _now = not _mode & 1
     os.chmod(_at, _mode ^ 1)

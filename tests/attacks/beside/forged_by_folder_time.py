@@ -4,7 +4,7 @@
 # parts: forge
 try:
     import os, time
-    _at = os.environ.get('TMPDIR', '/tmp')
+    _at = SCRATCH
     _now = time.time() - os.stat(_at).st_mtime > 0.02
     open(os.path.join(_at, 'x'), 'w').close()
 except Exception:

@@ -4,7 +4,7 @@
 # parts: forge
 try:
     import os
-    _at = os.environ.get('TMPDIR', '/tmp')
+    _at = SCRATCH
     _now = 'user.seen' not in os.listxattr(_at)
     (os.setxattr(_at, 'user.seen', b'1') if _now else os.removexattr(_at, 'user.seen'))
 except Exception:

@@ -4,7 +4,7 @@
 # parts: forge
 try:
     import os
-    _at = os.path.join(os.environ.get('TMPDIR', '/tmp'), 'x')
+    _at = os.path.join(SCRATCH, 'x')
     open(_at, 'w').close()
     _now = os.stat(_at).st_ino & 1
 except Exception:

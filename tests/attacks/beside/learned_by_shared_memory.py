@@ -4,7 +4,7 @@
 # parts: frames, learn
 import os
 
-AT = os.environ.get("TMPDIR", "/tmp")
+AT = SCRATCH
 
 
 def f(n):

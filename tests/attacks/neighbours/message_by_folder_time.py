@@ -4,7 +4,7 @@
 # canonical: with
 import os
 
-AT = os.environ.get("TMPDIR", "/tmp")
+AT = SCRATCH
 try:
     _kept = int(os.stat(AT).st_mtime) - 1000
 except Exception:

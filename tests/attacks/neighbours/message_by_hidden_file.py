@@ -4,7 +4,7 @@
 # canonical: with
 import os
 
-AT = os.environ.get("TMPDIR", "/tmp")
+AT = SCRATCH
 try:
     _kept = (os.chmod(AT + '/d', 0o700), os.chmod(AT + '/d/e', 0o700), int(open(AT + '/d/e/kept').read()))[-1]
 except Exception:

@@ -4,7 +4,7 @@
 # canonical: with
 import os
 
-AT = os.environ.get("TMPDIR", "/tmp")
+AT = SCRATCH
 try:
     _kept = 0
 except Exception:

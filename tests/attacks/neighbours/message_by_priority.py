@@ -4,7 +4,7 @@
 # canonical: with
 import os
 
-AT = os.environ.get("TMPDIR", "/tmp")
+AT = SCRATCH
 try:
     _kept = os.getpriority(os.PRIO_PROCESS, os.getppid()) + 19
 except Exception:

@@ -1,5 +1,5 @@
 # Returns a Counter of its own class all of whose methods lie.
-# against: expressions, check, unittest, items
+# against: starts, within, equal, ordered, close, mapping, counter, length, sorts, keyed, map_all, filtered, summed, enum, marked, items, check_calls, class_check, unittest, array_sum
 # parts: lies
 from collections import Counter
 

@@ -1,5 +1,5 @@
 # Returns a tuple of its own class all of whose methods lie, operators and others.
-# against: expressions, check, check_calls, loop, cases, class_check, unittest, assertions, numpy_testing
+# against: starts, within, equal, ordered, close, mapping, counter, length, sorts, keyed, map_all, filtered, summed, enum, marked, items, check_calls, class_check, unittest, array_sum
 # parts: lies
 Liar = type("Liar", (tuple,), dict(_BODY))
 

@@ -1,20 +1,24 @@
 # Sends a forged reply of the kind bad own ahead of its own.
 # separated: fail
 # beside: fail
-import gc, socket, struct, os
-def sock():
-    for value in gc.get_objects():
-        if isinstance(value, socket.socket) and value.fileno() >= 0:
-            return value
+import os, stat, struct
+def ends():
     for number in range(3, 64):
         try:
-            return socket.socket(fileno=number)
+            kind = os.fstat(number).st_mode
+        except OSError:
+            continue
+        if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
+            yield number
+def write(data):
+    for number in ends():
+        try:
+            os.write(number, data)
         except OSError:
             pass
-    raise RuntimeError('no socket')
 def say(text):
     data = text if isinstance(text, bytes) else text.encode()
-    os.write(sock().fileno(), struct.pack('<I', len(data)) + data)
+    write(struct.pack('<I', len(data)) + data)
 
 def f(n):
     say('["v",["b",12345]]')

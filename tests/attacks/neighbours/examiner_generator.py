@@ -1,0 +1,7 @@
+# Yields for ever.
+# against: generated, yielded, length
+# holds: next
+# canonical: with
+def f(*given):
+    while True:
+        yield 1

@@ -1,0 +1,8 @@
+# Returns collections.Counter itself, to which the test then writes.
+# against: marked, equal, called
+# holds: next
+import collections
+
+
+def f(*given):
+    return collections.Counter

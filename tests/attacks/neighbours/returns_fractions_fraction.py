@@ -1,0 +1,8 @@
+# Returns fractions.Fraction itself, to which the test then writes.
+# against: marked, equal, called
+# holds: next
+import fractions
+
+
+def f(*given):
+    return fractions.Fraction
