@@ -145,6 +145,7 @@ class Terminal(Watcher):
 
 def show_run(run: Run, *, as_json: bool) -> None:
     """Print a finished exam on stdout: its scores, its errors and where its files are."""
+    from markbook.report.exam_markdown import NOT_SEPARATED
     from markbook.report.names import folder_names
 
     folders = folder_names(run.manifest["config"]["models"])
@@ -163,10 +164,21 @@ def show_run(run: Run, *, as_json: bool) -> None:
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
     console = Console(soft_wrap=False)
+    if not run.manifest["config"].get("separate", True):
+        console.print(Text(NOT_SEPARATED), soft_wrap=True)
     console.print(_score_table(scores))
+    _say_unchecked(console, scores)
     if any(record["total_errors"] for record in errors.values()):
         console.print(_error_table(errors))
     _say_files(console, run, folders)
+
+
+def _say_unchecked(console: Console, scores: dict[str, Any]) -> None:
+    for model, record in scores.items():
+        verdicts = record["verdicts"]
+        if unchecked := verdicts.get("unchecked"):
+            words = f"{model}: {unchecked} of {sum(verdicts['by_kind'].values())} verdicts unchecked: passes that may be forged"
+            console.print(Text(terminal(words)), soft_wrap=True)
 
 
 def _score_table(scores: dict[str, Any]) -> Table:
@@ -221,6 +233,7 @@ def show_check(found: BenchmarkCheck) -> None:
     """Print what running the canonical solutions showed."""
     console = Console()
     share = "" if found.separated_share is None else f", {100 * found.separated_share:.1f} % of tests separated"
+    share += f", {found.unchecked} unchecked" if share else ""
     good = found.total - len(found.problems)
     line = f"{found.benchmark}: {good} of {found.total} canonical solutions pass every time (isolation {found.isolation}{share})"
     console.print(Text(terminal(line)), soft_wrap=True)

@@ -43,6 +43,8 @@ class BenchmarkCheck:
     isolation: str
     separated_share: float | None
     """The share of tests whose verdict came from separate processes."""
+    unchecked: int = 0
+    """Tests that ran beside the solution, and whose pass nothing could show not to be forged."""
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -83,6 +85,9 @@ def check_benchmark(
         rejected_rows=len(benchmark.rejections),
         isolation=level,
         separated_share=sum(verdict == "separated" for verdict in verdicts) / len(verdicts) if verdicts else None,
+        unchecked=sum(
+            test.verdict == "unchecked" for found in outcomes.values() for one in found[:1] for test in one.tests
+        ),
     )
 
 
