@@ -13,7 +13,7 @@ import select
 import struct
 import time
 
-from . import child, memory, wire
+from . import child, memory, traces, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ ENDS = struct.Struct("ii")
 END = struct.Struct("<idd4s")
 """Wait status, CPU seconds, wall seconds, the limit that was hit."""
 STOP = b"end"
+BLUR = b"blur"
+"""Comes before a request: nothing of earlier attempts is to be recognised in this one."""
 
 Limits = tuple[float, float, float, int, int, int]
 
@@ -79,6 +81,8 @@ class Zygote:
                 if len(request) > JOB.size:
                     self._load(request[JOB.size :].decode("ascii"))
                 send(self._attempt(JOB.unpack_from(request), *ENDS.unpack(descriptors[0][2])))
+            elif request == BLUR:
+                traces.blur(self._scratch)
             elif not request:
                 os._exit(0)
             # else the end of an attempt whose child had ended by itself
