@@ -190,6 +190,7 @@ def test_one_forged_assertion_among_honest_ones_is_found_as_often_as_it_is_the_w
         ("func(2) == [2]", PROVED),
         ("isinstance(func(2), list)", PROVED),
         ("func(2)", PROVED),
+        ("(lambda got, right: got == right)(func(2), [[2], [3]][0]) or False", PROVED),
         ("any(v == 2 for v in func(2))", PROVED),
     ],
 )
