@@ -1,8 +1,14 @@
 """Beside the candidate there is nothing to read and nothing to recognise, and each label says what it promises."""
 
+import ast
+import itertools
+import json
+
 import pytest
 
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.guest.beside import proved
+from markbook.sandbox.guest.tasks import Task
 from markbook.types import Isolation, Limits, Sample, Test
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -122,3 +128,90 @@ def test_an_assertion_of_any_kind_can_be_made_wrong(box, test):
         FORGED,
         OPEN,
     )
+
+
+LOOKS = """
+import os, tempfile
+def f():
+    with tempfile.TemporaryFile(dir='.') as file:
+        inode = os.fstat(file.fileno()).st_ino
+    raise ValueError(os.getpid(), inode, os.stat('.').st_mtime_ns)
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_runs_beside_cannot_be_told_apart_by_what_earlier_ones_left(level):
+    with Sandbox(workers=1, isolation="weak", at_most=level, dedupe=False) as box:
+        if box.level != level:
+            pytest.skip(f"this machine reaches level {box.level} at most")
+        seen = [run(box, LOOKS, (CLOCK, "func() == 1"), canonical="def f(): return 1\n") for _ in range(8)]
+
+    marks = [ast.literal_eval(outcome.tests[0].error_message) for outcome in seen]
+    steps = [[late[place] - early[place] for early, late in itertools.pairwise(marks)] for place in range(3)]
+    assert len(set(steps[0])) > 1  # 1 and again 1 without noise; 8 like steps of 8 possible ones: once in two millions
+    assert all(step > 0 for step in steps[2])
+    if level == Isolation.A:
+        assert len(set(steps[1])) > 1
+
+
+def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
+    program = "import time\nassert f() == 5"
+    orders = []
+    task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": program}]}))
+    for _ in range(40):
+        runs = []
+
+        def child(compiled, which, runs=runs):
+            runs.append(compiled[0] is task.compiled[0])
+            return {"error": None, "hit": "", "tests": [{"p": runs[-1], "v": "in_process"}]}
+
+        assert proved(task, child, {0}, [None])["tests"] == [{"p": True, "v": "in_process"}]
+        orders.append(runs)
+
+    assert {tuple(order) for order in orders} == {(True, False), (False, True)}
+
+
+def test_one_forged_assertion_among_honest_ones_is_found_as_often_as_it_is_the_wrong_one(box):
+    code = "class L:\n    def __eq__(self, o): return True\ndef f(x): return x + 1 if x < 2 else L()\n"
+    right = "def f(x): return x + 1\n"
+    program = "import time\nassert f(1) == 2\nassert f(5) == 6\n"
+
+    found = labels(box, code, Test(program=program), kind="program", canonical=right)
+
+    assert found == [FORGED]  # two assertions, and each is the wrong one of a run
+
+
+@pytest.mark.parametrize(
+    ("test", "label"),
+    [
+        ("func(2) is not None", OPEN),
+        ("func(2) or True", OPEN),
+        ("len(func(2)) >= 0", PROVED),
+        ("func(2) == [2]", PROVED),
+        ("isinstance(func(2), list)", PROVED),
+        ("func(2)", PROVED),
+        ("(lambda got, right: got == right)(func(2), [[2], [3]][0]) or False", PROVED),
+        ("any(v == 2 for v in func(2))", PROVED),
+    ],
+)
+def test_a_pass_that_nothing_wrong_could_show_is_unchecked(box, test, label):
+    assert labels(box, "def f(x): return [x] if x == 2 else []\n", (CLOCK, test)) == [label]
+
+
+def test_without_a_right_answer_a_wrong_run_that_fails_is_the_proof(box):
+    same = "class P:\n    def __init__(self, x): self.x = x\n    def __eq__(self, o): return self.x == o.x\n"
+    honest = same + "def f(x): return P(x)\n"
+
+    assert labels(box, honest, (CLOCK, "func(2).x == 2"), canonical="") == [PROVED]
+    assert labels(box, honest, (CLOCK, "func(2) == func(2)"), canonical="") == [PROVED]
+    assert labels(box, LIE + "def f(x): return L()\n", (CLOCK, "func(2) == 2"), canonical="") == [FORGED]
+    assert labels(box, LIE + "def f(x): return L()\n", (CLOCK, "func(2) == func(2)"), canonical="") == [OPEN]
+
+
+def test_an_honest_wrong_answer_is_never_called_forged(box):
+    found = [
+        labels(box, f"def f(): return {n}\n", (CLOCK, "func() == 3"), canonical="def f(): return 3\n") for n in range(8)
+    ]
+
+    assert [one == [PROVED] for one in found] == [n == 3 for n in range(8)]
+    assert not any(one == [FORGED] for one in found)

@@ -219,6 +219,17 @@ class Outcome:
         """How many tests passed."""
         return sum(result.passed for result in self.tests)
 
+    @property
+    def unchecked(self) -> int:
+        """How many tests passed beside the solution with nothing to show that their verdict is not forged."""
+        return sum(result.verdict is Verdict.UNCHECKED for result in self.tests)
+
+    @property
+    def weakest(self) -> Verdict | None:
+        """The least trustworthy verdict among the tests; None if there is no test."""
+        found = {result.verdict for result in self.tests}
+        return next((verdict for verdict in reversed(Verdict) if verdict in found), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:

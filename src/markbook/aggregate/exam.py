@@ -157,6 +157,17 @@ class Tally:
         count = sum(self.verdicts.values())
         return self.verdicts[Verdict.SEPARATED.value] / count if count else None
 
+    @property
+    def unchecked(self) -> int:
+        """How many single verdicts passed beside the solution with nothing to show that they are not forged."""
+        return self.verdicts[Verdict.UNCHECKED.value]
+
+    @property
+    def unchecked_share(self) -> float | None:
+        """Their share of all single verdicts; None if there is no verdict."""
+        count = sum(self.verdicts.values())
+        return self.unchecked / count if count else None
+
     def problem_score(self, place: int, policy: ErrorPolicy | None = None) -> float | None:
         """Return the mean score of the attempts at a problem, 0..1; None if there is none."""
         total = self.zero if (policy or self.policy) == "zero" else self.partial

@@ -81,7 +81,11 @@ Examples:
     help="Interpreter (3.11 or newer) whose packages solutions may import.",
 )
 @click.option("--adaptive-timeout", is_flag=True, help="Limit each problem to 20 x its canonical solution's CPU time.")
-@click.option("--in-process", is_flag=True, help="Run tests beside the candidate: verdicts can be forged.")
+@click.option(
+    "--in-process",
+    is_flag=True,
+    help="Run tests beside the candidate: verdicts can be forged, and passes are unchecked.",
+)
 @click.option("--no-dedupe", is_flag=True, help="Run exactly equal answers again instead of once.")
 @click.option("--reuse-verdicts", is_flag=True, help="Do not run again what an earlier run did in the same way.")
 @click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row would be skipped.")

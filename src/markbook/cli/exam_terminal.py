@@ -146,6 +146,7 @@ class Terminal(Watcher):
 
 def show_run(run: Run, *, as_json: bool) -> None:
     """Print a finished exam on stdout: its scores, its errors and where its files are."""
+    from markbook.report.exam_markdown import NOT_SEPARATED
     from markbook.report.names import folder_names
 
     folders = folder_names(run.manifest["config"]["models"])
@@ -164,10 +165,21 @@ def show_run(run: Run, *, as_json: bool) -> None:
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
     console = Console(soft_wrap=False)
+    if not run.manifest["config"].get("separate", True):
+        console.print(Text(NOT_SEPARATED), soft_wrap=True)
     console.print(_score_table(scores))
+    _say_unchecked(console, scores)
     if any(record["total_errors"] for record in errors.values()):
         console.print(_error_table(errors))
     _say_files(console, run, folders)
+
+
+def _say_unchecked(console: Console, scores: dict[str, Any]) -> None:
+    for model, record in scores.items():
+        verdicts = record["verdicts"]
+        if unchecked := verdicts.get("unchecked"):
+            words = f"{model}: {unchecked} of {sum(verdicts['by_kind'].values())} verdicts unchecked: passes that may be forged"
+            console.print(Text(terminal(words)), soft_wrap=True)
 
 
 def _score_table(scores: dict[str, Any]) -> Table:

@@ -34,14 +34,12 @@ class Tested:
 def tested(outcome: Outcome) -> Tested:
     """Return what counts of an outcome: a flagged test is not passed."""
     passed = bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
-    verdicts = {test.verdict for test in outcome.tests}
-    weakest = next((each for each in reversed(Verdict) if each in verdicts), None)
     failed = next((test for test in outcome.tests if not test.passed), None)
     message = outcome.error_message or (failed.error_message if failed else "")
     kind = outcome.error_type or (failed.error_type if failed else "")
     return Tested(
         passed,
-        verdict=weakest.value if weakest else "",
+        verdict=outcome.weakest.value if outcome.weakest else "",
         error=outcome.error.value if outcome.error else "",
         detail=": ".join(part for part in (kind, message, outcome.limit) if part),
         fault=outcome.benchmark_fault,

@@ -27,6 +27,7 @@ def exam_files(view: ExamView) -> Mapping[str, Content]:
     Four a model, the comparison of several, and the times, which differ from run to run, in a file of their own.
     """
     benchmark = str(view.config.get("benchmark_name", "benchmark"))
+    separate = bool(view.config.get("separate", True))
     files: dict[str, Content] = {}
     for model, folder in folder_names(view.models).items():
         tally = view.tallies[model]
@@ -35,11 +36,13 @@ def exam_files(view: ExamView) -> Mapping[str, Content]:
         files[f"{folder}/test_results_score.json"] = as_json(
             score_record(tally, isolation=view.isolation, faults=view.faults)
         )
-        files[f"{folder}/evaluation_summary.md"] = summary_text(tally, isolation=view.isolation, benchmark=benchmark)
+        files[f"{folder}/evaluation_summary.md"] = summary_text(
+            tally, isolation=view.isolation, benchmark=benchmark, separate=separate
+        )
     if len(view.models) > 1:
         tallies = list(view.tallies.values())
         files["model_comparison.json"] = as_json(comparison_record(tallies))
-        files["model_comparison_summary.md"] = comparison_text(tallies, benchmark=benchmark)
+        files["model_comparison_summary.md"] = comparison_text(tallies, benchmark=benchmark, separate=separate)
     files["timings.jsonl"] = _timings(view)
     return files
 

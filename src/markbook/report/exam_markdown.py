@@ -15,13 +15,18 @@ _TITLES: tuple[tuple[Grouping, str, str], ...] = (
     ("complexity", "By complexity", "Level"),
     ("problem_type", "By problem type", "Type"),
 )
+NOT_SEPARATED = (
+    "Verdicts were not separated (--in-process): every test ran beside the answer that it tests, and every pass is "
+    "unchecked, for an answer can forge it."
+)
+"""What stands in the head of every report of such a run."""
 _POLICIES = {
     "zero": "an attempt that raised an error scores 0",
     "partial": "an attempt keeps the share of tests that passed, also if another test raised an error",
 }
 
 
-def summary_text(tally: Tally, *, isolation: str, benchmark: str) -> str:
+def summary_text(tally: Tally, *, isolation: str, benchmark: str, separate: bool = True) -> str:
     """Return `evaluation_summary.md`."""
     total, attempted = tally.exam_score(), tally.attempted_score()
     lines = [
@@ -29,6 +34,7 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str) -> str:
         "",
         f"Benchmark {markdown(benchmark)}, {len(tally.samples)} problems. Absent answers count 0; {_POLICIES[tally.policy]}.",
         "",
+        *_not_separated(separate),
         "## Overall performance",
         "",
         *_table(
@@ -46,7 +52,7 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def comparison_text(tallies: Sequence[Tally], *, benchmark: str) -> str:
+def comparison_text(tallies: Sequence[Tally], *, benchmark: str, separate: bool = True) -> str:
     """Return `model_comparison_summary.md`."""
     best = ranking(tallies)
     lines = [
@@ -54,10 +60,11 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str) -> str:
         "",
         f"{len(tallies)} models on {markdown(benchmark)}, {len(best[0].samples)} problems. Absent answers count 0.",
         "",
+        *_not_separated(separate),
         "## Ranking",
         "",
         *_table(
-            ("#", "Model", "Score", "95 % interval", "Absent", "Error rate"),
+            ("#", "Model", "Score", "95 % interval", "Absent", "Error rate", "Separated", "Unchecked"),
             [
                 (
                     str(place),
@@ -66,6 +73,8 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str) -> str:
                     _interval(tally.exam_score()),
                     str(_absent(tally.exam_score())),
                     _percent(tally.error_rate),
+                    _percent(tally.separated_share),
+                    str(tally.unchecked),
                 )
                 for place, tally in enumerate(best, start=1)
             ],
@@ -83,6 +92,10 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str) -> str:
             lines += [f"## {title}", "", *_table((head, *(markdown(tally.model) for tally in best)), rows)]
     lines += _strength_lines(best)
     return "\n".join(lines) + "\n"
+
+
+def _not_separated(separate: bool) -> list[str]:  # noqa: FBT001 - the one thing that it is about
+    return [] if separate else [f"**{NOT_SEPARATED}**", ""]
 
 
 def _strength_lines(best: Sequence[Tally]) -> list[str]:
@@ -163,7 +176,11 @@ def _quality_lines(tally: Tally, isolation: str) -> list[str]:
         if name != "total_evaluated"
     ]
     share = tally.separated_share
-    separated = "no verdict" if share is None else f"{_percent(share)} of the verdicts from separate processes"
+    separated = (
+        "no verdict"
+        if share is None
+        else f"{_percent(share)} of the verdicts from separate processes, {tally.unchecked} unchecked"
+    )
     return [
         "## Solution quality",
         "",

@@ -8,6 +8,7 @@ from markbook.aggregate.comparison import compare_sheet
 from markbook.aggregate.exam import Tally
 from markbook.aggregate.exam_view import ExamView
 from markbook.aggregate.sheets import exam_sheet
+from markbook.report.exam_markdown import NOT_SEPARATED
 from markbook.report.exam_problems import problems_of
 from markbook.report.exam_sections import exam_sections
 from markbook.report.page import Page
@@ -54,11 +55,18 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
     found = []
     if view.isolation in ("C", "D"):
         found.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
+    if not view.config.get("separate", True):
+        found.append(NOT_SEPARATED)
     for tally in tallies:
         flagged = tally.verdicts.get("flagged", 0)
         if flagged:
             found.append(
                 f"{tally.model}: {flagged} verdicts claimed to pass and passed a wrong expectation too; counted as failed."
+            )
+        if tally.unchecked and view.config.get("separate", True):
+            found.append(
+                f"{tally.model}: {tally.unchecked} verdicts are unchecked: the tests ran beside the answer, and nothing "
+                "in them could be made wrong that would show a forged pass."
             )
     if view.faults:
         found.append(f"{len(view.faults)} tests of the benchmark are broken in themselves and charged to no model.")

@@ -179,6 +179,8 @@ def _result(results: Sequence[TestResult], at: int) -> str:
         return NOTHING
     if results[at].verdict is Verdict.FLAGGED:
         return "flagged"
+    if results[at].verdict is Verdict.UNCHECKED:
+        return "unchecked"
     return "passed" if results[at].passed else "failed"
 
 

@@ -54,6 +54,8 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, Any]]) 
     record["verdicts"] = {
         "isolation": isolation,
         "separated_share": None if tally.separated_share is None else round(tally.separated_share, 4),
+        "unchecked": tally.unchecked,
+        "unchecked_share": None if tally.unchecked_share is None else round(tally.unchecked_share, 4),
         "by_kind": dict(sorted(tally.verdicts.items())),
         "flags": dict(sorted(tally.flags.items())),
         "limits_hit": dict(sorted(tally.limits.items())),

@@ -59,17 +59,27 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         row = (
             tally.model, _SCALE.value(total.value), _span(total.interval), _SCALE.value(attempted.value),
             f"{tally.answered} of {len(tally.samples)}", _SCALE.value(tally.error_rate), _SCALE.value(share),
+            f"{tally.unchecked:,}",
         )  # fmt: skip
         rows.append((*row, groups[tally.model]) if groups else row)
         interval = total.interval
         low, high = (interval.low, interval.high) if interval else (total.value, total.value)
         marks.append({"name": tally.model, "value": _points(total.value), "low": _points(low), "high": _points(high)})
-    headers = ("Model", "Score", "95 % interval", "Attempted score", "Answered", "Error rate", "Separated verdicts")
+    headers = (
+        "Model",
+        "Score",
+        "95 % interval",
+        "Attempted score",
+        "Answered",
+        "Error rate",
+        "Separated verdicts",
+        "Unchecked",
+    )
     table = Table(
         title="Scores, 0 to 100",
         headers=(*headers, "Group") if groups else headers,
         rows=tuple(rows),
-        numeric=frozenset(range(1, 7)),
+        numeric=frozenset(range(1, 8)),
         note="Models that share a group letter are not distinguishable." if groups else "",
     )
     order = [tally.model for tally in tallies]

@@ -107,10 +107,12 @@ def _suite(name: str, count: Mapping[str, int]) -> str:
 def _case(case: Case) -> str:
     seconds = "" if case.seconds is None else f' time="{case.seconds:.3f}"'
     head = f"<testcase classname={_attribute(case.suite)} name={_attribute(case.name)}{seconds}"
+    verdict = f'<properties><property name="verdict" value={_attribute(case.verdict)}/></properties>'
+    told = verdict if case.verdict else ""
     if case.state == "passed":
-        return head + "/>\n"
+        return f"{head}>{told}</testcase>\n" if told else head + "/>\n"
     body = escape(xml(case.detail))
-    return f"{head}><{case.state} message={_attribute(case.message)}>{body}</{case.state}></testcase>\n"
+    return f"{head}>{told}<{case.state} message={_attribute(case.message)}>{body}</{case.state}></testcase>\n"
 
 
 def _attribute(text: str) -> str:

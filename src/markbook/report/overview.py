@@ -37,6 +37,8 @@ def _exam(view: ExamView, model: str) -> dict[str, Any]:
         "errors": dict(sorted(tally.errors.items())),
         "attempts": tally.evaluated,
         "separated_share": tally.separated_share,
+        "unchecked": tally.unchecked,
+        "unchecked_share": tally.unchecked_share,
     }
     for k in tally.pass_ks():
         one = tally.pass_at(k)

@@ -40,7 +40,7 @@ class Check:
 
     text: str
     results: tuple[str, ...]
-    """One word an answer: passed, failed, flagged, or a dash where there is no result."""
+    """One word an answer: passed, failed, flagged, unchecked (it passed, and may be forged), or a dash where there is no result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 from markbook.aggregate.exam import counted_tests, group_of, mark
 from markbook.aggregate.exam_view import ExamView, Marked
+from markbook.types import Verdict
 
 Value = str | int | float | bool | None
 
@@ -40,6 +41,8 @@ class Case:
     state: Literal["passed", "failure", "error", "skipped"]
     message: str = ""
     detail: str = ""
+    verdict: str = ""
+    """The least trustworthy verdict of its tests, where it has any."""
     seconds: float | None = None
 
 
@@ -67,6 +70,8 @@ def exam_rows(view: ExamView) -> Iterator[dict[str, Value]]:
                 "error_message": outcome.error_message or None,
                 "limit": outcome.limit or None,
                 "isolation": outcome.isolation.value,
+                "verdict": verdict.value if (verdict := outcome.weakest) else None,
+                "unchecked": sum(test.verdict == Verdict.UNCHECKED for test in counted_tests(attempt.sample, outcome)),
                 "flags": ",".join(outcome.flags) or None,
                 "code": str(attempt.data.get("code") or ""),
             }
@@ -86,15 +91,15 @@ def _exam_case(model: str, attempt: Marked, *, several: bool) -> Case:
     got, outcome = mark(attempt.sample, attempt.outcome), attempt.outcome
     name = f"{attempt.sample.id} [{attempt.index}]" if several else attempt.sample.id
     words = ": ".join(part for part in (outcome.error_type, outcome.error_message) if part)
+    verdict = outcome.weakest.value if outcome.weakest else ""
+    about: dict[str, Any] = {"verdict": verdict, "seconds": outcome.seconds}
     if got.error is not None:
-        return Case(model, name, "error", got.error.value, words, outcome.seconds)
+        return Case(model, name, "error", got.error.value, words, **about)
     if got.all_passed:
-        return Case(model, name, "passed", seconds=outcome.seconds)
+        return Case(model, name, "passed", **about)
     failed = [at for at, test in enumerate(counted_tests(attempt.sample, outcome)) if not test.passed]
     tests = ", ".join(map(str, failed[:50]))
-    return Case(
-        model, name, "failure", f"{got.passed} of {got.total} tests passed", f"failed: {tests}", outcome.seconds
-    )
+    return Case(model, name, "failure", f"{got.passed} of {got.total} tests passed", f"failed: {tests}", **about)
 
 
 def files_rows(view: Files) -> Iterator[dict[str, Value]]:

@@ -11,6 +11,7 @@ import os
 
 from . import inspection, wire
 from .canary import Canary
+from .expectations import SURE
 from .marking import received
 from .wrong import below, shuffled
 
@@ -67,7 +68,7 @@ def proved(task: Task, run: Run, which: set[int], useful: Useful) -> dict[str, A
         for index, place in deal.items():
             if tests[index] is not None:
                 passed = again["tests"][index].get("p") is True
-                said[index].add("failed" if not passed else "forged" if found[index].sure[place] else "open")
+                said[index].add("failed" if not passed else "forged" if found[index].ranks[place] == SURE else "open")
     assert record is not None
     for index in which:
         record["tests"][index] = _labelled(record["tests"][index], said[index])
@@ -92,9 +93,10 @@ def unchecked(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choice(canary: Canary, useful: list[int] | None) -> list[int]:
-    """Return what of a test may be made wrong: what is sure to be wrong then, if there is any."""
-    places = range(len(canary.sure)) if useful is None else useful
-    return [place for place in places if canary.sure[place]] or list(places)
+    """Return what of a test may be made wrong: of what there is, that which says most."""
+    places = range(len(canary.ranks)) if useful is None else useful
+    best = min((canary.ranks[place] for place in places), default=0)
+    return [place for place in places if canary.ranks[place] == best]
 
 
 def _deals(sites: dict[int, list[int]]) -> list[dict[int, int]]:
@@ -124,7 +126,7 @@ def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float
     found = canaries(task)
     useful: list[list[int]] = [[] for _ in found]
     spent = 0.0
-    queues = {index: _order(found[index]) for index in which if found[index].sure}
+    queues = {index: _order(found[index]) for index in which if found[index].ranks}
     for _ in range(_TRIED):
         deal = {index: places.pop() for index, places in queues.items() if places}
         tests = {index: found[index].wrong(place) for index, place in deal.items()}
@@ -139,9 +141,9 @@ def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float
 
 
 def _order(canary: Canary) -> list[int]:
-    """Return what can be made wrong, in an order drawn by lot, what is surely wrong then last, to be taken first."""
-    places = shuffled(list(range(len(canary.sure))))
-    return sorted(places, key=lambda place: canary.sure[place])
+    """Return what can be made wrong, in an order drawn by lot, what says most last, to be taken first."""
+    places = shuffled(list(range(len(canary.ranks))))
+    return sorted(places, key=lambda place: -canary.ranks[place])
 
 
 def _is_verdict(result: Result) -> bool:

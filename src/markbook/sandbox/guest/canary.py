@@ -27,10 +27,10 @@ class Canary:
         """
         self._test = test
         self._entry = entry
-        self.sure: list[bool] = []
-        """For each thing that can be made wrong whether it is certain that no right answer passes then."""
+        self.ranks: list[int] = []
+        """For each thing that can be made wrong how much it says that a solution passes then."""
         try:
-            self.sure = [site.sure for site in self._found()[1]]
+            self.ranks = [site.rank for site in self._found()[1]]
         except _FAULTS:
             return
 

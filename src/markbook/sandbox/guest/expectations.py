@@ -33,6 +33,8 @@ _BUILT = frozenset(
 )  # fmt: skip
 """Calls that make a value of literals, whatever these are."""
 _TOLERANCE = frozenset(("abs", "abs_tol", "atol", "delta", "places", "rel", "rel_tol", "rtol", "decimal"))
+SURE, LIKELY, INPUT = range(3)
+"""No right answer passes then (another literal is compared for equality, for one); hardly any does; it depends."""
 _STEPS = 3
 """So many assignments are followed from an expectation to its literal."""
 
@@ -40,11 +42,11 @@ _STEPS = 3
 class Site:
     """One thing in a test that can be made wrong."""
 
-    def __init__(self, change: Callable[[], None], *, sure: bool) -> None:
+    def __init__(self, change: Callable[[], None], rank: int) -> None:
         self.change = change
         """Makes it wrong, in the tree in which it was found; a little different each time."""
-        self.sure = sure
-        """Whether no right answer passes then: what is compared for equality is another literal, for one."""
+        self.rank = rank
+        """`SURE`, `LIKELY` or `INPUT`: how much it says that a solution passes then."""
 
 
 class Finder:
@@ -109,7 +111,7 @@ class Finder:
         return pair if _is_literal(first) and not _is_literal(second) else (second, first)
 
     def _add(self, change: Callable[[], None], *, sure: bool) -> None:
-        self.sites.append(Site(change, sure=sure))
+        self.sites.append(Site(change, SURE if sure else LIKELY))
 
     # what is expected
 
@@ -137,7 +139,16 @@ class Finder:
             ):  # the answer itself is what is true or not: a literal left out
                 other = ast.UnaryOp(ast.Not(), node, lineno=node.lineno, col_offset=node.col_offset)
                 self._add(partial(put, other if bare is node else bare), sure=True)
+            self._compared(node)
             self._inputs(node)
+
+    def _compared(self, node: ast.expr) -> None:
+        """Find what functions of the test's own compare an answer with."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and not self._is_told(part.func) and any(map(self._is_told, part.args)):
+                for value in [value for value in part.args if not self._is_told(value)][:1]:
+                    self._literals(value, sure=False)
+                    self._indices(value)
 
     def _is_answer(self, node: ast.expr) -> bool:
         """Whether an expression is what the candidate's function returned, with nothing of its own asked."""
@@ -182,19 +193,32 @@ class Finder:
             return
         before = len(self.sites)
         self._literals(expected, sure=sure)
-        if len(self.sites) == before or not self.sites[-1].sure:
+        if len(self.sites) == before or self.sites[-1].rank != SURE:
+            self._indices(expected)
             self._inputs(tested)
+
+    def _indices(self, node: ast.expr) -> None:
+        """Find where an expectation is taken from: another place of the same list has another one."""
+        for part in ast.walk(node):
+            if (
+                isinstance(part, ast.Subscript)
+                and isinstance(part.slice, ast.Constant)
+                and type(part.slice.value) is int
+            ):
+                self._add(partial(wrong.neighbour, part.slice), sure=False)
 
     def _literals(self, node: ast.expr, *, sure: bool, steps: int = _STEPS) -> None:
         """Find the literals that an expectation is made of: its own, or those of the names in it."""
         if _is_literal(node):
-            self._add(partial(wrong.replace, node), sure=sure)
+            rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
+            self.sites.append(Site(partial(wrong.replace, node), rank))
             return
         if not steps:
             return
         for name in sorted({key for part in ast.walk(node) if (key := _key(part)) in self._made} - self._told):
             for value in self._made[name]:
-                self._literals(value, sure=sure and self._uses[name] == 1, steps=steps - 1)
+                known = sure and self._uses[name] == 1 and bool(_key(node))
+                self._literals(value, sure=known, steps=steps - 1)
 
     def _inputs(self, node: ast.AST, steps: int = _STEPS) -> None:
         """Find the arguments of the calls that are tested."""

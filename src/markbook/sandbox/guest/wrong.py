@@ -130,6 +130,12 @@ def shift(node: ast.Constant, *, up: bool) -> None:
     node.value = value + far if up else value - far
 
 
+def neighbour(node: ast.Constant) -> None:
+    """Make an index that of the place beside it."""
+    value: Any = node.value
+    node.value = value - 1 if value > 0 else value + 1
+
+
 def other_error() -> str:
     """Return the name of an exception that a right answer does not raise."""
     return _ERRORS[below(len(_ERRORS))]

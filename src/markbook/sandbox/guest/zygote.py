@@ -13,7 +13,7 @@ import select
 import struct
 import time
 
-from . import child, memory, scratch, wire
+from . import child, memory, scratch, traces, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ END = struct.Struct("<idd4s")
 STOP = b"end"
 _LOOK = 0.1
 """Seconds after which the files of an attempt are counted where nothing else counts them, again and again."""
+BLUR = b"blur"
+"""Comes before a request: nothing of earlier attempts is to be recognised in this one."""
 
 Limits = tuple[float, float, float, int, int, int]
 
@@ -88,6 +90,8 @@ class Zygote:
                 if len(request) > JOB.size:
                     self._load(request[JOB.size :].decode("ascii"))
                 send(self._attempt(JOB.unpack_from(request), *ENDS.unpack(descriptors[0][2])))
+            elif request == BLUR:
+                traces.blur(self._scratch)
             elif not request:
                 os._exit(0)
             # else the end of an attempt whose child had ended by itself
