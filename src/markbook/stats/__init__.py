@@ -1,7 +1,7 @@
 """Honest numbers: intervals, differences, rankings and agreement. Pure functions, seeded, no global state.
 
 Scores are 0..1 unless a function says otherwise; whatever is undefined is None with a note, never 0 and never NaN.
-numpy and scipy are imported at the first call. A wrong argument raises ValueError.
+numpy is imported at the first call, scipy only where its import is worth a third of a second. A wrong argument raises ValueError.
 """
 
 from __future__ import annotations

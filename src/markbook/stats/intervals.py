@@ -6,7 +6,15 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from markbook.stats.arrays import check_confidence, finite, has_variation, normal_quantile, t_quantile
+from markbook.stats.arrays import (
+    check_confidence,
+    finite,
+    has_variation,
+    normal_below,
+    normal_inverse,
+    normal_quantile,
+    t_quantile,
+)
 from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
@@ -110,7 +118,6 @@ def bca_parameters(array: Floats, means: Floats) -> tuple[float, float]:
     Resamples that equal the mean count half, so that a symmetric sample has z0 = 0.
     """
     import numpy as np
-    from scipy.special import ndtri
 
     mean = array.mean()
     slack = 1e-12 * max(1.0, float(np.abs(array).max()))  # sums of the same values in another order
@@ -121,7 +128,7 @@ def bca_parameters(array: Floats, means: Floats) -> tuple[float, float]:
     gaps = (array - mean) / (n - 1)  # mean of the leave-one-out means minus each of them
     gaps = gaps / np.abs(gaps).max()  # a has no unit, and powers of tiny gaps would vanish
     spread = float((gaps**2).sum())
-    return float(ndtri(share)), float((gaps**3).sum() / (6 * spread**1.5))
+    return normal_inverse(share), float((gaps**3).sum() / (6 * spread**1.5))
 
 
 def bootstrap_mean(
@@ -142,7 +149,6 @@ def bootstrap_mean(
         confidence: between 0 and 1.
     """
     import numpy as np
-    from scipy.special import ndtr, ndtri
 
     array = finite(values)
     check_confidence(confidence)
@@ -157,11 +163,11 @@ def bootstrap_mean(
     if not has_variation(array):
         return Estimate(mean, se=0.0, n=n, method=method, confidence=confidence, note=NO_VARIATION)
     means = _resampled_means(array, n_resamples, seed)
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     if method == "bca":
         bias, acceleration = bca_parameters(array, means)
-        shifted = bias + ndtri(tails)
-        tails = ndtr(bias + shifted / (1 - acceleration * shifted))
+        shifted = [bias + normal_inverse(tail) for tail in tails]
+        tails = [normal_below(bias + one / (1 - acceleration * one)) for one in shifted]
     low, high = (float(end) for end in np.quantile(means, tails))
     return Estimate(mean, low, high, float(means.std(ddof=1)), n=n, method=method, confidence=confidence)
 
