@@ -18,6 +18,8 @@ from markbook.types import Attempt, Outcome, Sample, Test
 
 SAMPLE, MODEL, OUTCOME, FAULT = "sample", "model", "outcome", "fault"
 """The kinds of journal row that an exam writes."""
+_FEW = 20_000
+"""Up to here Python sorts attempts sooner than numpy can be imported."""
 
 
 class Row(Protocol):
@@ -176,15 +178,19 @@ class _Order:
 
 def _sorted(keys: array[int], locations: array[int]) -> _Order:
     """Return the order of these keys; `keys` is used up. Copies are kept few: they are the peak of a large run."""
-    import numpy as np
-
     places, found = array("I"), array("Q")
-    if keys:
+    if len(keys) <= _FEW:
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        places.extend(keys[at] >> 32 for at in order)
+        found.extend(locations[at] for at in order)
+    else:
+        import numpy as np
+
         view = np.frombuffer(keys, dtype=np.uint64)
-        order = np.argsort(view, kind="stable").astype(np.uint32)
+        ranks = np.argsort(view, kind="stable").astype(np.uint32)
         view >>= np.uint64(32)
-        places.frombytes(view.astype(np.uint32)[order].data.cast("B"))
-        found.frombytes(np.frombuffer(locations, dtype=np.uint64)[order].data.cast("B"))
+        places.frombytes(view.astype(np.uint32)[ranks].data.cast("B"))
+        found.frombytes(np.frombuffer(locations, dtype=np.uint64)[ranks].data.cast("B"))
     return _Order(places, found)
 
 

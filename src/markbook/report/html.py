@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-from importlib import resources
-from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markbook.installed import version
 from markbook.report.highlight import highlight
 from markbook.report.page import Page
 from markbook.text import Table, visible
@@ -41,7 +41,7 @@ def render(page: Page) -> str:
         pictures=pictures,
         statuses=[status for status in STATUSES if status in _seen(page)],
         topic_number={topic: str(number) for number, topic in enumerate(page.topics)} | {"": ""},
-        version=version("markbook"),
+        version=version(),
         show_table=show_table,
         code=lambda text: Markup(highlight(text)),  # noqa: S704 - highlight escapes
     )
@@ -59,7 +59,7 @@ def show_table(table: Table) -> Any:
 
 @functools.cache
 def _part(name: str) -> str:
-    return resources.files("markbook.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 @functools.cache

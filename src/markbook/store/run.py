@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from markbook.errors import OutputError, StorageError, UsageError
+from markbook.installed import version
 from markbook.store.disk import Disk, Lock, RealDisk, replace_file
 from markbook.store.finished import SCHEMA, read_manifest
 from markbook.store.journal import Journal, Key, KeySet, Row, encode, locate, read, row_at
@@ -228,11 +229,9 @@ class RunWriter:
             raise OSError(f"{folder} is no folder, and links are not followed inside a run")
 
     def _write_manifest(self, status: str, extra: dict[str, Any]) -> None:
-        from importlib.metadata import version
-
         record = {
             "schema": SCHEMA,
-            "markbook": version("markbook"),
+            "markbook": version(),
             "python": platform.python_version(),
             "platform": platform.platform(),
             "command": self.manifest.command,
