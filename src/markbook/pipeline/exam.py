@@ -204,7 +204,7 @@ def _hold(
     follow: Watcher,
 ) -> None:
     _record_inputs(writer, benchmark, answers, faults)
-    done = sum(1 for _ in writer.rows(OUTCOME))
+    done = sum(1 for _ in writer.rows(OUTCOME)) if writer.is_resumed else 0
     planned = sum(answers.count(model) for model in answers.models)
     follow.started(Planned(benchmark, answers, faults, planned, done, box.level.value), writer.folder)
     limits = Limits(seconds=settings.timeout, memory_bytes=settings.memory_mb << 20)
