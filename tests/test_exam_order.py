@@ -4,14 +4,19 @@ import json
 import subprocess
 import sys
 from array import array
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import markbook.pipeline.exam as pipeline
+from markbook import exam
 from markbook.aggregate import exam as exam_numbers, exam_view
 from markbook.aggregate.exam import Tally
 from markbook.aggregate.exam_view import ExamView
+from markbook.errors import DataError
 from markbook.load import answers
+from markbook.sandbox.crew import Crew
 from markbook.store import journal
 from markbook.types import Outcome, Sample, Test, TestResult, Verdict
 
@@ -66,9 +71,10 @@ def test_an_exam_of_one_answer_loads_nothing_heavy(tmp_path):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def small_exam(tmp_path, **options):
-    from markbook import exam
+BODIES = ("return x", "return 1", "raise ValueError(x)", "return x + 0")
 
+
+def small_exam(tmp_path, *, bodies=BODIES, problems=3, workers=1):
     paper, solutions = tmp_path / "paper.jsonl", tmp_path / "answers.jsonl"
     test = "def check(f):\n    assert f(1) == 1\n    assert f(2) == 2\n"
     paper.write_text(
@@ -83,18 +89,17 @@ def small_exam(tmp_path, **options):
                 }
             )
             + "\n"
-            for at in range(3)
+            for at in range(problems)
         )
     )
-    bodies = ["return x", "return 1", "raise ValueError(x)", "return x + 0"]
     solutions.write_text(
         "".join(
             json.dumps({"task_id": f"HumanEval/{at}", "completion": f"    {body}\n"}) + "\n"
-            for at in range(3)
+            for at in range(problems)
             for body in bodies
         )
     )
-    return exam(paper, solutions, tmp_path / "out", workers=1, **options)
+    return exam(paper, solutions, tmp_path / "out", workers=workers)
 
 
 def test_every_row_of_the_journal_is_decoded_once(tmp_path, monkeypatch):
@@ -139,3 +144,26 @@ def test_a_summary_is_computed_once_until_another_attempt_is_counted(monkeypatch
     assert len(asked) == 3
     tally.add(0, failed)
     assert tally.exam_score().value == 0.25
+
+
+def test_the_first_worker_starts_before_the_benchmark_is_read_and_no_more_than_there_is_work_for(tmp_path, monkeypatch):
+    seen = []
+    worker, load = Crew._worker, pipeline.load_benchmark
+    monkeypatch.setattr(Crew, "_worker", lambda crew, number: seen.append(number) or worker(crew, number))
+    monkeypatch.setattr(pipeline, "load_benchmark", lambda *args: seen.append("read") or load(*args))
+
+    small_exam(tmp_path, bodies=["return x"], problems=2, workers=5)
+
+    assert seen == [0, "read", 1]
+
+
+def test_a_benchmark_that_cannot_be_read_leaves_no_worker_behind(tmp_path, monkeypatch):
+    made = []
+    worker = Crew._worker
+    monkeypatch.setattr(Crew, "_worker", lambda crew, number: made.append(worker(crew, number)) or made[-1])
+
+    with pytest.raises(DataError):
+        exam(tmp_path / "none.jsonl", tmp_path / "none.jsonl", tmp_path / "out")
+
+    assert [one._process.poll() is not None for one in made] == [True]
+    assert not any(Path(one._scratch).exists() for one in made)
