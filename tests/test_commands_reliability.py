@@ -28,12 +28,6 @@ def _no_key(monkeypatch):
 
 
 @pytest.fixture
-def quick_pages(monkeypatch):
-    """Leave the drawing of charts out: it takes longest and writes nothing by itself."""
-    monkeypatch.setattr("markbook.report.pictures.svg", lambda _spec, *, name: f"<svg id='{name}'></svg>")
-
-
-@pytest.fixture
 def command(name, tmp_path):
     """Return a command whose server listens."""
     (tmp_path / "in").mkdir()
@@ -100,9 +94,7 @@ def taken_up(command, output):
 @pytest.mark.timeout(600)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the power may go in any thread
 @pytest.mark.parametrize("what", ["killed", "failing"])
-def test_every_operation_of_the_disk_may_be_the_last(
-    command, tmp_path, monkeypatch, quick_pages, what, record_property
-):
+def test_every_operation_of_the_disk_may_be_the_last(command, tmp_path, monkeypatch, what, record_property):
     """R1 to R4: killed there, or refused with ENOSPC and EIO in turn; the resumed run has the same bytes.
 
     An exam starts a sandbox each time, so of its operations every third is tried; the store's own tests try all.

@@ -3,14 +3,17 @@
 import itertools
 import json
 import math
+import subprocess
 import sys
 
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 from hypothesis import given, settings, strategies as st
 
 from markbook import stats
+from markbook.stats import arrays
 from markbook.stats.difference import sign_flip_ps
 from markbook.stats.intervals import _resampled_means, bca_parameters
 
@@ -417,8 +420,6 @@ def test_same_seed_same_interval():
 
 
 def test_importing_the_statistics_loads_no_numpy():
-    import subprocess
-
     code = "import sys, markbook.stats; print(sorted({'numpy', 'scipy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
 
@@ -469,3 +470,48 @@ def test_bca_covers_skewed_partial_credit():
 
     assert bca / trials == pytest.approx(0.942, abs=0.02)
     assert t / trials < 0.93
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
+def test_quantiles_are_those_of_scipy(confidence):
+    above = (1 + confidence) / 2
+
+    assert arrays.normal_quantile(confidence) == pytest.approx(float(scipy.special.ndtri(above)), rel=1e-12)
+    for degrees in (1, 2, 3, 5, 10, 59, 119, 120, 121, 163, 999, 20_000):
+        wanted = float(scipy.special.stdtrit(degrees, above))
+        assert arrays.t_quantile(confidence, degrees) == pytest.approx(wanted, rel=1e-12), degrees
+
+
+@pytest.mark.parametrize("size", [0.0, 0.001, 0.1, 1.0, 1.96, 3.1, 3.2, 4.0, 10.0, 40.0])
+def test_tails_are_those_of_scipy(size):
+    assert arrays.normal_below(size) == pytest.approx(float(scipy.special.ndtr(size)), rel=1e-12)
+    assert arrays.normal_two_sided(size) == pytest.approx(float(2 * scipy.special.ndtr(-size)), rel=1e-12)
+    for degrees in (1, 2, 3, 5, 10, 59, 119, 120, 121, 163, 999, 20_000):
+        wanted = float(2 * scipy.special.stdtr(degrees, -size))
+        assert arrays.t_two_sided(size, degrees) == pytest.approx(wanted, rel=1e-11, abs=1e-12), degrees
+
+
+def test_the_ends_of_the_normal_are_infinite():
+    assert arrays.normal_inverse(0.0) == -math.inf
+    assert arrays.normal_inverse(1.0) == math.inf
+
+
+@pytest.mark.parametrize(("only_a", "only_b"), [(0, 1), (0, 7), (3, 3), (5, 19), (40, 90), (900, 1100), (0, 5000)])
+def test_mcnemar_is_the_binomial_of_scipy(only_a, only_b):
+    n, least = only_a + only_b, min(only_a, only_b)
+    below = float(scipy.special.bdtr(least, n, 0.5))
+
+    found = stats.mcnemar_exact(only_a, only_b)
+
+    assert found.p == pytest.approx(min(1.0, 2 * below), rel=1e-10, abs=1e-300)
+
+
+def test_the_statistics_of_an_exam_do_without_scipy():
+    code = (
+        "import sys; from markbook import stats\n"
+        "stats.mean_interval([0, 1, 1]); stats.mean_interval([.1 * (i % 7) for i in range(90)]);"
+        "stats.mean_interval([.2, .4, .9]); stats.paired_difference([0, 1, .5], [1, .2, .3]); stats.mcnemar_exact(2, 5)\n"
+        "stats.minimum_detectable_effect(100, .3); print('scipy' in sys.modules)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -79,9 +79,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from markbook.installed import version
 
-        return version("markbook")
+        return version()
     if name not in _HOMES:
         raise AttributeError(f"module 'markbook' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

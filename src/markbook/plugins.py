@@ -12,10 +12,10 @@ import functools
 import importlib
 import re
 from collections.abc import Callable
-from importlib import metadata
 from types import ModuleType
 from typing import Any
 
+from markbook import installed
 from markbook.errors import ConfigError, ExtraMissingError, UsageError
 
 KINDS = ("metrics", "loaders", "traces", "generators", "engines", "reports")
@@ -25,10 +25,10 @@ _DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 @functools.cache
-def _entry_points(kind: str) -> dict[str, metadata.EntryPoint]:
+def _entry_points(kind: str) -> dict[str, str]:
     if kind not in KINDS:
         raise UsageError(f"unknown kind of plugin {kind!r}", hint=f"one of {', '.join(KINDS)}")
-    return {point.name: point for point in metadata.entry_points(group=f"markbook.{kind}")}
+    return installed.entry_points(f"markbook.{kind}")
 
 
 def names(kind: str) -> list[str]:
@@ -53,24 +53,33 @@ def factory(kind: str, name: str, *, allow_code: bool = True) -> Callable[..., A
         ConfigError: the part exists and its import fails, or the dotted form is not allowed.
         ExtraMissingError: it needs a package that is not installed.
     """
-    point = _entry_points(kind).get(name)
-    if point is None and _DOTTED.fullmatch(name):
+    target = _entry_points(kind).get(name)
+    if target is None and _DOTTED.fullmatch(name):
         if not allow_code:
             raise ConfigError(f"{name!r} names code to import", hint="pass --allow-code if you trust it")
-        point = metadata.EntryPoint(name=name, value=name, group=f"markbook.{kind}")
-    if point is None:
+        target = name
+    if target is None:
         raise UsageError(f"unknown {kind.removesuffix('s')} {name!r}", hint=suggest(name, names(kind)))
     try:
-        made = point.load()
+        made = _loaded(target)
     except ExtraMissingError:
         raise
     except Exception as error:  # the plugin border: whatever a plugin raises at import is its author's to read
         raise ConfigError(
-            f"{kind.removesuffix('s')} {name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}"
+            f"{kind.removesuffix('s')} {name!r} ({target}) cannot be loaded: {type(error).__name__}: {error}"
         ) from error
     if not callable(made):
-        raise ConfigError(f"{kind.removesuffix('s')} {name!r} ({point.value}) is not a factory")
+        raise ConfigError(f"{kind.removesuffix('s')} {name!r} ({target}) is not a factory")
     return made  # type: ignore[no-any-return]  # a plugin's type is unknown until it is called
+
+
+def _loaded(target: str) -> Any:
+    """Return what `package.module:name` names."""
+    module, _, path = target.partition(":")
+    made: Any = importlib.import_module(module.strip())
+    for name in path.partition("[")[0].strip().split(".") if path else ():
+        made = getattr(made, name)
+    return made
 
 
 def create(kind: str, name: str, **options: object) -> Any:
@@ -91,11 +100,14 @@ def create(kind: str, name: str, **options: object) -> Any:
 
 def describe(kind: str) -> list[dict[str, str]]:
     """Return name, target and distribution of every part of a kind, from metadata alone."""
-    rows = []
-    for name, point in sorted(_entry_points(kind).items()):
-        source = point.dist.name if point.dist else ""
-        rows.append({"name": name, "target": point.value, "package": source})
-    return rows
+    from importlib import metadata
+
+    names(kind)  # refuses an unknown kind
+    points = {point.name: point for point in metadata.entry_points(group=f"markbook.{kind}")}
+    return [
+        {"name": name, "target": point.value, "package": point.dist.name if point.dist else ""}
+        for name, point in sorted(points.items())
+    ]
 
 
 def suggest(name: str, known: list[str]) -> str:

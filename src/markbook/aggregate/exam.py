@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from markbook.aggregate.summary import summarise_values
@@ -97,6 +97,8 @@ class Tally:
     """How the single verdicts came about."""
     flags: Counter[str] = field(default_factory=Counter)
     limits: Counter[str] = field(default_factory=Counter)
+    _found: dict[tuple[Any, ...], Summary] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Summaries of what was counted so far: several reports ask for the same ones, and a bootstrap takes its time."""
 
     def __post_init__(self) -> None:
         size = len(self.samples)
@@ -105,6 +107,7 @@ class Tally:
 
     def add(self, place: int, outcome: Outcome) -> Mark:
         """Count one attempt at the problem in this place, and return its mark."""
+        self._found.clear()
         sample = self.samples[place]
         got = mark(sample, outcome)
         self.attempts[place] += 1
@@ -195,18 +198,19 @@ class Tally:
     def _summary(
         self, metric: str, places: Sequence[int] | None, group: str, policy: ErrorPolicy | None, *, absent_counts: bool
     ) -> Summary:
-        scores = [
-            self.problem_score(place, policy) for place in (range(len(self.samples)) if places is None else places)
-        ]
-        values = [score for score in scores if score is not None]
-        return summarise_values(
-            [min(1.0, value) for value in values],  # the mean of many thirds may exceed 1 by one rounding
-            metric=metric,
-            group=group,
-            n_missing={"absent": len(scores) - len(values)},
-            policy="exam" if absent_counts else "exclude",
-            seed=self.seed,
-        )
+        key = metric, None if places is None else tuple(places), policy or self.policy
+        if key not in self._found:
+            over = range(len(self.samples)) if places is None else places
+            scores = [self.problem_score(place, policy) for place in over]
+            values = [score for score in scores if score is not None]
+            self._found[key] = summarise_values(
+                [min(1.0, value) for value in values],  # the mean of many thirds may exceed 1 by one rounding
+                metric=metric,
+                n_missing={"absent": len(scores) - len(values)},
+                policy="exam" if absent_counts else "exclude",
+                seed=self.seed,
+            )
+        return replace(self._found[key], group=group)
 
     def pass_at(self, k: int) -> Estimate:
         """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -18,10 +18,19 @@ from markbook.types import Attempt, Outcome, Sample, Test
 
 SAMPLE, MODEL, OUTCOME, FAULT = "sample", "model", "outcome", "fault"
 """The kinds of journal row that an exam writes."""
+_KEPT_BYTES, _KEPT = 8 << 20, 10_000
+"""So much of the journal and so many attempts stay decoded; they are a few times as large then."""
+_FEW = 20_000
+"""Up to here Python sorts attempts sooner than numpy can be imported."""
 
 
 class Row(Protocol):
     """A journal row, as the store gives it."""
+
+    @property
+    def kind(self) -> str:
+        """What sort of row."""
+        ...
 
     @property
     def key(self) -> tuple[str | int, ...]:
@@ -37,12 +46,8 @@ class Row(Protocol):
 class Journal(Protocol):
     """What the view needs of a run: it reads, whoever wrote."""
 
-    def rows(self, kind: str) -> Iterator[Row]:
-        """Yield the rows of a kind in journal order."""
-        ...
-
-    def locate(self, kind: str) -> Iterator[tuple[int, Row]]:
-        """Yield them with their locations."""
+    def locate_all(self) -> Iterator[tuple[int, Row]]:
+        """Yield the rows of every kind in journal order, each with its location."""
         ...
 
     def row_at(self, location: int) -> Row:
@@ -59,6 +64,30 @@ class Marked:
     outcome: Outcome
     data: Mapping[str, Any]
     """The rest of its journal row: code, step, form, source."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What the journal says of one attempt."""
+
+    index: int
+    outcome: Outcome
+    about: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class _Journal:
+    """A journal, read once from end to end."""
+
+    samples: list[Sample] = field(default_factory=list)
+    models: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    keys: dict[str, tuple[array[int], array[int]]] = field(default_factory=dict)
+    """For each model the attempts' places and numbers in one number, and their locations."""
+    kept: dict[int, _Attempt] = field(default_factory=dict)
+    """What was decoded first, by location."""
+    isolation: str = ""
+    """The weakest level of any attempt."""
 
 
 @dataclass
@@ -80,17 +109,17 @@ class ExamView:
 
     @cached_property
     def _all_samples(self) -> tuple[Sample, ...]:
-        return tuple(sample_of(row.data) for row in self.journal.rows(SAMPLE))
+        return tuple(self._read.samples)
 
-    @cached_property
+    @property
     def models(self) -> dict[str, Mapping[str, Any]]:
         """What is known of each model (source, attempts), in the order in which they were named."""
-        return {str(row.key[0]): row.data for row in self.journal.rows(MODEL)}
+        return self._read.models
 
-    @cached_property
+    @property
     def faults(self) -> list[dict[str, Any]]:
         """Tests of the benchmark that are broken in themselves; they are not charged to anybody."""
-        return [dict(row.data) for row in self.journal.rows(FAULT)]
+        return self._read.faults
 
     @property
     def planned(self) -> int:
@@ -130,21 +159,21 @@ class ExamView:
         tallies = {model: Tally(model, self.samples, policy, seed) for model in self.models}
         for model, tally in tallies.items():
             for place, location in self._places(model):
-                tally.add(place, outcome_of(self.journal.row_at(location).data))
+                tally.add(place, self._attempt(location).outcome)
         return tallies
 
-    @cached_property
+    @property
     def isolation(self) -> str:
         """The weakest level under which any attempt ran; empty before the first."""
-        return max((row.data["isolation"] for row in self.journal.rows(OUTCOME)), default="")
+        return self._read.isolation
 
     def attempts(self, model: str, places: Collection[int] | None = None) -> Iterator[Marked]:
         """Yield a model's marked attempts in benchmark order, read one at a time; only those at `places` if given."""
         for place, location in self._places(model):
             if places is not None and place not in places:
                 continue
-            row = self.journal.row_at(location)
-            yield Marked(self.samples[place], int(row.key[2]), outcome_of(row.data), row.data)
+            found = self._attempt(location)
+            yield Marked(self.samples[place], found.index, found.outcome, found.about)
 
     def _places(self, model: str) -> Iterator[tuple[int, int]]:
         """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
@@ -156,14 +185,42 @@ class ExamView:
 
     @cached_property
     def _orders(self) -> dict[str, _Order]:
-        place_of = {sample.id: place for place, sample in enumerate(self._all_samples)}
-        found = {model: (array("Q"), array("Q")) for model in self.models}
-        for location, row in self.journal.locate(OUTCOME):
-            model, task, index = row.key
-            keys, locations = found[str(model)]
-            keys.append(place_of[str(task)] << 32 | int(index))
-            locations.append(location)
-        return {model: _sorted(*found.pop(model)) for model in self.models}
+        keys = self._read.keys
+        return {model: _sorted(*keys.pop(model)) for model in self.models}
+
+    def _attempt(self, location: int) -> _Attempt:
+        return self._read.kept.get(location) or _attempt_of(self.journal.row_at(location))
+
+    @cached_property
+    def _read(self) -> _Journal:
+        found = _Journal()
+        place_of: dict[str, int] = {}
+        first: int | None = None
+        for location, row in self.journal.locate_all():
+            if row.kind == OUTCOME:
+                model, task, index = row.key
+                keys, locations = found.keys[str(model)]
+                keys.append(place_of[str(task)] << 32 | int(index))
+                locations.append(location)
+                found.isolation = max(found.isolation, row.data["isolation"])
+                first = location if first is None else first
+                if location - first < _KEPT_BYTES and len(found.kept) < _KEPT:
+                    found.kept[location] = _attempt_of(row)
+            elif row.kind == SAMPLE:
+                sample = sample_of(row.data)
+                place_of[sample.id] = len(found.samples)
+                found.samples.append(sample)
+            elif row.kind == MODEL:
+                found.models[str(row.key[0])] = row.data
+                found.keys[str(row.key[0])] = array("Q"), array("Q")
+            elif row.kind == FAULT:
+                found.faults.append(dict(row.data))
+        return found
+
+
+def _attempt_of(row: Row) -> _Attempt:
+    about = {name: row.data.get(name) for name in ("code", "step", "form", "source")}
+    return _Attempt(int(row.key[2]), outcome_of(row.data), about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,15 +233,19 @@ class _Order:
 
 def _sorted(keys: array[int], locations: array[int]) -> _Order:
     """Return the order of these keys; `keys` is used up. Copies are kept few: they are the peak of a large run."""
-    import numpy as np
-
     places, found = array("I"), array("Q")
-    if keys:
+    if len(keys) <= _FEW:
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        places.extend(keys[at] >> 32 for at in order)
+        found.extend(locations[at] for at in order)
+    else:
+        import numpy as np
+
         view = np.frombuffer(keys, dtype=np.uint64)
-        order = np.argsort(view, kind="stable").astype(np.uint32)
+        ranks = np.argsort(view, kind="stable").astype(np.uint32)
         view >>= np.uint64(32)
-        places.frombytes(view.astype(np.uint32)[order].data.cast("B"))
-        found.frombytes(np.frombuffer(locations, dtype=np.uint64)[order].data.cast("B"))
+        places.frombytes(view.astype(np.uint32)[ranks].data.cast("B"))
+        found.frombytes(np.frombuffer(locations, dtype=np.uint64)[ranks].data.cast("B"))
     return _Order(places, found)
 
 

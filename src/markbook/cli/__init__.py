@@ -64,9 +64,9 @@ class _LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's callback
     if value:
-        from importlib.metadata import version
+        from markbook.installed import version
 
-        click.echo(f"markbook {version('markbook')}")
+        click.echo(f"markbook {version()}")
         ctx.exit()
 
 

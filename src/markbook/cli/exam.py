@@ -125,10 +125,9 @@ def command(**options: Any) -> int:
         raise click.UsageError("Missing option '--solutions'.")
     as_json = options.pop("as_json")
     terminal = Terminal(verbose=options.pop("verbose"))
-    from markbook.comparison.gates import parse_threshold
     from markbook.pipeline.exam import exam
 
-    thresholds = [parse_threshold(text) for text in options["fail_under"]]
+    thresholds = _thresholds(options["fail_under"])
     check_baseline(options["fail_if_worse"], "exam")
     with ended_by_signal(), terminal:
         run = exam(options.pop("benchmark"), list(paths), watcher=terminal, **_settings(options))
@@ -136,6 +135,14 @@ def command(**options: Any) -> int:
     _check_gates(run, thresholds)
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
     return 0
+
+
+def _thresholds(texts: Sequence[str]) -> list[tuple[str, float]]:
+    if not texts:
+        return []
+    from markbook.comparison.gates import parse_threshold
+
+    return [parse_threshold(text) for text in texts]
 
 
 def _check_gates(run: Run, thresholds: Sequence[tuple[str, float]]) -> None:

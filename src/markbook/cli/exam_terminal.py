@@ -12,15 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
@@ -29,6 +20,8 @@ from markbook.text import terminal
 from markbook.types import Verdict
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from markbook.aggregate.exam import Mark
     from markbook.load.answers import Answers
     from markbook.load.benchmark import Benchmark
@@ -47,8 +40,7 @@ class Terminal(Watcher):
     def __init__(self, *, verbose: bool = False) -> None:
         self._verbose = verbose
         self._console = Console(stderr=True)
-        self._progress: Progress | None = None
-        self._bar = TaskID(0)
+        self._live: tuple[Progress, TaskID] | None = None
         self._total = self._done = self._passed = 0
         self._start = self._last = time.monotonic()
         self._fresh = 0
@@ -59,8 +51,8 @@ class Terminal(Watcher):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+        if self._live is not None:
+            self._live[0].stop()
         elif self._total and kind is None:
             self._line()
 
@@ -96,18 +88,10 @@ class Terminal(Watcher):
         self._total, self._done = planned.attempts, planned.done_before
         self._start = self._last = time.monotonic()
         if self._console.is_terminal:
-            self._progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[passed]} passed, {task.fields[rate]}/s"),
-                TimeElapsedColumn(),
-                TimeRemainingColumn(),
-                console=self._console,
-                transient=True,
-            )
-            self._bar = self._progress.add_task("marking", total=self._total, completed=self._done, passed=0, rate="-")
-            self._progress.start()
+            bar = _bar(self._console)
+            task = bar.add_task("marking", total=self._total, completed=self._done, passed=0, rate="-")
+            self._live = bar, task
+            bar.start()
 
     def marked(self, attempt: Attempt, result: Mark, outcome: Outcome) -> None:
         """Move the bar."""
@@ -118,11 +102,12 @@ class Terminal(Watcher):
         if self._verbose and outcome.error:
             why = f"{outcome.error_type}: {outcome.error_message}"
             self._say(f"{attempt.model} {attempt.sample_id} [{attempt.index}]: {terminal(why, limit=160)}")
-        if self._progress is not None:
+        if self._live is not None:
             if now - self._last >= 0.1 or self._done == self._total:
                 self._last = now
                 rate = f"{self._fresh / max(now - self._start, 1e-3):.0f}"
-                self._progress.update(self._bar, completed=self._done, passed=self._passed, rate=rate)
+                bar, task = self._live
+                bar.update(task, completed=self._done, passed=self._passed, rate=rate)
         elif now - self._last >= _PLAIN_EVERY:
             self._last = now
             self._line()
@@ -142,6 +127,29 @@ class Terminal(Watcher):
 
     def _say(self, text: str) -> None:
         self._console.print(Text(terminal(text)), soft_wrap=True, highlight=False)
+
+
+def _bar(console: Console) -> Progress:
+    """Return a live bar; only a terminal has one."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[passed]} passed, {task.fields[rate]}/s"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
 
 
 def show_run(run: Run, *, as_json: bool) -> None:

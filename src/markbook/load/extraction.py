@@ -8,6 +8,7 @@ such as [PYTHON] and [/PYTHON], then code with prose before or behind it. Text w
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -68,13 +69,13 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
 
 def compiles(text: str) -> bool:
     """Whether the text is a Python module by its syntax; it is only parsed, never compiled or run."""
-    return _parse(text) is not None
+    return _names(text) is not None
 
 
 def defines(text: str, name: str) -> bool:
     """Whether a module binds a name at its top level; False if it does not parse."""
-    tree = _parse(text)
-    return tree is not None and name in top_level_names(tree)
+    names = _names(text)
+    return names is not None and name in names
 
 
 def top_level_names(tree: ast.Module) -> set[str]:
@@ -104,6 +105,13 @@ def _that_bind(node: ast.AST) -> Iterator[ast.AST]:
         )
         if stored or isinstance(part, ast.stmt | ast.alias | ast.ExceptHandler | ast.match_case | ast.withitem):
             yield part
+
+
+@functools.lru_cache(maxsize=8)  # an answer is asked for three times over before it is known what it is
+def _names(text: str) -> frozenset[str] | None:
+    """Return the names of a module's top level, None if it does not parse."""
+    tree = _parse(text)
+    return None if tree is None else frozenset(top_level_names(tree))
 
 
 def _parse(text: str) -> ast.Module | None:

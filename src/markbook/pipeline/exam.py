@@ -16,7 +16,7 @@ from markbook.load.answers import Answers, load_answers
 from markbook.load.assembly import Extract
 from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.load.faults import Fault, without_faults
-from markbook.pipeline.sandboxes import BoxSettings, RemoteSandbox, open_sandboxes
+from markbook.pipeline.sandboxes import BoxSettings, RemoteSandbox, begin_sandbox, open_sandboxes
 from markbook.sandbox import Job, Sandbox
 from markbook.store import Manifest, Run, RunWriter, open_run
 from markbook.types import Attempt, Limits, Outcome, Sample
@@ -121,25 +121,31 @@ def exam(
     """
     settings = ExamOptions(**options)
     follow = watcher or Watcher()
-    paper = load_benchmark(Path(benchmark), settings.format)
-    sound, faults = without_faults(paper)
     paths = [Path(solutions)] if isinstance(solutions, str | os.PathLike) else [Path(path) for path in solutions]
-    with load_answers(paths, sound, extract=settings.extract) as answers:
-        follow.loaded(paper, answers)
-        if settings.strict:
-            _refuse_skipped(paper, answers)
-        manifest = _manifest(sound, answers, settings)
-        if resume is not None and _is_finished(Path(resume), manifest):
-            return open_run(resume)
-        with (
-            open_sandboxes(settings.engine, _box_settings(settings)) as box,
-            _open_writer(resume, output, manifest) as writer,
-        ):
-            _hold(writer, box, sound, answers, faults, settings, follow)
-            if isinstance(box, Sandbox):  # others run elsewhere and do not say
-                follow.spared(box.duplicates, box.reused)
-            _publish(writer, manifest, reports)
+    box_settings = _box_settings(settings)
+    with begin_sandbox(settings.engine, box_settings) as begun:
+        paper = load_benchmark(Path(benchmark), settings.format)
+        sound, faults = without_faults(paper)
+        with load_answers(paths, sound, extract=settings.extract) as answers:
+            follow.loaded(paper, answers)
+            if settings.strict:
+                _refuse_skipped(paper, answers)
+            manifest = _manifest(sound, answers, settings)
+            if resume is not None and _is_finished(Path(resume), manifest):
+                return open_run(resume)
+            with (
+                open_sandboxes(settings.engine, box_settings, begun=begun, jobs=_planned(answers)) as box,
+                _open_writer(resume, output, manifest) as writer,
+            ):
+                _hold(writer, box, sound, answers, faults, settings, follow)
+                if isinstance(box, Sandbox):  # others run elsewhere and do not say
+                    follow.spared(box.duplicates, box.reused)
+                _publish(writer, manifest, reports)
     return open_run(writer.folder)
+
+
+def _planned(answers: Answers) -> int:
+    return sum(answers.count(model) for model in answers.models)
 
 
 def _open_writer(
@@ -204,9 +210,8 @@ def _hold(
     follow: Watcher,
 ) -> None:
     _record_inputs(writer, benchmark, answers, faults)
-    done = sum(1 for _ in writer.rows(OUTCOME))
-    planned = sum(answers.count(model) for model in answers.models)
-    follow.started(Planned(benchmark, answers, faults, planned, done, box.level.value), writer.folder)
+    done = sum(1 for _ in writer.rows(OUTCOME)) if writer.is_resumed else 0
+    follow.started(Planned(benchmark, answers, faults, _planned(answers), done, box.level.value), writer.folder)
     limits = Limits(seconds=settings.timeout, memory_bytes=settings.memory_mb << 20)
     running: dict[str, Attempt] = {}
     for job, outcome in box.run(_jobs(writer, benchmark, answers, limits, running)):

@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -50,16 +50,44 @@ class BoxSettings:
 
 
 @contextmanager
-def open_sandboxes(engine: str, settings: BoxSettings) -> Iterator[Sandbox | RemoteSandbox]:
+def begin_sandbox(engine: str, settings: BoxSettings) -> Iterator[Sandbox | None]:
+    """Yield a sandbox of this machine whose first worker starts meanwhile, None where another engine does the work.
+
+    Raises:
+        EnvironmentUnfitError: this system cannot run solutions at all.
+    """
+    if engine != "local":
+        yield None
+        return
+    refuse_unsupported()
+    box = settings.sandbox(workers=settings.workers)
+    try:
+        box.begin()
+        yield box
+    finally:
+        box.close()
+
+
+@contextmanager
+def open_sandboxes(
+    engine: str, settings: BoxSettings, *, begun: Sandbox | None = None, jobs: int | None = None
+) -> Iterator[Sandbox | RemoteSandbox]:
     """Yield what executes jobs: a sandbox of this machine for the local engine, else sandboxes on its workers.
+
+    Args:
+        engine: its name.
+        settings: of each sandbox.
+        begun: the one that `begin_sandbox` gave.
+        jobs: how many there will be at most; no more workers are started here.
 
     Raises:
         EnvironmentUnfitError: a machine cannot isolate the code well enough.
         ExtraMissingError: the engine's package is not installed.
     """
     if engine == "local":
-        refuse_unsupported()
-        with settings.sandbox(workers=settings.workers) as box:
+        with nullcontext(begun) if begun else begin_sandbox(engine, settings) as box:
+            assert box is not None
+            box.start(jobs)
             ensure_marks(box)
             yield box
         return

@@ -1,307 +1,213 @@
-"""Vega-Lite specifications as plain dictionaries: data inside, no expression made of foreign words.
-
-Colours are told apart in light and dark, and by people who see few of them; text takes the page's own colour.
-"""
+"""Charts of rows: a name a row, with marks along a line of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from markbook.text import terminal
+from markbook.report.drawing import (
+    GREY,
+    PALETTE,
+    WIDE,
+    Picture,
+    Rows,
+    Scale,
+    both,
+    bottom_axis,
+    colours_of,
+    document,
+    labels_of,
+    legend,
+    mark,
+    range_of,
+    width_of,
+    words,
+)
 
-SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-PALETTE = ("#2a78b8", "#c46a00", "#00855f", "#b4568e", "#7a6ad8", "#c0392b", "#777777", "#8a6d1d")
-GREY = "#858585"
-WIDTH = 560
-_ROW = 22
-LABEL = 44
-"""Characters of a name in a chart. The renderer's own limit is off: it would cut an emoji in two and fail."""
-
-Rows = Sequence[Mapping[str, Any]]
-
-
-def _labels(rows: Rows) -> dict[str, str]:
-    """Return what to draw for each foreign word: short, one line, and without the NUL that would abort the renderer."""
-    labels: dict[str, str] = {}
-    taken: set[str] = set()
-    for word in dict.fromkeys(value for row in rows for value in row.values() if isinstance(value, str)):
-        label, number = terminal(word, limit=LABEL), 2
-        while label in taken:
-            label, number = f"{terminal(word, limit=LABEL - 5)} #{number}", number + 1
-        taken.add(label)
-        labels[word] = label
-    return labels
-
-
-def _relabelled(part: Any, labels: Mapping[str, str]) -> Any:
-    """Return a part of a specification with the foreign words in its data and orders replaced by their labels."""
-    if isinstance(part, Mapping):
-        return {
-            key: [labels.get(one, one) if isinstance(one, str) else one for one in value]
-            if key in ("sort", "domain") and isinstance(value, list)
-            else _relabelled(value, labels)
-            for key, value in part.items()
-        }
-    return [_relabelled(one, labels) for one in part] if isinstance(part, list) else part
-
-
-def _spec(rows: Rows, **body: Any) -> dict[str, Any]:
-    labels = _labels(rows)
-    rows = [{key: labels.get(one, one) if isinstance(one, str) else one for key, one in row.items()} for row in rows]
-    body = _relabelled(body, labels)
-    words = [str(row[name]) for row in rows for name in ("name", "line", "group") if name in row]
-    longest = round(1.4 * min(34, max(map(len, words), default=8)))
-    text = {f"{part}Color": "currentColor" for part in ("label", "title", "domain", "tick", "grid")}
-    return {
-        "$schema": SCHEMA,
-        "data": {"values": [dict(row) for row in rows]},
-        "background": None,
-        # The page's font may be wider than the one the labels were measured with.
-        "padding": {"left": 8 + longest, "right": 24, "top": 5, "bottom": 5},
-        **body,
-        "config": {
-            "aria": False,
-            "font": "Arial, Helvetica, sans-serif",
-            "axis": {**text, "gridOpacity": 0.15, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 0},
-            "legend": {
-                "labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12, "titleFontSize": 12,
-                "labelLimit": 0, "orient": "top", "columns": 3, "columnPadding": 36,
-            },
-            "header": {"labelColor": "currentColor", "titleColor": "currentColor"},
-            "view": {"stroke": None},
-            "range": {"category": list(PALETTE)},
-        },
-    }  # fmt: skip
+_STEP = 22.0
+"""Between two rows, in pixels."""
+_NAME = 19.0
+"""What a name takes above its row on a narrow screen."""
+_AXIS = 42.0
+_VERDICTS = {"distinguishable": PALETTE[1], "not distinguishable": GREY}
+_VIRIDIS = (
+    "440154",
+    "482475",
+    "414487",
+    "355f8d",
+    "2a788e",
+    "21918c",
+    "22a884",
+    "44bf70",
+    "7ad151",
+    "bddf26",
+    "fde725",
+)
 
 
-def _name(field: str, order: Sequence[str], **more: Any) -> dict[str, Any]:
-    return {"field": field, "type": "nominal", "sort": list(order), "title": None, **more}
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Where each row lies: its name before it on a wide screen, above it on a narrow one."""
+
+    labels: Sequence[str]
+    width: float
+    step: float
+    top: float
+
+    @property
+    def is_wide(self) -> bool:
+        return self.width == WIDE
+
+    @property
+    def left(self) -> float:
+        return max(map(width_of, self.labels), default=0.0) + 12 if self.is_wide else 8.0
+
+    @property
+    def right(self) -> float:
+        """Return where the marks end: they keep some room, however long the names are."""
+        return max(self.width, self.left + 200) - 14
+
+    @property
+    def need(self) -> float:
+        """Return how wide the whole is with its names."""
+        return self.right + 14 if self.is_wide else max(map(width_of, self.labels), default=0.0)
+
+    @property
+    def pitch(self) -> float:
+        return self.step if self.is_wide else self.step + _NAME
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.pitch * len(self.labels)
+
+    def middle(self, row: int) -> float:
+        """Return the height of a row's marks."""
+        return self.top + self.pitch * (row + 1) - self.step / 2
+
+    def names(self) -> str:
+        if self.is_wide:
+            return "".join(words(self.left - 6, self.middle(at), one, "end") for at, one in enumerate(self.labels))
+        return "".join(words(0, self.top + self.pitch * at + 11, one) for at, one in enumerate(self.labels))
 
 
-def _number(field: str, title: str | None, domain: Sequence[float] | None = None, **more: Any) -> dict[str, Any]:
-    encoding: dict[str, Any] = {"field": field, "type": "quantitative", "title": title, **more}
-    if domain is not None:
-        encoding["scale"] = {"domain": list(domain), "nice": False}
-    return encoding
+def _spans(
+    rows: Rows, order: Sequence[str], title: str, domain: Sequence[float] | None, colour: Callable[[Any], str],
+    entries: Sequence[tuple[str, str]] = (),
+) -> Picture:  # fmt: skip
+    """Return a point with its interval in each row."""
+    labels = labels_of(order)
+    low, high = domain or range_of(row[end] for row in rows for end in ("low", "high") if row[end] is not None)
+
+    def draw(width: float) -> str:
+        key = legend(entries, width)
+        lines = _Lines([labels[name] for name in order], width, _STEP, key.height + 6)
+        scale = Scale(low, high, lines.left, lines.right)
+        parts = [key.svg, bottom_axis(scale, lines.top, lines.bottom, title), lines.names()]
+        if low <= 0 < high:
+            x = scale(0)
+            parts.append(mark("line", x1=x, x2=x, y1=lines.top, y2=lines.bottom, stroke="currentColor"))
+        for row in rows:
+            if row["value"] is None:
+                continue
+            y, paint = lines.middle(order.index(row["name"])), colour(row)
+            ends = {"x1": scale(row["low"]), "x2": scale(row["high"]), "y1": y, "y2": y}
+            parts.append(mark("line", **ends, stroke=paint, stroke_width=3, stroke_opacity="0.55"))
+            parts.append(mark("circle", cx=scale(row["value"]), cy=y, r=5, fill=paint))
+        return document(width, lines.bottom + _AXIS, parts, grown=max(key.width, lines.need))
+
+    return both(draw)
 
 
-def intervals(
-    rows: Rows, order: Sequence[str], title: str, domain: Sequence[float] | None = (0, 100)
-) -> dict[str, Any]:
+def intervals(rows: Rows, order: Sequence[str], title: str, domain: Sequence[float] | None = (0, 100)) -> Picture:
     """Return points with their intervals, one row a name; rows have name, value, low, high."""
-    y = _name("name", order)
-    return _spec(
-        rows,
-        width=WIDTH,
-        height={"step": _ROW},
-        layer=[
-            {
-                "mark": {"type": "rule", "color": PALETTE[0], "strokeWidth": 3, "opacity": 0.55},
-                "encoding": {"y": y, "x": _number("low", title, domain), "x2": {"field": "high"}},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 80, "color": PALETTE[0], "opacity": 1},
-                "encoding": {"y": y, "x": _number("value", title, domain)},
-            },
-        ],
-    )
+    return _spans(rows, order, title, domain, lambda _row: PALETTE[0])
 
 
-def heat_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], title: str) -> dict[str, Any]:
-    """Return a map of 0..100 values; rows have column, line, value and shown."""
-    x = _name("column", columns, axis={"orient": "top", "labelAngle": -30 if len(columns) > 3 else 0})
-    y = _name("line", lines)
-    return _spec(
-        rows,
-        width={"step": max(44, min(120, WIDTH // max(1, len(columns))))},
-        height={"step": _ROW},
-        layer=[
-            {
-                "mark": {"type": "rect"},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": {
-                        "field": "value",
-                        "type": "quantitative",
-                        "title": title,
-                        "scale": {"domain": [0, 100], "scheme": "viridis"},
-                    },
-                },
-            },
-            {
-                "mark": {"type": "text", "fontSize": 12},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "text": {"field": "shown", "type": "nominal"},
-                    "color": {
-                        "condition": [
-                            {"test": "datum.value === null", "value": "currentColor"},
-                            {"test": "datum.value > 55", "value": "#000000"},
-                        ],
-                        "value": "#ffffff",
-                    },
-                },
-            },
-        ],
-    )
-
-
-def curves(
-    rows: Rows, series: Sequence[str], *, x_title: str, y_title: str, band: bool, x_order: Sequence[str]
-) -> dict[str, Any]:
-    """Return one line a series over ordered steps; rows have series, x, value, low, high.
-
-    `band` draws the intervals as bands, otherwise as bars.
-    """
-    x = {"field": "x", "type": "ordinal", "sort": list(x_order), "title": x_title, "axis": {"labelAngle": 0}}
-    colour = {"field": "series", "type": "nominal", "sort": list(series), "title": None}
-    spread = {"type": "area", "opacity": 0.18} if band else {"type": "rule", "opacity": 0.5, "strokeWidth": 2}
-    offset = {} if band else {"xOffset": {"field": "series", "type": "nominal", "sort": list(series)}}
-    value = _number("value", y_title, (0, 100))
-    point = {"type": "point", "filled": True, "size": 60, "opacity": 1}
-    return _spec(
-        rows,
-        width=WIDTH,
-        height=260,
-        layer=[
-            {
-                "mark": spread,
-                "encoding": {
-                    "x": x,
-                    "y": _number("low", y_title, (0, 100)),
-                    "y2": {"field": "high"},
-                    "color": colour,
-                    **offset,
-                },
-            },
-            {
-                "mark": {"type": "line", "strokeWidth": 2, "opacity": 1 if band else 0.35},
-                "encoding": {"x": x, "y": value, "color": colour, **offset},
-            },
-            {"mark": point, "encoding": {"x": x, "y": value, "color": colour, **offset}},
-        ],
-    )
-
-
-def forest(rows: Rows, order: Sequence[str], title: str) -> dict[str, Any]:
+def forest(rows: Rows, order: Sequence[str], title: str) -> Picture:
     """Return differences with intervals around a line at 0; rows have name, value, low, high, verdict."""
-    colour = {
-        "field": "verdict",
-        "type": "nominal",
-        "title": None,
-        "scale": {"domain": ["distinguishable", "not distinguishable"], "range": [PALETTE[1], GREY]},
-    }
-    y = _name("name", order, axis={"labelLimit": 0})
-    return _spec(
-        rows,
-        width=WIDTH - 100,
-        height={"step": _ROW},
-        layer=[
-            {"mark": {"type": "rule", "color": "currentColor", "opacity": 0.6}, "encoding": {"x": {"datum": 0}}},
-            {
-                "mark": {"type": "rule", "strokeWidth": 3, "opacity": 0.6},
-                "encoding": {"y": y, "x": _number("low", title), "x2": {"field": "high"}, "color": colour},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
-                "encoding": {"y": y, "x": _number("value", title), "color": colour},
-            },
-        ],
-    )
+    seen = {row["verdict"] for row in rows}
+    entries = [(verdict, colour) for verdict, colour in _VERDICTS.items() if verdict in seen]
+    return _spans(rows, order, title, None, lambda row: _VERDICTS[row["verdict"]], entries)
 
 
-def stacked(rows: Rows, order: Sequence[str], kinds: Sequence[str], title: str) -> dict[str, Any]:
+def stacked(rows: Rows, order: Sequence[str], kinds: Sequence[str], title: str) -> Picture:
     """Return stacked bars; rows have name, kind, value, place (of the kind)."""
-    return _spec(
-        rows,
-        width=WIDTH,
-        height={"step": _ROW},
-        mark={"type": "bar"},
-        encoding={
-            "y": _name("name", order),
-            "x": _number("value", title, stack="zero"),
-            "color": {"field": "kind", "type": "nominal", "sort": list(kinds), "title": None},
-            "order": {"field": "place", "type": "quantitative"},
-        },
-    )
+    labels, colours = labels_of(order, kinds), colours_of(kinds)
+    ordered = sorted(rows, key=lambda row: row["place"])
+    totals = [sum(row["value"] for row in rows if row["name"] == name) for name in order]
+    low, high = range_of(totals)
+
+    def draw(width: float) -> str:
+        key = legend([(labels[kind], colours[kind]) for kind in kinds], width)
+        lines = _Lines([labels[name] for name in order], width, _STEP, key.height + 6)
+        scale = Scale(low, high, lines.left, lines.right)
+        parts = [key.svg, bottom_axis(scale, lines.top, lines.bottom, title), lines.names()]
+        for at, name in enumerate(order):
+            reached = 0.0
+            for row in ordered:
+                if row["name"] == name and row["value"]:
+                    bar = {"x": scale(reached), "width": scale(row["value"]) - scale(0.0), "height": _STEP - 6}
+                    parts.append(mark("rect", **bar, y=lines.middle(at) - _STEP / 2 + 3, fill=colours[row["kind"]]))
+                    reached += row["value"]
+        return document(width, lines.bottom + _AXIS, parts, grown=max(key.width, lines.need))
+
+    return both(draw)
 
 
-def bars(
-    rows: Rows, groups: Sequence[str], series: Sequence[str], title: str, domain: Sequence[float]
-) -> dict[str, Any]:
+def bars(rows: Rows, groups: Sequence[str], series: Sequence[str], title: str, domain: Sequence[float]) -> Picture:
     """Return horizontal bars by group, one colour a series; rows have group, series, value."""
-    order = {"field": "series", "type": "nominal", "sort": list(series), "title": None}
-    step = 20 if len(series) == 1 else 13 * len(series) + 8
-    return _spec(
-        rows,
-        width=WIDTH,
-        height={"step": step},
-        mark={"type": "bar"},
-        encoding={
-            "y": _name("group", groups),
-            "yOffset": order,
-            "x": _number("value", title, domain),
-            "color": order,
-        },
-    )
+    labels, colours = labels_of(groups, series), colours_of(series)
+    step = 20.0 if len(series) == 1 else 13.0 * len(series) + 8
+    thick = 14.0 if len(series) == 1 else 12.0
+
+    def draw(width: float) -> str:
+        key = legend([(labels[one], colours[one]) for one in series], width)
+        lines = _Lines([labels[group] for group in groups], width, step, key.height + 6)
+        scale = Scale(domain[0], domain[1], lines.left, lines.right)
+        parts = [key.svg, bottom_axis(scale, lines.top, lines.bottom, title), lines.names()]
+        for row in rows:
+            start, end = sorted((scale(min(max(0.0, domain[0]), domain[1])), scale(row["value"])))
+            offset = (series.index(row["series"]) - (len(series) - 1) / 2) * (thick + 1)
+            y = lines.middle(groups.index(row["group"])) + offset - thick / 2
+            parts.append(mark("rect", x=start, y=y, width=end - start, height=thick, fill=colours[row["series"]]))
+        return document(width, lines.bottom + _AXIS, parts, grown=max(key.width, lines.need))
+
+    return both(draw)
 
 
-def scatter(rows: Rows, order: Sequence[str], *, x_title: str, y_title: str) -> dict[str, Any]:
-    """Return one point a name with its vertical interval; rows have name, x, value, low, high."""
-    colour = {"field": "name", "type": "nominal", "sort": list(order), "title": None}
-    x = _number("x", x_title)
-    return _spec(
-        rows,
-        width=WIDTH,
-        height=280,
-        layer=[
-            {
-                "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5},
-                "encoding": {"x": x, "y": _number("low", y_title, (0, 100)), "y2": {"field": "high"}, "color": colour},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-                "encoding": {"x": x, "y": _number("value", y_title, (0, 100)), "color": colour},
-            },
-        ],
-    )
+def heat_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], title: str) -> Picture:
+    """Return a map of 0..100 values; rows have column, line, value and shown."""
+    labels = labels_of(columns, lines)
+    names = [labels[column] for column in columns]
+
+    def draw(width: float) -> str:
+        left = max(map(width_of, (labels[line] for line in lines)), default=0.0) + 12 if width == WIDE else 0.0
+        longest = max(map(width_of, names), default=0.0)
+        cell = max(44.0, min(max(120.0, longest + 8), (width - left) / max(1, len(columns))))
+        is_level = longest <= cell - 4
+        # Names that are wider than their columns get numbers, and a list of these above: slanted ones are hard to read.
+        heads = names if is_level else [str(at + 1) for at in range(len(names))]
+        entries = [] if is_level else [(f"{at + 1}  {name}", "") for at, name in enumerate(names)]
+        key = legend(entries, width)
+        grid = _Lines([labels[line] for line in lines], width, _STEP, key.height + 46)
+        parts = [words(left, 10 + key.height, f"{title}, 0 to 100"), key.svg, grid.names()]
+        parts += [words(left + cell * (at + 0.5), key.height + 34, head, "middle") for at, head in enumerate(heads)]
+        for row in rows:
+            x, y = left + cell * columns.index(row["column"]), grid.middle(lines.index(row["line"]))
+            value, ink = row["value"], {}
+            if value is not None:
+                parts.append(mark("rect", x=x, y=y - _STEP / 2, width=cell, height=_STEP, fill=_viridis(value)))
+                ink = {"fill": "#000000" if value > 55 else "#ffffff"}
+            parts.append(words(x + cell / 2, y, str(row["shown"]), "middle", **ink))
+        return document(width, grid.bottom + 6, parts, grown=max(key.width, grid.need, left + cell * len(columns)))
+
+    return both(draw)
 
 
-def graph(nodes: Rows, edges: Rows, *, width: int = WIDTH, height: int = 320) -> dict[str, Any]:
-    """Return a drawn graph; nodes have name, x, y, size; edges x, y, x2, y2, weight (positions 0..1)."""
-    labels = _labels(nodes)
-    nodes = [{**node, "name": labels[str(node["name"])]} for node in nodes]
-    plain = {"axis": None, "scale": {"domain": [-0.08, 1.08], "nice": False}}
-    x = {"field": "x", "type": "quantitative", **plain}
-    y = {"field": "y", "type": "quantitative", **plain}
-    return _spec(
-        [],
-        width=width,
-        height=height,
-        layer=[
-            {
-                "data": {"values": [dict(edge) for edge in edges]},
-                "mark": {"type": "rule", "color": GREY, "opacity": 0.7},
-                "encoding": {
-                    "x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"},
-                    "strokeWidth": {"field": "weight", "type": "quantitative", "scale": {"range": [1, 6]}, "legend": None},
-                },
-            },
-            {
-                "data": {"values": [dict(node) for node in nodes]},
-                "mark": {"type": "point", "filled": True, "color": PALETTE[0], "opacity": 1},
-                "encoding": {
-                    "x": x, "y": y,
-                    "size": {"field": "size", "type": "quantitative", "scale": {"range": [120, 900]}, "legend": None},
-                },
-            },
-            {
-                "data": {"values": [dict(node) for node in nodes]},
-                "mark": {"type": "text", "dy": -18, "fontSize": 12, "color": "currentColor"},
-                "encoding": {"x": x, "y": y, "text": {"field": "name", "type": "nominal"}},
-            },
-        ],
-    )  # fmt: skip
+def _viridis(value: float) -> str:
+    """Return the colour of a value from 0 to 100."""
+    place = min(max(value, 0.0), 100.0) / 100 * (len(_VIRIDIS) - 1)
+    at = min(int(place), len(_VIRIDIS) - 2)
+    pairs = ((int(_VIRIDIS[at][i : i + 2], 16), int(_VIRIDIS[at + 1][i : i + 2], 16)) for i in (0, 2, 4))
+    return "#" + "".join(f"{round(one + (two - one) * (place - at)):02x}" for one, two in pairs)

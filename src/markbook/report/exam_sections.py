@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markbook.aggregate.comparison import Comparison
 from markbook.aggregate.comparison_tables import Scale, shown_pairs, tables
 from markbook.aggregate.exam import GROUPINGS, Grouping, Tally
-from markbook.report import charts
+from markbook.report import charts, planes
 from markbook.report.page import Chart, Section
 from markbook.text import Table, terminal
 from markbook.text.table import NOTHING
@@ -101,7 +101,7 @@ def _differences(comparison: Comparison) -> Section:
     rows: list[dict[str, object]] = []
     order: list[str] = []
     for pair in pairs:
-        name = f"{terminal(pair.first, limit=20)} − {terminal(pair.second, limit=20)}"  # noqa: RUF001 - a minus sign
+        name = f"{terminal(pair.first, limit=28)} − {terminal(pair.second, limit=28)}"  # noqa: RUF001 - a minus sign
         if name in order:
             name = f"{name} ({len(order) + 1})"
         gap = pair.difference
@@ -159,7 +159,7 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
     )
     if grouping == "complexity":
         first = set(models[:SERIES_SHOWN])
-        spec = charts.curves(
+        picture = planes.curves(
             [cell for cell in cells if cell["series"] in first],
             models[:SERIES_SHOWN],
             x_title="Complexity",
@@ -170,10 +170,10 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
         lead = "Harder problems to the right; bars are 95 % intervals, wide where a level has few problems."
     else:
         shown = set(groups[:LINES_SHOWN])
-        spec = charts.heat_map([c for c in cells if c["line"] in shown], models, groups[:LINES_SHOWN], "Score")
+        picture = charts.heat_map([c for c in cells if c["line"] in shown], models, groups[:LINES_SHOWN], "Score")
         lead = "Score of each model in each group, 0 to 100. Small groups say little: look at their number of problems."
     alt = f"Scores by {title.lower()} for {len(models)} models; the table below has the same numbers."
-    return Section(grouping.replace("_", "-"), title, lead, (table,), Chart(spec, alt))
+    return Section(grouping.replace("_", "-"), title, lead, (table,), Chart(picture, alt))
 
 
 def _passes(tallies: Sequence[Tally]) -> Section | None:
@@ -208,7 +208,7 @@ def _passes(tallies: Sequence[Tally]) -> Section | None:
         note=f"{NOTHING}: a problem has fewer than k attempts. A problem without an attempt counts as unsolved.",
     )
     first = set(models[:SERIES_SHOWN])
-    spec = charts.curves(
+    picture = planes.curves(
         [cell for cell in cells if cell["series"] in first],
         models[:SERIES_SHOWN],
         x_title="k",
@@ -217,7 +217,7 @@ def _passes(tallies: Sequence[Tally]) -> Section | None:
         x_order=[str(k) for k in steps],
     )
     lead = "The chance that at least one of k attempts passes every test; the band is the error over problems."
-    return Section("passes", "pass@k", lead, (table,), Chart(spec, "pass@k against k, one line a model"))
+    return Section("passes", "pass@k", lead, (table,), Chart(picture, "pass@k against k, one line a model"))
 
 
 def _errors(tallies: Sequence[Tally]) -> Section:
@@ -239,10 +239,10 @@ def _errors(tallies: Sequence[Tally]) -> Section:
         note="A failed test is no error. The error rate is errors over attempts, 0 to 100.",
     )
     order = [tally.model for tally in tallies]
-    spec = charts.stacked(cells, order, kinds, "Share of attempts, %")
+    picture = charts.stacked(cells, order, kinds, "Share of attempts, %")
     lead = "Attempts that raised an error, by kind."
     return Section(
-        "errors", "Errors", lead, (table,), Chart(spec, "Share of attempts with an error, by kind and model")
+        "errors", "Errors", lead, (table,), Chart(picture, "Share of attempts with an error, by kind and model")
     )
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-from importlib import resources
-from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markbook.installed import version
 from markbook.report.highlight import highlight
 from markbook.report.page import Page
-from markbook.report.pictures import INSTALL, svg
 from markbook.text import Table, visible
 
 if TYPE_CHECKING:
@@ -29,20 +28,20 @@ def render(page: Page) -> str:
     from markupsafe import Markup
 
     style, script = _part("page.css"), _part("page.js")
-    pictures = {}
-    for section in page.sections:
-        drawn = svg(section.chart.spec, name=section.id) if section.chart else None
-        pictures[section.id] = Markup(drawn) if drawn else ""  # noqa: S704 - the renderer escaped the words in it
+    pictures = {
+        section.id: Markup(section.chart.picture.wide + section.chart.picture.narrow)  # noqa: S704 - its words are escaped
+        for section in page.sections
+        if section.chart
+    }
     return _template().render(
         page=page,
         policy=_policy(style, script if page.problems else ""),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         pictures=pictures,
-        install=INSTALL,
         statuses=[status for status in STATUSES if status in _seen(page)],
         topic_number={topic: str(number) for number, topic in enumerate(page.topics)} | {"": ""},
-        version=version("markbook"),
+        version=version(),
         show_table=show_table,
         code=lambda text: Markup(highlight(text)),  # noqa: S704 - highlight escapes
     )
@@ -60,7 +59,7 @@ def show_table(table: Table) -> Any:
 
 @functools.cache
 def _part(name: str) -> str:
-    return resources.files("markbook.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 @functools.cache

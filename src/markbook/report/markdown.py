@@ -34,7 +34,7 @@ def _picture(section: Section, files: dict[str, str | bytes]) -> str:
     assert section.chart is not None
     name = f"report-{section.id}.png"
     try:
-        files[name] = png(section.chart.spec)
+        files[name] = png(section.chart.picture)
     except ExtraMissingError:
         return f"The chart needs an extra package: `{INSTALL}`\n"
     return f"![{markdown(section.chart.alt)}]({name})\n"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
+from markbook.report.drawing import Picture
 from markbook.text import Table
 
 Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "absent"]
@@ -15,8 +16,7 @@ Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "abs
 class Chart:
     """A picture of the table below it."""
 
-    spec: Mapping[str, Any]
-    """A Vega-Lite specification with its data inside."""
+    picture: Picture
     alt: str
     """What it shows, for those who do not see it."""
 

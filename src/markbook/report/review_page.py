@@ -152,10 +152,10 @@ def _labels(summary: Mapping[str, Any], systems: Sequence[str]) -> Section:
         else f"With weights drawn around the stated ones, {100 * stable:.1f} % of the labels change."
     )
     table = Table("Recommendations", ("System", *labels), rows, frozenset(range(1, len(labels) + 1)), note)
-    spec = charts.stacked(cells, list(systems), labels, "Reviews")
+    picture = charts.stacked(cells, list(systems), labels, "Reviews")
     return Section(
         "recommendations", "Recommendations", "What the composite would recommend for each review.", (table,),
-        Chart(spec, "Recommendations by system") if labels else None,
+        Chart(picture, "Recommendations by system") if labels else None,
     )  # fmt: skip
 
 

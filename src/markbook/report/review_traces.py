@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markbook.aggregate.files_view import FilesView
-from markbook.report import charts
+from markbook.report import planes
 from markbook.report.page import Chart, Section
 from markbook.report.records import Files
 from markbook.stats.intervals import mean_interval
@@ -44,8 +44,8 @@ def time_sections(view: Files, systems: Sequence[str]) -> list[Section]:
     label = f"{tier} {name}"
     headers = ("System", "Mean seconds", f"Mean {label}", "Reviews with a time", "Reviews with a score")
     table = Table("Score and time", headers, tuple(lines), frozenset({1, 2, 3, 4}))
-    spec = charts.scatter(cells, list(systems), x_title="Mean seconds a review", y_title=f"{label}, 0 to 100")
-    chart = Chart(spec, "Mean score of each system against its mean time") if cells else None
+    picture = planes.scatter(cells, list(systems), x_title="Mean seconds a review", y_title=f"{label}, 0 to 100")
+    chart = Chart(picture, "Mean score of each system against its mean time") if cells else None
     return [Section("time", "Score against time", "Up and to the left is better.", (table,), chart)]
 
 
@@ -100,4 +100,4 @@ def _graph(name: str, system: str, steps: Counter[str], edges: Counter[tuple[str
     )
     alt = f"Graph of the agents of {system}: {len(agents)} agents, {len(edges)} connections"
     lead = "Larger points did more steps, thicker lines passed more messages; over all traces of the system."
-    return Section(name, f"Agents: {system}", lead, (table,), Chart(charts.graph(nodes, lines), alt))
+    return Section(name, f"Agents: {system}", lead, (table,), Chart(planes.graph(nodes, lines), alt))

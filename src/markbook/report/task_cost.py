@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from markbook.report import charts
+from markbook.report import planes
 from markbook.report.page import Chart, Section
 from markbook.report.records import Files
 from markbook.text import Table
@@ -41,8 +41,8 @@ def cost_sections(view: Files) -> list[Section]:
     note = "Each task's first metric. Answers without a known price are left out of the means, not counted as free."
     table = Table("Score and cost", headers, tuple(lines), frozenset({1, 2, 3, 5}), note=note)
     order = [str(cell["name"]) for cell in cells]
-    spec = charts.scatter(cells, order, x_title="US$ for 1,000 answers", y_title="Value, 0 to 100")
-    chart = Chart(spec, "Value of each task against the mean cost of its answers") if cells else None
+    picture = planes.scatter(cells, order, x_title="US$ for 1,000 answers", y_title="Value, 0 to 100")
+    chart = Chart(picture, "Value of each task against the mean cost of its answers") if cells else None
     return [Section("cost", "Score against cost", "Further to the left is cheaper.", (table,), chart)]
 
 

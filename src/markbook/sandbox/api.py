@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import threading
 from collections.abc import Sequence
@@ -64,6 +63,8 @@ async def arun_tests(
     separate: bool = True,
 ) -> Outcome:
     """Do what `run_tests` does, in a thread, so that the event loop goes on."""
+    import asyncio  # its import takes as long as that of the whole sandbox
+
     return await asyncio.to_thread(
         run_tests,
         code,

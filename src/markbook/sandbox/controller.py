@@ -75,13 +75,17 @@ class Sandbox:
         """How many jobs got the outcome of an earlier run."""
         return self._known.reused
 
-    def start(self) -> None:
-        """Start the workers; does nothing if they run.
+    def begin(self) -> None:
+        """Let the first worker start while the caller prepares the jobs."""
+        self._crew.begin()
+
+    def start(self, most: int | None = None) -> None:
+        """Start the workers, at most so many; does nothing if they run.
 
         Raises:
             EnvironmentUnfitError: the isolation that this machine allows is below what was asked for.
         """
-        self._crew.start()
+        self._crew.start(most)
 
     def close(self) -> None:
         """End the workers and everything in them."""

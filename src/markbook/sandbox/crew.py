@@ -45,17 +45,24 @@ class Crew:
         self.layers: list[Layer] = []
         self.level = self._target = Isolation.D
 
-    def start(self) -> None:
-        """Start the workers; does nothing if they run.
+    def begin(self) -> None:
+        """Let the first worker start while the caller prepares the work; `start` waits for it."""
+        if not self.workers:
+            self._target = next(level for level in Isolation if level >= self._at_most)
+            self.workers = [self._worker(0)]
+
+    def start(self, most: int | None = None) -> None:
+        """Start the workers, at most so many; does nothing if they run.
 
         Raises:
             EnvironmentUnfitError: the isolation that this machine allows is below what was asked for.
         """
-        if self.workers:
+        if self.workers and self.workers[0].hello:
             return
+        count = self._count if most is None else max(1, min(self._count, most))
         for level in (level for level in Isolation if level >= self._at_most):
             self._target = self.level = level
-            self.workers = [self._worker(number) for number in range(self._count)]  # they start side by side
+            self.workers += [self._worker(number) for number in range(len(self.workers), count)]  # side by side
             hello = self._first_hello()
             self.layers = [Layer(layer["name"], layer["ok"], layer["detail"]) for layer in hello["layers"]]
             if "unfit" not in hello:

@@ -1,33 +1,71 @@
 """Honest numbers: intervals, differences, rankings and agreement. Pure functions, seeded, no global state.
 
 Scores are 0..1 unless a function says otherwise; whatever is undefined is None with a note, never 0 and never NaN.
-numpy and scipy are imported at the first call. A wrong argument raises ValueError.
+numpy is imported at the first call, scipy only where its import is worth a third of a second. A wrong argument raises ValueError.
 """
 
 from __future__ import annotations
 
-from markbook.stats.agreement import cohen_kappa, fleiss_kappa, icc, krippendorff_alpha
-from markbook.stats.difference import (
-    benjamini_hochberg,
-    holm,
-    items_needed,
-    mcnemar_exact,
-    minimum_detectable_effect,
-    newcombe_difference,
-    paired_difference,
-    sign_flip_test,
-)
-from markbook.stats.intervals import (
-    bootstrap_mean,
-    clustered_standard_error,
-    jeffreys_interval,
-    mean_interval,
-    t_interval,
-    wilson_interval,
-)
-from markbook.stats.passes import pass_at_k, pass_at_k_summary
-from markbook.stats.ranking import bradley_terry, weight_sensitivity
-from markbook.stats.records import Estimate, Ranking, WeightSensitivity
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from markbook.stats.agreement import (
+        cohen_kappa as cohen_kappa,
+        fleiss_kappa as fleiss_kappa,
+        icc as icc,
+        krippendorff_alpha as krippendorff_alpha,
+    )
+    from markbook.stats.difference import (
+        benjamini_hochberg as benjamini_hochberg,
+        holm as holm,
+        items_needed as items_needed,
+        mcnemar_exact as mcnemar_exact,
+        minimum_detectable_effect as minimum_detectable_effect,
+        newcombe_difference as newcombe_difference,
+        paired_difference as paired_difference,
+        sign_flip_test as sign_flip_test,
+    )
+    from markbook.stats.intervals import (
+        bootstrap_mean as bootstrap_mean,
+        clustered_standard_error as clustered_standard_error,
+        jeffreys_interval as jeffreys_interval,
+        mean_interval as mean_interval,
+        t_interval as t_interval,
+        wilson_interval as wilson_interval,
+    )
+    from markbook.stats.passes import pass_at_k as pass_at_k, pass_at_k_summary as pass_at_k_summary
+    from markbook.stats.ranking import bradley_terry as bradley_terry, weight_sensitivity as weight_sensitivity
+    from markbook.stats.records import Estimate as Estimate, Ranking as Ranking, WeightSensitivity as WeightSensitivity
+
+_HOMES = {
+    "Estimate": "markbook.stats.records",
+    "Ranking": "markbook.stats.records",
+    "WeightSensitivity": "markbook.stats.records",
+    "benjamini_hochberg": "markbook.stats.difference",
+    "bootstrap_mean": "markbook.stats.intervals",
+    "bradley_terry": "markbook.stats.ranking",
+    "clustered_standard_error": "markbook.stats.intervals",
+    "cohen_kappa": "markbook.stats.agreement",
+    "fleiss_kappa": "markbook.stats.agreement",
+    "holm": "markbook.stats.difference",
+    "icc": "markbook.stats.agreement",
+    "items_needed": "markbook.stats.difference",
+    "jeffreys_interval": "markbook.stats.intervals",
+    "krippendorff_alpha": "markbook.stats.agreement",
+    "mcnemar_exact": "markbook.stats.difference",
+    "mean_interval": "markbook.stats.intervals",
+    "minimum_detectable_effect": "markbook.stats.difference",
+    "newcombe_difference": "markbook.stats.difference",
+    "paired_difference": "markbook.stats.difference",
+    "pass_at_k": "markbook.stats.passes",
+    "pass_at_k_summary": "markbook.stats.passes",
+    "sign_flip_test": "markbook.stats.difference",
+    "t_interval": "markbook.stats.intervals",
+    "weight_sensitivity": "markbook.stats.ranking",
+    "wilson_interval": "markbook.stats.intervals",
+}
+"""Where each name lives; it is imported from there at first use."""
 
 __all__ = [
     "Estimate",
@@ -56,3 +94,9 @@ __all__ = [
     "weight_sensitivity",
     "wilson_interval",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'markbook.stats' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,9 +1,12 @@
-"""The little that all statistics share: checked arrays and quantiles. numpy and scipy come in here, late."""
+"""The little that all statistics share: checked arrays and quantiles. numpy comes in here, late; scipy does not."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from markbook.stats import student
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,34 +38,41 @@ def check_confidence(confidence: float) -> None:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
 
 
+def normal_below(z: float) -> float:
+    """Return the probability that a standard normal is at most z."""
+    return math.erfc(-z / math.sqrt(2)) / 2
+
+
+def normal_inverse(p: float) -> float:
+    """Return the z below which a standard normal lies with this probability; infinite where that is 0 or 1."""
+    from statistics import NormalDist
+
+    if p in (0, 1):
+        return math.inf if p else -math.inf
+    return NormalDist().inv_cdf(p)
+
+
 def normal_quantile(confidence: float) -> float:
     """Return z such that a standard normal lies within -z..z with this probability."""
-    from scipy.special import ndtri
-
     check_confidence(confidence)
-    return float(ndtri((1 + confidence) / 2))
+    return normal_inverse((1 + confidence) / 2)
 
 
 def normal_two_sided(z: float) -> float:
     """Return the probability that a standard normal is at least as far from 0 as z."""
-    from scipy.special import ndtr
-
-    return float(2 * ndtr(-abs(z)))
+    return math.erfc(abs(z) / math.sqrt(2))
 
 
 def t_quantile(confidence: float, degrees: float) -> float:
     """Return t such that Student's t lies within -t..t with this probability."""
-    from scipy.special import stdtrit
-
     check_confidence(confidence)
-    return float(stdtrit(degrees, (1 + confidence) / 2))
+    above = (1 + confidence) / 2
+    return student.quantile(2 * (1 - above), normal_inverse(above), degrees)
 
 
 def t_two_sided(t: float, degrees: float) -> float:
     """Return the probability that Student's t is at least as far from 0 as t."""
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(degrees, -abs(t)))
+    return student.two_sided(t, degrees)
 
 
 def has_variation(array: Floats) -> bool:

@@ -10,6 +10,7 @@ from markbook.stats.arrays import (
     check_confidence,
     finite,
     has_variation,
+    normal_inverse,
     normal_quantile,
     t_quantile,
     t_two_sided,
@@ -177,16 +178,17 @@ def mcnemar_exact(only_a: int, only_b: int) -> Estimate:
     """
     if only_a < 0 or only_b < 0:
         raise ValueError(f"counts cannot be negative: {only_a}, {only_b}")
-    from scipy.special import bdtr
-
     n, least = only_a + only_b, min(only_a, only_b)
     gap = float(only_a - only_b)
     if n == 0:
         note = "the two never differ"
         return Estimate(gap, p=1.0, n=0, method="mcnemar-exact", note=note, stats={"p_mid": 1.0})
-    below = float(bdtr(least, n, 0.5))
-    at = below - (float(bdtr(least - 1, n, 0.5)) if least else 0.0)
-    mid = 1.0 if only_a == only_b else min(1.0, 2 * below - at)
+    ways, total = 1, 1  # of the n items, those that fall to one side: C(n, i), and their sum up to i
+    for i in range(least):
+        ways = ways * (n - i) // (i + 1)
+        total += ways
+    below = total / 2**n
+    mid = 1.0 if only_a == only_b else min(1.0, (2 * total - ways) / 2**n)
     return Estimate(gap, p=min(1.0, 2 * below), n=n, method="mcnemar-exact", stats={"p_mid": mid})
 
 
@@ -259,15 +261,13 @@ def minimum_detectable_effect(
         power: the chance to see an effect of this size.
         method: `normal` or `t`.
     """
-    from scipy.special import ndtri
-
     if n < 2 or not math.isfinite(sd) or sd < 0:
         raise ValueError(f"need n >= 2 and a finite sd >= 0, got n={n}, sd={sd}")
     if not (0 < alpha < 1 and alpha < power < 1):
         raise ValueError(f"need 0 < alpha < power < 1, got alpha={alpha}, power={power}")
     if method not in ("normal", "t"):
         raise ValueError(f"unknown method {method!r}: normal or t")
-    effect = (normal_quantile(1 - alpha) + float(ndtri(power))) / math.sqrt(n)
+    effect = (normal_quantile(1 - alpha) + normal_inverse(power)) / math.sqrt(n)
     if method == "t":
         effect = _noncentral_effect(n, alpha, power, effect)
     stats = {"alpha": alpha, "power": power, "sd": sd}
@@ -294,11 +294,9 @@ def _noncentral_effect(n: int, alpha: float, power: float, start: float) -> floa
 
 def items_needed(effect: float, sd: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Return how many paired items show a difference of this size with this power (normal approximation)."""
-    from scipy.special import ndtri
-
     if not effect > 0:
         raise ValueError(f"the effect must be positive, got {effect}")
-    root = (normal_quantile(1 - alpha) + float(ndtri(power))) * sd / effect
+    root = (normal_quantile(1 - alpha) + normal_inverse(power)) * sd / effect
     return max(2, math.ceil(root * root))
 
 

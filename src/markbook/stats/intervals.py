@@ -6,7 +6,15 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from markbook.stats.arrays import check_confidence, finite, has_variation, normal_quantile, t_quantile
+from markbook.stats.arrays import (
+    check_confidence,
+    finite,
+    has_variation,
+    normal_below,
+    normal_inverse,
+    normal_quantile,
+    t_quantile,
+)
 from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
@@ -110,7 +118,6 @@ def bca_parameters(array: Floats, means: Floats) -> tuple[float, float]:
     Resamples that equal the mean count half, so that a symmetric sample has z0 = 0.
     """
     import numpy as np
-    from scipy.special import ndtri
 
     mean = array.mean()
     slack = 1e-12 * max(1.0, float(np.abs(array).max()))  # sums of the same values in another order
@@ -121,7 +128,7 @@ def bca_parameters(array: Floats, means: Floats) -> tuple[float, float]:
     gaps = (array - mean) / (n - 1)  # mean of the leave-one-out means minus each of them
     gaps = gaps / np.abs(gaps).max()  # a has no unit, and powers of tiny gaps would vanish
     spread = float((gaps**2).sum())
-    return float(ndtri(share)), float((gaps**3).sum() / (6 * spread**1.5))
+    return normal_inverse(share), float((gaps**3).sum() / (6 * spread**1.5))
 
 
 def bootstrap_mean(
@@ -142,7 +149,6 @@ def bootstrap_mean(
         confidence: between 0 and 1.
     """
     import numpy as np
-    from scipy.special import ndtr, ndtri
 
     array = finite(values)
     check_confidence(confidence)
@@ -157,11 +163,11 @@ def bootstrap_mean(
     if not has_variation(array):
         return Estimate(mean, se=0.0, n=n, method=method, confidence=confidence, note=NO_VARIATION)
     means = _resampled_means(array, n_resamples, seed)
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     if method == "bca":
         bias, acceleration = bca_parameters(array, means)
-        shifted = bias + ndtri(tails)
-        tails = ndtr(bias + shifted / (1 - acceleration * shifted))
+        shifted = [bias + normal_inverse(tail) for tail in tails]
+        tails = [normal_below(bias + one / (1 - acceleration * one)) for one in shifted]
     low, high = (float(end) for end in np.quantile(means, tails))
     return Estimate(mean, low, high, float(means.std(ddof=1)), n=n, method=method, confidence=confidence)
 
@@ -219,6 +225,16 @@ def clustered_standard_error(
     return Estimate(mean, mean - reach, mean + reach, se, n=n, method=method, confidence=confidence, stats=stats)
 
 
+def _only(values: Sequence[float]) -> float:
+    """Return the one value.
+
+    Raises:
+        ValueError: as `finite`.
+    """
+    value = float(values[0]) if isinstance(values[0], int | float) else float(finite(values)[0])
+    return value if math.isfinite(value) else float(finite(values)[0])
+
+
 def mean_interval(
     values: Sequence[float],
     *,
@@ -239,23 +255,22 @@ def mean_interval(
         seed: for BCa.
         n_resamples: for BCa.
     """
-    import numpy as np
-
-    array = finite(values)
+    check_confidence(confidence)
     bottom, top = limits
-    n = array.size
-    if n < 2:
-        found = t_interval(values, confidence=confidence)
-        return Estimate(found.value, n=n, method="", confidence=confidence, note=found.note)
-    ends = (array == bottom) | (array == top)
-    if bool(ends.all()) and math.isfinite(top - bottom) and top > bottom:
-        share = wilson_interval(int(np.count_nonzero(array == top)), n, confidence=confidence)
+    n = len(values)
+    if n == 0:
+        return Estimate(None, n=0, confidence=confidence, note="no values")
+    # These two need no numpy, whose import takes longer than all else that an exam of a few answers computes.
+    if n == 1:
+        return Estimate(_only(values), n=1, confidence=confidence, note=TOO_FEW)
+    if math.isfinite(top - bottom) and top > bottom and all(value in (bottom, top) for value in values):
+        share = wilson_interval(sum(value == top for value in values), n, confidence=confidence)
         assert share.low is not None
         assert share.high is not None
         assert share.se is not None
         width = top - bottom
         return Estimate(
-            float(array.mean()),
+            math.fsum(values) / n,
             bottom + width * share.low,
             bottom + width * share.high,
             width * share.se,

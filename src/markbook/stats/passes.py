@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 
 from markbook.stats.intervals import mean_interval
 from markbook.stats.records import Estimate
@@ -17,7 +16,8 @@ def _share(n: int, c: int, k: int) -> float:
     if n - c < k:
         return 1.0
     if n <= _EXACT_N:
-        return float(1 - Fraction(math.comb(n - c, k), math.comb(n, k)))
+        ways = math.comb(n, k)
+        return (ways - math.comb(n - c, k)) / ways
     # 1 - prod(1 - k/i): the binomials of a large n have thousands of digits.
     return -math.expm1(math.fsum(math.log1p(-k / i) for i in range(n - c + 1, n + 1)))
 

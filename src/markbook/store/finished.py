@@ -40,10 +40,6 @@ class Run:
         """Yield the journal's acknowledged rows of a kind, in order, one at a time."""
         return (row for row in read(RealDisk(), self.folder / "journal") if row.kind == kind)
 
-    def locate(self, kind: str) -> Iterator[tuple[int, Row]]:
-        """Yield the rows of a kind in journal order, each with its location for `row_at`."""
-        return (found for found in locate(RealDisk(), self.folder / "journal") if found[1].kind == kind)
-
     def locate_all(self) -> Iterator[tuple[int, Row]]:
         """Yield the rows of every kind in journal order, each with its location for `row_at`."""
         return locate(RealDisk(), self.folder / "journal")

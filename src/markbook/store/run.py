@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from markbook.errors import OutputError, StorageError, UsageError
+from markbook.installed import version
 from markbook.store.disk import Disk, Lock, RealDisk, replace_file
 from markbook.store.finished import SCHEMA, read_manifest
 from markbook.store.journal import Journal, Key, KeySet, Row, encode, locate, read, row_at
@@ -143,6 +144,11 @@ class RunWriter:
         finally:
             self._lock.release()
 
+    @property
+    def is_resumed(self) -> bool:
+        """Whether the journal held anything when it was opened."""
+        return len(self._old) > 0
+
     def has(self, kind: str, key: Key) -> bool:
         """Whether a row of this key is in the journal, from before a resume or added now."""
         return (kind, key) in self._new or (kind, key) in self._old
@@ -178,10 +184,10 @@ class RunWriter:
         self.commit()
         return (row for row in read(self._disk, self.folder / "journal") if row.kind == kind)
 
-    def locate(self, kind: str) -> Iterator[tuple[int, Row]]:
-        """Yield the rows of a kind in journal order, each with its location for `row_at`."""
+    def locate_all(self) -> Iterator[tuple[int, Row]]:
+        """Yield the rows of every kind in journal order, each with its location for `row_at`."""
         self.commit()
-        return (found for found in locate(self._disk, self.folder / "journal") if found[1].kind == kind)
+        return locate(self._disk, self.folder / "journal")
 
     def row_at(self, location: int) -> Row:
         """Return the row at a location, so that any order needs 8 bytes a row and not the rows."""
@@ -228,11 +234,9 @@ class RunWriter:
             raise OSError(f"{folder} is no folder, and links are not followed inside a run")
 
     def _write_manifest(self, status: str, extra: dict[str, Any]) -> None:
-        from importlib.metadata import version
-
         record = {
             "schema": SCHEMA,
-            "markbook": version("markbook"),
+            "markbook": version(),
             "python": platform.python_version(),
             "platform": platform.platform(),
             "command": self.manifest.command,

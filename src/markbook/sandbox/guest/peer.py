@@ -9,6 +9,7 @@ with a capital letter where containers of earlier conversations have changed sin
 
 from __future__ import annotations
 
+import _thread
 import sys
 import types
 
@@ -52,6 +53,8 @@ class Peer(Objects):
         self.outputs: tuple[Any, ...] = ()
         """What is printed here: standard output and standard error, each with what it has kept."""
         self.crossed = Crossed()
+        self._turn = _thread.RLock()
+        """Whose turn it is: threads of a solution speak one after the other."""
 
     # asking
 
@@ -92,8 +95,14 @@ class Peer(Objects):
         return self._answer(["q", operation, forms, named, listen is not None], transfer, listen)
 
     def _answer(self, asked: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
-        if self.examines and self.crossed.changed(transfer):
+        if not self.examines:
+            with self._turn:
+                return self._asked(asked, transfer, listen)
+        if self.crossed.changed(transfer):
             self.policy.copied = True
+        return self._asked(asked, transfer, listen)
+
+    def _asked(self, asked: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         self.link.send(wire.encode(asked).encode("ascii"))
         while True:
             frame = self._checked(self._receive())
@@ -264,7 +273,8 @@ class Peer(Objects):
             self._add_changes(reply, transfer or Transfer(self), heard=bool(frame[4]))
             if transfer is not None and not self.examines:
                 self.crossed.add(transfer)
-        self.link.send(wire.encode(reply).encode("ascii"))
+        with self._turn:
+            self.link.send(wire.encode(reply).encode("ascii"))
 
     def _check(self, operation: str, arguments: list[Any]) -> None:
         target = arguments[0] if arguments else None
