@@ -69,7 +69,8 @@ def test_every_program_gets_the_verdict_in_its_header(level):
 
     got = {name: tuple(map(word, outcomes[name].tests)) for name in texts}
     assert got == {name: wanted(text) for name, text in texts.items()}
-    assert all(outcome.tests[0].verdict == Verdict.SEPARATED for outcome in outcomes.values())
+    labels = {outcome.tests[0].verdict for outcome in outcomes.values()}
+    assert labels <= {Verdict.SEPARATED, Verdict.FLAGGED}
     disturbed = [name for name in texts if outcomes[f"after {name}"].passed != 2]
     assert disturbed == []
     assert not Path("/var/tmp/markbook-attack").exists()

@@ -1,5 +1,5 @@
 # Returns an object whose __class__ says it is a list.
-# separated: fail
+# separated: flagged
 # beside: flagged
 class Liar:
     __class__ = property(lambda self: list)

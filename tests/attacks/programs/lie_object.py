@@ -1,5 +1,5 @@
 # Returns a subclass of object that says it equals everything.
-# separated: fail
+# separated: flagged
 # beside: flagged
 class Liar(object):
     def __eq__(self, other):

@@ -1,5 +1,5 @@
 # Returns an object that answers every operator, from either side, with itself.
-# separated: fail
+# separated: flagged
 # beside: flagged
 class Yes:
     def __getattr__(self, name):
