@@ -215,3 +215,10 @@ def test_an_honest_wrong_answer_is_never_called_forged(box):
 
     assert [one == [PROVED] for one in found] == [n == 3 for n in range(8)]
     assert not any(one == [FORGED] for one in found)
+
+
+def test_a_test_that_only_asks_whether_a_line_is_reached_is_tried_with_another_input(box):
+    code = "import contextlib\ndef f(*kinds):\n    return contextlib.suppress(*kinds)\n"
+    test = ("import time\nreached = False\nwith func(KeyError):\n    {}['x']\nreached = True", "reached")
+
+    assert labels(box, code, test) == [PROVED]

@@ -68,6 +68,8 @@ class Finder:
         self._uses = {name: loads.count(name) for name in self._made}
         for node in self._nodes:
             self._visit(node)
+        for tree in () if self.sites else trees:  # only whether what stands behind a call is reached says anything
+            self._inputs(tree)
 
     def _visit(self, node: ast.AST) -> None:
         if isinstance(node, ast.Assert):
@@ -224,6 +226,9 @@ class Finder:
         """Find the arguments of the calls that are tested."""
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and _mentions(part.func, self._told):
+                for place, value in enumerate(part.args):
+                    if isinstance(value, ast.Name) and value.id.endswith("Error"):
+                        self.sites.append(Site(_swap_error(part.args, place), INPUT))
                 for value in [*part.args, *(keyword.value for keyword in part.keywords)]:
                     inner = value.value if isinstance(value, ast.Starred) else value
                     if not self._is_told(inner):
