@@ -40,7 +40,7 @@ SECONDS = 10
 _USES = [
     f"func(3) == {SECRET}", f"len(func(3)) == {SECRET}", f"func(3) + 1 == {SECRET}", f"{SECRET} in func([1, 2])",
     f"sum(func(3)) == {SECRET}", f"str(func('a')) == '{SECRET}'", f"sorted(func(2)) == [{SECRET}]", f"func(3).x == {SECRET}",
-    f"[v for v in map(func, [1, 2])] == [{SECRET}]", f"func(3)[0] == {SECRET}", f"func({{'a': [1]}}) is {SECRET}",
+    f"[v for v in map(func, [1, 2])] == [{SECRET}]", f"func(3)[0] == {SECRET}", f"func({{'a': [1]}}) is int({SECRET})",
     f"isinstance(func(1), int) and func(1) == {SECRET}", f"func(lambda v: v) == {SECRET}", f"abs(func(1) - {SECRET}) < 1e-6",
 ]  # fmt: skip
 _PROGRAMS = [

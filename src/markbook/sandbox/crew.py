@@ -74,10 +74,27 @@ class Crew:
         self._refuse_below()
         try:
             for worker in self.workers[1:]:
-                worker.greet()
+                self._greet(worker)
         except WorkerLost as error:
             self.close()
             raise EnvironmentUnfitError(f"a worker of the sandbox does not start: {error}") from None
+
+    def _greet(self, worker: Worker) -> None:
+        """Wait for a worker that joins others, and refuse one that is less isolated than they are.
+
+        Raises:
+            EnvironmentUnfitError: it is; what it ran would be reported at a level that it does not have.
+            WorkerLost: it does not start.
+        """
+        layers = [Layer(layer["name"], layer["ok"], layer["detail"]) for layer in worker.greet()["layers"]]
+        level = reached(self._target, layers)
+        if level > self.level:
+            self.close()
+            lost = "; ".join(f"{layer.name} ({layer.detail})" for layer in layers if not layer.ok)
+            raise EnvironmentUnfitError(
+                f"a worker that takes another's place reaches isolation level {level}, where {self.level} was: {lost}",
+                hint="markbook doctor says what this machine allows now; --resume goes on with the run",
+            )
 
     def _first_hello(self) -> dict[str, Any]:
         try:
@@ -107,7 +124,7 @@ class Crew:
         worker.close()
         made = self._worker(worker.number)
         self.workers[self.workers.index(worker)] = made
-        made.greet()
+        self._greet(made)
         return made
 
     def _worker(self, number: int) -> Worker:

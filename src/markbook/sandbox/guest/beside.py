@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import time
 
 from . import inspection, wire
 from .canary import Canary
@@ -17,7 +18,7 @@ from .wrong import below, shuffled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from .marking import Compiled, Result
@@ -29,9 +30,14 @@ if TYPE_CHECKING:
 _WRONG_RUNS = 3
 """At most so many runs with something wrong; each test is wrong in one of them, a test that is alone in two."""
 _ALONE = 2
+_ROUNDS = 5
+_PATIENCE = 0.3
+"""A pass is tried in so many rounds, as long as that takes no more seconds."""
 _TRIED = 12
 """So many wrong things are tried with a right answer, to see which of them it fails."""
 
+Count = list[list[int]]
+"""The parts of a test that went well, each with how often."""
 Useful = list[list[int] | None]
 """For each test what of it is worth making wrong; None where no right answer was there to try it with."""
 
@@ -44,25 +50,42 @@ def canaries(task: Task) -> list[Canary]:
     return task.canaries
 
 
-def proved(task: Task, run: Run, which: set[int], useful: Useful) -> dict[str, Any]:
+def proved(
+    task: Task, run: Run, which: set[int], useful: Useful, counts: Sequence[Count | None] = ()
+) -> dict[str, Any]:
     """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
 
-    One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does; it is `unchecked`
-    if there is nothing to make wrong, or if a right answer may have passed that as well.
+    One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does, or if other parts
+    of the test were executed than by a right answer; it is `unchecked` if there is nothing to make wrong, if a right
+    answer may have passed that as well, or if the test draws numbers, which in a candidate's process are the
+    candidate's. One that passes only sometimes has failed: a coin can be tossed for every run.
+
+    Args:
+        task: the tests.
+        run: runs some of them.
+        which: those that are to be proved.
+        useful: for each test what of it is worth making wrong.
+        counts: for each test how often a right answer executed its parts, None where that is not known.
     """
     found = canaries(task)
-    sites = {index: _choice(found[index], useful[index]) for index in which}
-    deals = _deals(sites)
+    deals = _deals({index: _choice(found[index], useful[index]) for index in which})
     record: dict[str, Any] | None = None
-    said: dict[int, set[str]] = {index: set() for index in which}
-    for deal in shuffled([None, *deals]):
+    said: dict[int, set[str]] = {index: {"open"} if task.draws[index] else set() for index in which}
+    began = time.monotonic()
+    for number, deal in enumerate(_schedule(deals)):
         if deal is None:
-            record = run(task.compiled, which)
+            again = run(task.compiled, which)
+            if record is None:
+                record = again
+            else:
+                _agree(record, again, which)
             if record["error"] is not None:
                 return record
             continue
         if record is not None and (record.get("hit") or not any(record["tests"][index]["p"] for index in deal)):
             continue  # they failed as they are: nothing to prove; or a limit was hit, as it would be again
+        if number > len(deals) and time.monotonic() - began > _PATIENCE:
+            break
         tests = {index: found[index].wrong(place) for index, place in deal.items()}
         again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], which)
         for index, place in deal.items():
@@ -70,9 +93,27 @@ def proved(task: Task, run: Run, which: set[int], useful: Useful) -> dict[str, A
                 passed = again["tests"][index].get("p") is True
                 said[index].add("failed" if not passed else "forged" if found[index].ranks[place] == SURE else "open")
     assert record is not None
+    done = record.get("done", {})
     for index in which:
+        wanted = counts[index] if counts and done else None
+        if wanted is not None and done.get(index) != wanted:
+            said[index].add("forged")
         record["tests"][index] = _labelled(record["tests"][index], said[index])
     return record
+
+
+def _schedule(deals: list[dict[int, int]]) -> list[dict[int, int] | None]:
+    """Return the runs in rounds, each with one true run and the wrong ones in an order drawn by lot."""
+    if not deals:
+        return [None]
+    return [deal for _ in range(_ROUNDS) for deal in shuffled([None, *deals])]
+
+
+def _agree(record: dict[str, Any], again: dict[str, Any], which: set[int]) -> None:
+    """Let what failed in a second true run have failed."""
+    for index in which:
+        if record["tests"][index]["p"] and not again["tests"][index]["p"]:
+            record["tests"][index] = again["tests"][index]
 
 
 def _labelled(result: Result, said: set[str]) -> Result:
@@ -160,6 +201,8 @@ class Conversation:
         self._nonce = os.urandom(8).hex()
         self._record = record
         self.results: list[Result] = []
+        self.done: dict[int, Any] = {}
+        """How often each part of the tests went well, as that process says."""
 
     def hold(self, task: Task, job: dict[str, Any], code: Any, compiled: list[Compiled], wanted: list[int]) -> None:
         """Have the solution loaded, and only then hand the tests over and take their results.
@@ -181,6 +224,7 @@ class Conversation:
             if [frame.get(name) for name in ("nonce", "i", "left")] != [self._nonce, index, len(wanted) - place]:
                 raise wire.Gone("not a frame of ours")
             self.results.append(received(frame.get("r"), compiled[index][3]))
+            self.done[index] = frame.get("done")
 
     def _next(self) -> dict[str, Any]:
         frame = self._frames.next()

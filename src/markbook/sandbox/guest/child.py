@@ -198,9 +198,10 @@ def _beside(link: wire.Ends, namespace: dict[str, Any], asked: list[str]) -> Non
         exec(code, namespace)  # noqa: S102 - helpers from the benchmark's prompt
     left = len(wanted)
     for index, test in wanted:
-        result = mark(test, namespace)
+        done: dict[int, int] = {}
+        result = mark(test, namespace, done)
         left -= 1
-        _say(link, {"nonce": nonce, "i": index, "left": left, "r": result})
+        _say(link, {"nonce": nonce, "i": index, "left": left, "r": result, "done": sorted(map(list, done.items()))})
 
 
 _REHEARSED = """

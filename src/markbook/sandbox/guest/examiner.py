@@ -12,7 +12,7 @@ from collections import OrderedDict
 
 from . import awaiting, beside, inspection, names, wire, zygote
 from .child import OUTPUT_EXIT, compile_solution
-from .marking import Compiled, Result, Sticky, failure, mark
+from .marking import CUT, Compiled, Result, Sticky, failure, mark
 from .policy import Policy
 from .separation import Hall, Plan
 from .tasks import Task
@@ -133,6 +133,7 @@ class Examiner:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             names.restore()
             awaiting.reset()
+        record.pop("done", None)
         return {**record, "fault": fault}
 
     def _verdict(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +145,7 @@ class Examiner:
         policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
         useful = plan.get("canary", [None] * len(policies))
         if not any(policies):
-            return beside.proved(task, self._runs(task, job), task.sound, useful)
+            return beside.proved(task, self._runs(task, job), task.sound, useful, plan.get("done", ()))
         record, done = self._proved(task, job, plan, policies)
         there = {index for index in task.sound if policies[index] is None}
         for index, policy in enumerate(policies):
@@ -152,7 +153,7 @@ class Examiner:
                 there.add(index)
         if not there or record["error"] is not None or record.get("hit"):
             return record
-        other = beside.proved(task, self._runs(task, job), there, useful)
+        other = beside.proved(task, self._runs(task, job), there, useful, plan.get("done", ()))
         for index in there:
             policy = policies[index]
             record["tests"][index] = _settled(
@@ -217,7 +218,7 @@ class Examiner:
             return {"tests": [{"p": False}] * len(task.tests), "error": None, "plan": plan}
         policies = [None if there else Policy(None) for there in needed]
         pins: dict[str, str] = {}
-        done: Counts = []
+        done: list[Any] = []
         apart = None
         if any(policies):
             apart, done = self._separated(task, job, pins, policies)
@@ -234,6 +235,11 @@ class Examiner:
         plans, useful = self._beside(task, job, together, plans)
         own = {index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own}
         own = {index for index in own if together["tests"][index]["p"]}
+        beside_it = together.get("done", {})
+        done = [
+            (beside_it.get(index) if plans[index] is None else done[index]) if one["p"] else None
+            for index, one in enumerate(together["tests"])
+        ]
         plan = {"tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done}
         if own:
             tried = beside.tried(task, self._runs_apart(task, job, plan), own, own, float(job["limits"][0]))
@@ -269,19 +275,18 @@ class Examiner:
         """
         code, refused = self._compiled(job["code"])
         if refused is not None:
-            return _settle(task, dict(refused), [], verdict="separated"), []
+            return _settle(task, dict(refused), [], verdict="separated"), [[] for _ in policies]
         compiled = compiled or task.compiled
         attempt = Attempt(self._channel, job)
         hall = Hall(attempt.link, task, job["code"])
         results: list[Result] = []
-        done: Counts = []
+        done: Counts = [[] for _ in policies]
         record: dict[str, Any] = {"error": None}
         try:
             attempt.link.send(marshal.dumps((False, code, "random" in job["code"], job["limits"][6], task.asks)))
             record["error"] = self._enter(hall, pins)
             if record["error"] is None:
                 for index, policy in enumerate(policies):
-                    done.append([])
                     if task.faults[index]:
                         continue
                     result = dict(_NOT_RUN)
@@ -327,7 +332,7 @@ class Examiner:
         except wire.Gone:
             record["gone"] = True
         record.update(attempt.end())
-        return _settle(task, record, talk.results, which=which)
+        return {**_settle(task, record, talk.results, which=which), "done": talk.done}
 
     def _runs(self, task: Task, job: dict[str, Any]) -> beside.Run:
         """Return what runs tests beside the candidate of a job."""
@@ -348,7 +353,8 @@ def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any],
         return True
     if result["p"]:
         wanted = plan.get("done")
-        return wanted is not None and wanted[index] != done[index]
+        known = wanted[index] if wanted is not None else None
+        return known != done[index] if known is not None else [CUT, 1] in done[index]
     return policy.refused or not plan["sure"]
 
 

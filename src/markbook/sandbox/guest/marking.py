@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MESSAGE_LENGTH = 500
+CUT = -1
+"""Among how often parts went well, what says that one began and was never heard of again."""
 PART = "__markbook_part__"
 """The name under which an instrumented program reports its assert statements."""
 
@@ -75,6 +77,7 @@ class Parts:
 
     def __init__(self, count: int, done: dict[int, int]) -> None:
         self.failed: dict[int, Result] = {}
+        self.begun: dict[int, int] = {}
         self.done = done
         self.count = count
         self.current = -1
@@ -83,6 +86,7 @@ class Parts:
         """Note that a part begins, went well, or ended in an error."""
         if begin:
             self.current = index
+            self.begun[index] = self.begun.get(index, 0) + 1
         elif error is None:
             self.done[index] = self.done.get(index, 0) + 1
             self.current = -1
@@ -95,6 +99,10 @@ class Parts:
             self.current = -1
         else:
             raise error
+
+    def is_cut(self) -> bool:
+        """Whether a part began and neither went well nor is known to have failed: something swallowed how it ended."""
+        return any(count > self.done.get(index, 0) and index not in self.failed for index, count in self.begun.items())
 
     def results(self, *, passed: bool, stopped: Result | None) -> list[Result]:
         """Return one result a part, in source order."""
@@ -133,6 +141,8 @@ def mark(test: Compiled, namespace: dict[str, Any], done: dict[int, int] | None 
             if body is not None:
                 exec(body, namespace)  # noqa: S102
             result = _failed_program(parts) if parts.failed else {"p": True}  # and so did every part
+            if parts.is_cut():
+                parts.done[CUT] = 1
         elif body is None or eval(body, namespace):  # noqa: S307
             result = {"p": True}
         else:

@@ -33,6 +33,8 @@ class Task:
         self.patterns: list[Any] = []
         self.beside: list[bool] = []
         """Which tests say by their text that they need the candidate's process."""
+        self.draws: list[bool] = []
+        """Which tests draw random numbers."""
         self.canaries: list[Canary] | None = None
         """What of each test can be made wrong; looked for when first wanted."""
         used = {self.name}
@@ -49,6 +51,7 @@ class Task:
         trees = [program, *(inspection.parse(test.get(part, "").strip()) for part in ("setup", "assertion"))]
         nodes = [node for tree in trees if tree is not None for node in inspection.nodes(tree)]
         self.beside.append(runs_beside(nodes, self.name))
+        self.draws.append(any(map(_draws, nodes)))
         used = names_used(nodes)  # before the program is changed
         fault = ""
         try:
@@ -78,6 +81,13 @@ class Task:
     def handed_over(self, compiled: list[Compiled], wanted: list[int], entry: str, more: list[str]) -> tuple[Any, ...]:
         """Return tests as an attempt's process takes them: the object they test, its other names, helpers, the tests."""
         return entry, [*self.aliases, *more], self.before, [(index, compiled[index]) for index in wanted]
+
+
+def _draws(node: ast.AST) -> bool:
+    """Whether a part of a test speaks of `random`."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return "random" in (getattr(node, "module", ""), *(alias.name for alias in node.names))
+    return isinstance(node, ast.Name) and node.id == "random"
 
 
 def prompt_helpers(prompt: str, entry: str) -> Any:
