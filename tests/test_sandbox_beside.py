@@ -168,7 +168,8 @@ def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
         assert proved(task, child, {0}, [None])["tests"] == [{"p": True, "v": "in_process"}]
         orders.append(runs)
 
-    assert {tuple(order) for order in orders} == {(True, False), (False, True)}
+    assert {tuple(order[:2]) for order in orders} == {(True, False), (False, True)}
+    assert all(sum(order) > 1 for order in orders)  # one that passes only sometimes has failed
 
 
 def test_one_forged_assertion_among_honest_ones_is_found_as_often_as_it_is_the_wrong_one(box):
