@@ -94,6 +94,8 @@ class Maker:
         body = ", ".join(f"{name!r}: {text}" for name, text in methods.items())
         base = base or self.chance.choice(words.BASES)
         meta = ", meta=True" if self.chance.random() < 0.1 else ""
+        if self.chance.random() < 0.3:
+            meta += ", every=" + self.chance.choice(("True", "True", "[]", "'self'"))
         return f"liar({base!r}, {{{body}}}{meta})" if base != "kind" else f"liar(kind, {{{body}}}{meta})"
 
     def _asks(self) -> Piece:
@@ -120,10 +122,10 @@ class Maker:
         return "asks builtins" if "__builtins__" in names else "asks names", "\n".join(lines)
 
     def _replaces(self) -> Piece:
-        place = self.chance.choice(list(words.PLACES))
+        place = self.chance.choice([*words.PLACES, *["random", "asyncio", "random", "asyncio", "unittest.TestCase"]])
         names = self.chance.sample(words.PLACES[place], min(len(words.PLACES[place]), self.chance.choice((1, 1, 2, 5))))
         if place == "asyncio" and self.chance.random() < 0.5:
-            names = [self.chance.choice(("run", "gather", "new_event_loop"))]
+            names = [self.chance.choice(("run", "run", "gather", "new_event_loop"))]
         elif place == "random" and self.chance.random() < 0.5:
             names = ["randint", "choice"][: self.chance.randint(1, 2)]
         module = ".".join(part for part in place.split(".") if part[0].islower())
@@ -150,9 +152,8 @@ class Maker:
         return "returns otherwise", f"{asynchronous}def f(*given):\n    {body}\nglobals()['f'] = f"
 
     def _raises(self) -> Piece:
-        error = self.chance.choice(
-            (*words.ERRORS, "StopIteration", "KeyError", "TypeError", "ValueError", "IndexError")
-        )
+        quiet = ["StopIteration", "StopIteration", "KeyError", "TypeError", "ValueError", "IndexError", "GeneratorExit"]
+        error = self._pick(quiet, words.ERRORS)
         when = self.chance.choice(("True", "True", "True", "len(calls) > 1", "len(calls) == 1", "given != (3,)"))
         asynchronous = self.chance.choice(("", "", "", "", "async "))
         text = (
@@ -326,8 +327,11 @@ def rewriter(changes):
     return rewrite
 
 
-def liar(base, body, meta=False):
+def liar(base, body, meta=False, every=None):
     kind = eval(base, {**ALL, **globals()}) if type(base) is str else base
+    if every is not None:
+        same = lambda self, *given, **named: self if every == "self" else every
+        body = {**{name: same for name in dir(kind) if not name.startswith("_")}, **body}
     body = {name: (lambda self: 0) if name == "__hash__" else value for name, value in body.items()}
     if meta:
         return type("Meta", (type,), {"__hash__": type.__hash__, **body})("Liar", (), {})

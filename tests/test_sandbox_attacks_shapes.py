@@ -63,6 +63,7 @@ def test_the_right_answers_pass_and_the_wrong_ones_fail_by_themselves():
         for shape in SHAPES.values()
         for known in (True, False)
         for right in (True, False)
+        if right or known or not shape.proof  # else Python itself passes it, and nobody knows better
     ]
 
     with Sandbox(workers=1, isolation="weak", dedupe=False) as box:

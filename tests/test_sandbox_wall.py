@@ -25,7 +25,7 @@ import sys
 import threading
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from markbook.sandbox.guest import wire
 from markbook.sandbox.guest.policy import Policy
@@ -40,7 +40,7 @@ SECONDS = 10
 _USES = [
     f"func(3) == {SECRET}", f"len(func(3)) == {SECRET}", f"func(3) + 1 == {SECRET}", f"{SECRET} in func([1, 2])",
     f"sum(func(3)) == {SECRET}", f"str(func('a')) == '{SECRET}'", f"sorted(func(2)) == [{SECRET}]", f"func(3).x == {SECRET}",
-    f"[v for v in map(func, [1, 2])] == [{SECRET}]", f"func(3)[0] == {SECRET}", f"func({{'a': [1]}}) is int({SECRET})",
+    f"[v for v in map(func, [1, 2])] == [{SECRET}]", f"func(3)[0] == {SECRET}", f"func({{'a': [1]}})['a'] == {SECRET}",
     f"isinstance(func(1), int) and func(1) == {SECRET}", f"func(lambda v: v) == {SECRET}", f"abs(func(1) - {SECRET}) < 1e-6",
 ]  # fmt: skip
 _PROGRAMS = [
@@ -194,7 +194,19 @@ def _tagged(inner):
 
 
 _FORMS = st.recursive(_SCALARS, _tagged, max_leaves=8)
+_CALLED = st.sampled_from(
+    ["abs", "len", "sorted", "list", "range", "max", "sum", "round", "isinstance", "int", "__builtins__"]
+)
+"""What the tests call of Python's own."""
+_FUNCTION = ["h", 1, ["f", "f", None, 0, "function"]]
+_VALID = st.one_of(
+    st.none(), st.integers(-3, 30), st.just(_FUNCTION), st.just(["L", []]), st.just(["n", "max"]), st.just(["n", "int"]),
+    st.lists(st.tuples(_NAMES, st.sampled_from([["n", "max"], 1, ["h", 1]])), max_size=4).map(lambda pairs: ["D", [part for pair in pairs for part in pair]]),
+)  # fmt: skip
 _OPENINGS = st.one_of(
+    st.lists(st.tuples(st.one_of(_CALLED, _NAMES), _VALID), max_size=8).map(
+        lambda pairs: ["v", ["D", ["f", _FUNCTION, *(part for pair in pairs for part in pair)]]]
+    ),
     st.builds(
         lambda pairs: ["v", ["D", [part for pair in pairs for part in pair]]],
         st.lists(st.tuples(st.one_of(_NAMES, _FORMS), st.one_of(_FORMS, st.just(["D", ["len", ["n", "max"], "__import__", ["n", "int"]]]))), max_size=6),
@@ -251,7 +263,12 @@ def check(frames):
     assert ends == list(range(len(results) - len(ends), len(results)))  # once gone, gone for good
     own = [results[place] for place in (0, -1) if results and results[place] is not None]
     assert all(result["p"] for result in own), own  # a test of Python itself passes, or is not run at all
-    assert [result for result in results[1:-1] if result is not None and result["p"]] == []
+    passed = [place for place, result in enumerate(results[1:-1], 1) if result is not None and result["p"]]
+    assert passed == []
+
+
+def test_every_test_that_is_run_here_compiles():
+    assert set(TASK.faults) == {""}
 
 
 BOUNDED = settings(
@@ -264,6 +281,9 @@ BOUNDED = settings(
 
 
 @BOUNDED
+@example(["v", ["D", ["f", _FUNCTION, "abs", ["n", "max"]]]], [])
+@example(["v", ["D", ["f", _FUNCTION, "__builtins__", ["D", ["len", _FUNCTION]]]]], [])
+@example(["v", ["D", ["f", _FUNCTION, "__markbook_part__", ["n", "print"], "candidate_solution", 1]]], [["v", 1]] * 40)
 @given(_OPENINGS, st.lists(_REPLIES, max_size=8))
 def test_no_frames_change_what_is_the_examiners(opening, replies):
     check(list(map(frame, [opening, *replies])))
@@ -289,7 +309,7 @@ def test_no_bytes_change_what_is_the_examiners(sent):
         b'["v",["T",[' * 2_000 + b"]]]" * 2_000,
         b'["v",["I","0x' + b"f" * 3_000_000 + b'"]]',
         b'["v",["I","' + b"9" * 9_000 + b'"]]',
-        b'["v",["L",[' + b'["L",[]],' * 200_000 + b"1]]]",
+        b'["v",["L",[' + b'["L",[]],' * 20_000 + b"1]]]",
         b'["v",["v","Decimal","1e999999999"]]',
         b'["v",["v","Fraction","1","0"]]',
         b'["v",["v","array","Q","00"]]',
