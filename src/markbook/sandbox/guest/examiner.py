@@ -344,10 +344,10 @@ def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any],
 
     It is if something was answered here, or each side saw another copy of a container; if it passed, but other parts
     of it were executed than by the right answer; if it failed, and something could not be done from here, or nobody
-    knows a right answer.
+    knows a right answer. What ended a call with a StopIteration has failed: beside the test it would end its loops.
     """
     result = record["tests"][index]
-    if result["v"] == "flagged":
+    if result["v"] == "flagged" or policy.stopped:
         return False
     if policy.copied or policy.answered:
         return True

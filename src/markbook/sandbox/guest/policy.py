@@ -51,6 +51,8 @@ class Policy:
         self.refused = False
         """Whether something could not be done from here: a test that fails after it has to be seen there."""
 
+        self.stopped = False
+        """Whether a call ended in a StopIteration that would have ended a loop of the test's instead of the test."""
         self.copied = False
         """Whether a container of which each side has a copy was changed on one side and seen on the other."""
 
@@ -80,7 +82,10 @@ class Policy:
 
     def may_stop(self) -> bool:
         """Whether a StopIteration may come out of a call that does not ask for the next of something."""
-        return self._grants("stop")
+        if self.learning:
+            self.allowed.add("stop")
+        self.stopped = self.stopped or "stop" not in self.allowed
+        return "stop" in self.allowed
 
     def check_use(self, operation: str, target: Any, arguments: list[Any]) -> None:
         """Let the candidate use what a test gave it as its author would: nothing whose name begins with `_`.
