@@ -12,13 +12,13 @@ import time
 
 from . import inspection, wire
 from .canary import Canary
-from .expectations import SURE
+from .expectations import OPERATOR, SURE
 from .marking import received
 from .wrong import below, shuffled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from .marking import Compiled, Result
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _WRONG_RUNS = 3
 """At most so many runs with something wrong; each test is wrong in one of them, a test that is alone in two."""
 _ALONE = 2
+_ASKED = 2
+"""Operators of a test that a right answer is tried with, before anything else of the test."""
 _ROUNDS = 5
 _PATIENCE = 0.3
 """A pass is tried in so many rounds, as long as that takes no more seconds."""
@@ -38,6 +40,8 @@ _TRIED = 12
 
 Count = list[list[int]]
 """The parts of a test that went well, each with how often."""
+Places = dict[int, list[int]]
+"""For each test what of it may be made wrong."""
 Useful = list[list[int] | None]
 """For each test what of it is worth making wrong; None where no right answer was there to try it with."""
 
@@ -68,11 +72,12 @@ def proved(
         counts: for each test how often a right answer executed its parts, None where that is not known.
     """
     found = canaries(task)
-    deals = _deals({index: _choice(found[index], useful[index]) for index in which})
+    sites = {index: _choice(found[index], useful[index]) for index in which}
+    asked = {index: _operators(found[index], useful[index]) for index in which}
     record: dict[str, Any] | None = None
     said: dict[int, set[str]] = {index: {"open"} if task.draws[index] else set() for index in which}
     began = time.monotonic()
-    for number, deal in enumerate(_schedule(deals)):
+    for number, deal in _schedule(sites, asked):
         if deal is None:
             again = run(task.compiled, which)
             if record is None:
@@ -84,14 +89,15 @@ def proved(
             continue
         if record is not None and (record.get("hit") or not any(record["tests"][index]["p"] for index in deal)):
             continue  # they failed as they are: nothing to prove; or a limit was hit, as it would be again
-        if number > len(deals) and time.monotonic() - began > _PATIENCE:
+        if number and time.monotonic() - began > _PATIENCE:
             break
         tests = {index: found[index].wrong(place) for index, place in deal.items()}
         again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], which)
         for index, place in deal.items():
             if tests[index] is not None:
                 passed = again["tests"][index].get("p") is True
-                said[index].add("failed" if not passed else "forged" if found[index].ranks[place] == SURE else "open")
+                known = found[index].ranks[place] == SURE or useful[index] is not None
+                said[index].add("failed" if not passed else "forged" if known else "open")
     assert record is not None
     done = record.get("done", {})
     for index in which:
@@ -102,11 +108,15 @@ def proved(
     return record
 
 
-def _schedule(deals: list[dict[int, int]]) -> list[dict[int, int] | None]:
-    """Return the runs in rounds, each with one true run and the wrong ones in an order drawn by lot."""
-    if not deals:
-        return [None]
-    return [deal for _ in range(_ROUNDS) for deal in shuffled([None, *deals])]
+def _schedule(sites: Places, asked: Places) -> Iterator[tuple[int, dict[int, int] | None]]:
+    """Yield the runs in rounds, each with one true run (None) and the wrong ones in an order drawn by lot."""
+    for number in range(_ROUNDS):
+        operators = {index: places[below(len(places))] for index, places in asked.items() if places}
+        deals = _deals(sites) + ([operators] if operators else [])
+        for deal in shuffled([None, *deals]):
+            yield number, deal
+        if not deals:
+            return
 
 
 def _agree(record: dict[str, Any], again: dict[str, Any], which: set[int]) -> None:
@@ -135,9 +145,16 @@ def unchecked(record: dict[str, Any]) -> dict[str, Any]:
 
 def _choice(canary: Canary, useful: list[int] | None) -> list[int]:
     """Return what of a test may be made wrong: of what there is, that which says most."""
-    places = range(len(canary.ranks)) if useful is None else useful
+    places = [place for place in range(len(canary.ranks)) if useful is None or place in useful]
+    places = [place for place in places if canary.ranks[place] != OPERATOR]
     best = min((canary.ranks[place] for place in places), default=0)
     return [place for place in places if canary.ranks[place] == best]
+
+
+def _operators(canary: Canary, useful: list[int] | None) -> list[int]:
+    """Return the operators of a test that an answer may answer itself."""
+    places = [place for place, rank in enumerate(canary.ranks) if rank == OPERATOR]
+    return places if useful is None else [place for place in places if place in useful]
 
 
 def _deals(sites: dict[int, list[int]]) -> list[dict[int, int]]:
@@ -183,8 +200,9 @@ def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float
 
 def _order(canary: Canary) -> list[int]:
     """Return what can be made wrong, in an order drawn by lot, what says most last, to be taken first."""
-    places = shuffled(list(range(len(canary.ranks))))
-    return sorted(places, key=lambda place: -canary.ranks[place])
+    places = sorted(shuffled(list(range(len(canary.ranks)))), key=lambda place: -canary.ranks[place])
+    asked = [place for place in places if canary.ranks[place] == OPERATOR]
+    return [place for place in places if place not in asked[:_ASKED]] + asked[:_ASKED]
 
 
 def _is_verdict(result: Result) -> bool:

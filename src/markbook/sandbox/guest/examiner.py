@@ -147,6 +147,8 @@ class Examiner:
         if not any(policies):
             return beside.proved(task, self._runs(task, job), task.sound, useful, plan.get("done", ()))
         record, done = self._proved(task, job, plan, policies)
+        if not plan["sure"]:
+            record = self._proved_apart(task, job, plan, policies, record)
         there = {index for index in task.sound if policies[index] is None}
         for index, policy in enumerate(policies):
             if policy is not None and index in task.sound and _is_doubtful(plan, index, policy, record, done):
@@ -182,6 +184,23 @@ class Examiner:
             return record
 
         return beside.proved(task, run, judging, plan["canary"]), whole[0]
+
+    def _proved_apart(
+        self, task: Task, job: dict[str, Any], plan: Plan, policies: list[Policy | None], record: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Label the passes in which objects of the candidate's were given something to judge; no right answer is known."""
+        tests = record["tests"]
+        judged = {index for index, one in enumerate(policies) if one and one.judged and tests[index]["p"]}
+        if not judged or record["error"] is not None or record.get("hit"):
+            return record
+        again = self._runs_apart(task, job, plan)
+        first = {"error": None, "tests": list(tests)}
+
+        def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
+            return first if compiled is task.compiled else again(compiled, which)
+
+        found = beside.proved(task, run, judged, [None] * len(tests))
+        return {**record, "tests": found["tests"]}
 
     def _runs_apart(self, task: Task, job: dict[str, Any], plan: Plan) -> beside.Run:
         """Return what runs tests apart from the candidate of a job as the plan has them."""
@@ -349,7 +368,7 @@ def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any],
     result = record["tests"][index]
     if result["v"] == "flagged" or policy.stopped:
         return False
-    if policy.copied or policy.answered:
+    if policy.copied or policy.answered or (policy.judged and plan["sure"]):
         return True
     if result["p"]:
         wanted = plan.get("done")

@@ -33,7 +33,7 @@ _BUILT = frozenset(
 )  # fmt: skip
 """Calls that make a value of literals, whatever these are."""
 _TOLERANCE = frozenset(("abs", "abs_tol", "atol", "delta", "places", "rel", "rel_tol", "rtol", "decimal"))
-SURE, LIKELY, INPUT = range(3)
+SURE, LIKELY, INPUT, OPERATOR = range(4)
 """No right answer passes then (another literal is compared for equality, for one); hardly any does; it depends."""
 _STEPS = 3
 """So many assignments are followed from an expectation to its literal."""
@@ -46,7 +46,8 @@ class Site:
         self.change = change
         """Makes it wrong, in the tree in which it was found; a little different each time."""
         self.rank = rank
-        """`SURE`, `LIKELY` or `INPUT`: how much it says that a solution passes then."""
+        """`SURE`, `LIKELY` or `INPUT`: how much it says that a solution passes then. `OPERATOR`: something is compared
+        with what is equal to nothing, so that an answer that judges for itself is told from one that is compared."""
 
 
 class Finder:
@@ -72,6 +73,8 @@ class Finder:
             self._inputs(tree)
 
     def _visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Compare) and self._is_told(node):
+            self._operator(node)
         if isinstance(node, ast.Assert):
             self._truth(node.test, partial(setattr, node, "test"))
         elif isinstance(node, ast.Expression):
@@ -182,6 +185,14 @@ class Finder:
                     self._add(partial(wrong.replace_all, side), sure=False)
         if self._is_told(node):
             self._inputs(node)
+
+    def _operator(self, node: ast.Compare) -> None:
+        """Find an operator that what is tested may answer, wherever it stands."""
+        operator = node.ops[0]
+        if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.NotEq):
+            self.sites.append(Site(partial(_replace_right, node, _fresh(node)), OPERATOR))
+        elif len(node.ops) == 1 and isinstance(operator, ast.In | ast.NotIn):
+            self.sites.append(Site(partial(setattr, node, "left", _fresh(node)), OPERATOR))
 
     def _bounds(self, bounds: list[tuple[ast.expr, bool]]) -> None:
         """Find numbers that something is compared with, each with whether it becomes wrong upwards."""

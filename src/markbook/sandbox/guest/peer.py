@@ -66,6 +66,11 @@ class Peer(Objects):
         """Whether the class of an object that extends a plain type is asked, where the plain type has an answer."""
         return not self.examines or self.policy.may_own(name, kind_of(one), operands=operands)
 
+    def use_method(self, what: str) -> None:
+        """Note that a method of an object over there is given something to judge."""
+        if self.examines:
+            self.policy.use_method(what)
+
     def refuse(self, what: str) -> Any:
         """Say that something stays on this side; the test that wanted it is to be seen beside the candidate."""
         self.policy.refused = True

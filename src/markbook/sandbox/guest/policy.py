@@ -48,6 +48,9 @@ class Policy:
         """Whether the candidate's own classes took part in a comparison."""
         self.answered = False
         """Whether something was answered here that the candidate's own process might have answered otherwise."""
+        self.judged = False
+        """Whether an object of the candidate's was given something to judge by a method that the right answer's had
+        not, or of which nobody knows whether it would have."""
         self.refused = False
         """Whether something could not be done from here: a test that fails after it has to be seen there."""
 
@@ -79,6 +82,13 @@ class Policy:
         if operands:
             self.own = True
         return True
+
+    def use_method(self, what: str) -> None:
+        """Note that the candidate's object was given something by a method of its own: `NAME:TYPE`."""
+        if self.learning:
+            self.allowed.add(f"method:{what}")
+        elif f"method:{what}" not in self.allowed:
+            self.judged = True
 
     def may_stop(self) -> bool:
         """Whether a StopIteration may come out of a call that does not ask for the next of something."""

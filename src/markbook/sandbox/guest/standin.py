@@ -69,7 +69,7 @@ _CLASS_OWN = frozenset(
     ]
 )  # fmt: skip
 TOKEN, PEER, BASE, CLAIM = "_markbook_token", "_markbook_peer", "_markbook_base", "_markbook_claim"
-OWN, KIND = "_markbook_own", "_markbook_kind"
+OWN, KIND, METHOD = "_markbook_own", "_markbook_kind", "_markbook_method"
 _WITHOUT_OPERAND = frozenset(
     ("__len__", "__bool__", "__str__", "__repr__", "__iter__", "__int__", "__float__", "__index__", "__reversed__")
 )
@@ -161,7 +161,10 @@ def _get(self: Any, name: str) -> Any:
             return object.__getattribute__(self, name)
     elif name not in _OF_OBJECTS and any(name in vars(kind) for kind in base.__mro__):
         return _of_base(self, cls, base, name)
-    return peer_of(self).request("g", self, name)
+    found = peer_of(self).request("g", self, name)
+    if type(found) in _CALLED_CLASSES:
+        object.__getattribute__(found, "__dict__")[METHOD] = f"{name}:{type.__getattribute__(cls, KIND)}"
+    return found
 
 
 _OF_OBJECTS = ("__dict__", "__doc__", "__module__")
@@ -217,6 +220,8 @@ def _forward(name: str) -> Any:
 def _call(self: Any, *arguments: Any, **options: Any) -> Any:
     """Call what is no object of a class of the candidate's: its own `__call__` is Python's."""
     held = object.__getattribute__(self, "__dict__")
+    if METHOD in held and (arguments or options):
+        held[PEER].use_method(held[METHOD])
     if options:
         return held[PEER].request("c", self, *arguments, **options)
     return held[PEER].call(held[TOKEN], arguments)
@@ -306,6 +311,7 @@ def plain_base(cls: type) -> type | None:
 
 
 _CALLED: dict[type | None, Any] = {}
+_CALLED_CLASSES: set[type] = set()
 
 
 class Shape:
@@ -388,6 +394,7 @@ def make_called(peer: Any, token: int, claim: type | None) -> Any:
     cls = _CALLED.get(claim)
     if cls is None:
         cls = _CALLED[claim] = make_class(None, None, Shape(claim=claim))
+        _CALLED_CLASSES.add(cls)
     made = object.__new__(cls)
     object.__getattribute__(made, "__dict__").update({TOKEN: token, PEER: peer})
     return made
