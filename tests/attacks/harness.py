@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -171,6 +171,8 @@ class Range:
         with tempfile.NamedTemporaryFile(prefix="markbook-marker-") as file:
             file.write(b"kept")
             file.flush()
+            with suppress(OSError):
+                os.utime(os.devnull)  # a time that an earlier program has set there is no news of this one
             before = _looks(file.name)
             try:
                 for _ in range(program.attempts):

@@ -15,8 +15,6 @@ def learned():
                 continue
     for frame in frames():
         for part in list(frame.f_locals.values()):
-            if type(part) is list:
-                part = [marshal.dumps(("", [], [], part))]
             for item in part if type(part) is list else [part]:
                 try:
                     for _, test in marshal.loads(item)[3] if type(item) is bytes else ():
