@@ -122,7 +122,7 @@ class Meta(type):
     def __getattribute__(cls, name: str) -> Any:
         if name in _CLASS_OWN or name in (TOKEN, PEER, BASE, CLAIM, OWN, KIND):
             return type.__getattribute__(cls, name)
-        return peer_of(cls).request("g", cls, name)
+        return _method(peer_of(cls).request("g", cls, name), f"{name}:{type.__getattribute__(cls, KIND)}")
 
     def __setattr__(cls, name: str, value: Any) -> None:
         peer_of(cls).request("s", cls, name, value)
@@ -161,9 +161,13 @@ def _get(self: Any, name: str) -> Any:
             return object.__getattribute__(self, name)
     elif name not in _OF_OBJECTS and any(name in vars(kind) for kind in base.__mro__):
         return _of_base(self, cls, base, name)
-    found = peer_of(self).request("g", self, name)
+    return _method(peer_of(self).request("g", self, name), f"{name}:{type.__getattribute__(cls, KIND)}")
+
+
+def _method(found: Any, what: str) -> Any:
+    """Note of a function over there that it was got as a method of an object there, by what name and of what type."""
     if type(found) in _CALLED_CLASSES:
-        object.__getattribute__(found, "__dict__")[METHOD] = f"{name}:{type.__getattribute__(cls, KIND)}"
+        object.__getattribute__(found, "__dict__")[METHOD] = what
     return found
 
 
