@@ -73,7 +73,7 @@ def proved(
     found = canaries(task)
     claims = {index: _claims(found[index], useful[index]) for index in which}
     record: dict[str, Any] | None = None
-    said: dict[int, set[str]] = {index: {"open"} if task.draws[index] else set() for index in which}
+    said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
     began = time.monotonic()
     for number, deal in _schedule(claims):
         if deal is None:
@@ -93,17 +93,37 @@ def proved(
         again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], which)
         for index, place in deal.items():
             if tests[index] is not None:
-                passed = again["tests"][index].get("p") is True
-                known = found[index].ranks[place] == SURE or useful[index] is not None
-                said[index].add("failed" if not passed else "forged" if known else "open")
+                said[index].setdefault(place, []).append(again["tests"][index].get("p") is True)
     assert record is not None
     done = record.get("done", {})
     for index in which:
         wanted = counts[index] if counts and done else None
+        proof = _proof(found[index], said[index], known=useful[index] is not None)
         if wanted is not None and done.get(index) != wanted:
-            said[index].add("forged")
-        record["tests"][index] = _labelled(record["tests"][index], said[index])
+            proof = "forged"
+        elif task.draws[index] and proof == "proved":
+            proof = "open"
+        record["tests"][index] = _labelled(record["tests"][index], proof)
     return record
+
+
+def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
+    """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
+
+    Where one literal is expected no right answer passes with another. Elsewhere one may by chance: there only what
+    passes every time says something, and with what a right answer has failed it says that the test decided nothing.
+    """
+    claims: dict[tuple[int, int], list[bool]] = {}
+    for place, passes in said.items():
+        rank = canary.ranks[place]
+        if rank == SURE and any(passes):
+            return "forged"
+        key = (OPERATOR, place) if rank == OPERATOR else (rank, canary.claims[place])
+        claims[key] = claims.get(key, []) + passes
+    through = [key for key, passes in claims.items() if all(passes)]
+    if known and any(rank == OPERATOR for rank, _ in through):
+        return "forged"
+    return "open" if through or not claims else "proved"
 
 
 def _schedule(claims: Claims) -> Iterator[tuple[int, dict[int, int] | None]]:
@@ -123,10 +143,10 @@ def _agree(record: dict[str, Any], again: dict[str, Any], which: set[int]) -> No
             record["tests"][index] = again["tests"][index]
 
 
-def _labelled(result: Result, said: set[str]) -> Result:
-    if not result["p"] or said == {"failed"}:
+def _labelled(result: Result, proof: str) -> Result:
+    if not result["p"] or proof == "proved":
         return result
-    if "forged" in said:
+    if proof == "forged":
         return {
             **result, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict",
             "m": "the test passes with a wrong expectation too",
@@ -136,7 +156,7 @@ def _labelled(result: Result, said: set[str]) -> Result:
 
 def unchecked(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record of tests that ran beside the candidate, and of which none was tried with anything wrong."""
-    record["tests"] = [_labelled(result, set()) for result in record["tests"]]
+    record["tests"] = [_labelled(result, "open") for result in record["tests"]]
     return record
 
 

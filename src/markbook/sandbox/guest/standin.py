@@ -74,6 +74,8 @@ _WITHOUT_OPERAND = frozenset(
     ("__len__", "__bool__", "__str__", "__repr__", "__iter__", "__int__", "__float__", "__index__", "__reversed__")
 )
 _COROUTINE = ("send", "throw", "close")
+STEPS = frozenset(("__next__", "__anext__", "send", "throw", "asend", "athrow"))
+"""Methods that end with a StopIteration where there is no more."""
 
 
 def peer_of(value: Any) -> Any:
@@ -224,8 +226,11 @@ def _forward(name: str) -> Any:
 def _call(self: Any, *arguments: Any, **options: Any) -> Any:
     """Call what is no object of a class of the candidate's: its own `__call__` is Python's."""
     held = object.__getattribute__(self, "__dict__")
-    if METHOD in held and (arguments or options):
-        held[PEER].use_method(held[METHOD])
+    if METHOD in held:
+        if arguments or options:
+            held[PEER].use_method(held[METHOD])
+        if held[METHOD].partition(":")[0] in STEPS:
+            return held[PEER].request("step by", self, *arguments, **options)
     if options:
         return held[PEER].request("c", self, *arguments, **options)
     return held[PEER].call(held[TOKEN], arguments)
