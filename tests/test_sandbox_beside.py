@@ -168,7 +168,7 @@ def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
         assert proved(task, child, {0}, [None])["tests"] == [{"p": True, "v": "in_process"}]
         orders.append(runs)
 
-    assert {tuple(order[:2]) for order in orders} == {(True, False), (False, True)}
+    assert {order[0] for order in orders} == {True, False}
     assert all(sum(order) > 1 for order in orders)  # one that passes only sometimes has failed
 
 
@@ -206,7 +206,7 @@ def test_without_a_right_answer_a_wrong_run_that_fails_is_the_proof(box):
     assert labels(box, honest, (CLOCK, "func(2).x == 2"), canonical="") == [PROVED]
     assert labels(box, honest, (CLOCK, "func(2) == func(2)"), canonical="") == [PROVED]
     assert labels(box, LIE + "def f(x): return L()\n", (CLOCK, "func(2) == 2"), canonical="") == [FORGED]
-    assert labels(box, LIE + "def f(x): return L()\n", (CLOCK, "func(2) == func(2)"), canonical="") == [OPEN]
+    assert labels(box, LIE + "def f(x): return L()\n", (CLOCK, "func(2) == func(2)"), canonical="") == [FORGED]
 
 
 def test_an_honest_wrong_answer_is_never_called_forged(box):

@@ -1,6 +1,6 @@
 # Replaces the function that marks.
 # separated: fail
-# beside: flagged
+# beside: fail
 import sys
 for name, module in list(sys.modules.items()):
     if name.endswith('marking') or name.endswith('child'):
