@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings, strategies as st
 
+from bench import coverage
 from markbook import stats
 from markbook.stats.difference import sign_flip_ps
 from markbook.stats.intervals import _resampled_means, bca_parameters
@@ -347,7 +348,7 @@ def test_the_chosen_interval_holds_the_mean_and_stays_inside_the_range(values):
 
     if found.low is not None:
         assert 0 <= found.low <= found.high <= 1
-        assert found.method in {"wilson", "t", "bca"}
+        assert found.method in {"wilson", "wilson-t", "t", "bca-expanded"}
     else:
         assert found.note
 
@@ -454,6 +455,49 @@ def test_clustered_intervals_cover_and_naive_ones_do_not():
 
     assert clustered / trials == pytest.approx(0.95, abs=0.02)
     assert naive / trials == pytest.approx(0.633, abs=0.04)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 14, 15, 25])
+@pytest.mark.parametrize("shape", coverage.SHAPES)
+def test_the_chosen_interval_covers_partial_credit(shape, n):
+    trials = 600
+    found = coverage.measure(shape, n, trials=trials, n_resamples=499)["chosen"]
+
+    # Three standard errors of 600 trials are 2.7 points. docs/statistics.md has the table of 4,000 trials.
+    low = 0.93 - 0.027 if coverage.is_reached(shape, n) else 0.88
+    assert low <= found.covered <= (0.998 if n < 5 else 0.985)
+
+
+def test_the_plain_bootstrap_does_not_cover_few_values():
+    found = coverage.measure("uniform", 5, trials=600, n_resamples=499)
+
+    assert found["bca"].covered < 0.89
+    assert found["bca-expanded"].covered == pytest.approx(0.925, abs=0.03)
+    assert found["chosen"].covered == pytest.approx(0.955, abs=0.027)
+    assert found["chosen"].width < found["t"].width
+
+
+def test_the_score_interval_is_wilsons_at_the_effective_sample_size():
+    # Mean .8, s^2 = .02, phi = .02 / .16 = 1/8; t(4) = 2.7764451; spread = 7.7086473 / 40 = .19271618
+    # centre (.8 + .09635809) / 1.19271618 = .7515267; reach sqrt(.03083459 + .00928488) / 1.19271618 = .1679344
+    found = stats.score_interval([0.6, 0.8, 1.0, 0.8, 0.8])
+
+    assert (found.value, found.method) == (pytest.approx(0.8), "wilson-t")
+    assert (found.low, found.high) == (pytest.approx(0.5835923, abs=1e-6), pytest.approx(0.9194611, abs=1e-6))
+
+
+def test_the_score_interval_scales_with_the_range_and_turns_with_it():
+    values = [0.1, 0.7, 0.9, 0.95]
+    plain = stats.score_interval(values)
+    wide = stats.score_interval([4 * v - 2 for v in values], limits=(-2, 2))
+    turned = stats.score_interval([1 - v for v in values])
+
+    assert (wide.low, wide.high) == (pytest.approx(4 * plain.low - 2), pytest.approx(4 * plain.high - 2))
+    assert (turned.low, turned.high) == (pytest.approx(1 - plain.high), pytest.approx(1 - plain.low))
+    with pytest.raises(ValueError, match="outside 0..1"):
+        stats.score_interval([0.5, 2.0])
+    with pytest.raises(ValueError, match="two ends"):
+        stats.score_interval(values, limits=(0.0, math.inf))
 
 
 @pytest.mark.slow

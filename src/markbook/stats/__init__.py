@@ -22,6 +22,7 @@ from markbook.stats.intervals import (
     clustered_standard_error,
     jeffreys_interval,
     mean_interval,
+    score_interval,
     t_interval,
     wilson_interval,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "paired_difference",
     "pass_at_k",
     "pass_at_k_summary",
+    "score_interval",
     "sign_flip_test",
     "t_interval",
     "weight_sensitivity",
