@@ -457,6 +457,75 @@ def test_clustered_intervals_cover_and_naive_ones_do_not():
     assert naive / trials == pytest.approx(0.633, abs=0.04)
 
 
+class Unsaid:
+    """A marker as pandas' NA: it compares to nothing, and is neither true nor false."""
+
+    def __ne__(self, other):
+        return self
+
+    def __bool__(self):
+        raise TypeError("neither true nor false")
+
+    __hash__ = object.__hash__
+
+
+MISSING = {
+    "None": lambda: None,
+    "one NaN": lambda: math.nan,
+    "a new NaN each time": lambda: float("nan"),
+    "numpy": lambda: np.float64("nan"),
+    "neither yes nor no": Unsaid,
+}
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_every_agreement_takes_a_missing_rating_alike(missing):
+    none = MISSING[missing]
+    a = [1, 2, 3, none(), 1, 2, 5, none()]
+    b = [1, 2, 2, 4, none(), 2, 5, none()]
+    whole = ([1, 2, 3, 2, 5], [1, 2, 2, 2, 5])
+
+    kappa = stats.cohen_kappa(a, b, "quadratic")
+    alpha = stats.krippendorff_alpha([a, b], "interval")
+    icc = stats.icc([a, b])
+
+    assert kappa.value == pytest.approx(stats.cohen_kappa(*whole, "quadratic").value)
+    assert alpha.value == pytest.approx(stats.krippendorff_alpha(whole, "interval").value)
+    assert icc.value == pytest.approx(stats.icc(whole).value)
+    assert (kappa.n, alpha.n, icc.n) == (5, 5, 5)
+    assert all(found.note.startswith("3 units") for found in (kappa, alpha, icc))
+
+
+def test_an_infinite_rating_is_refused_by_all():
+    for refuse in (stats.cohen_kappa, lambda a, b: stats.krippendorff_alpha([a, b]), lambda a, b: stats.icc([a, b])):
+        with pytest.raises(ValueError, match="finite"):
+            refuse([1.0, math.inf], [1.0, 2.0])
+
+
+def test_kappa_weighs_numpys_whole_numbers_as_numbers():
+    a, b = [1, 2, 5, 5, 1, 2], [1, 5, 5, 2, 2, 2]
+
+    assert (
+        stats.cohen_kappa(np.array(a), np.array(b), "quadratic").value == stats.cohen_kappa(a, b, "quadratic").value
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-7, 1, 1e7, 1e100])
+def test_agreement_has_no_unit(scale):
+    ratings = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4]]
+    scaled = [[scale * one for one in row] for row in ratings]
+
+    for kind in ("ICC1", "ICC2", "ICC3"):
+        assert stats.icc(scaled, kind).value == pytest.approx(stats.icc(ratings, kind).value, rel=1e-9)
+    for level in ("ordinal", "interval"):
+        plain = stats.krippendorff_alpha(ratings, level).value
+        assert stats.krippendorff_alpha(scaled, level).value == pytest.approx(plain, rel=1e-9)
+
+
+def test_ratings_that_differ_by_rounding_only_have_no_coefficient():
+    assert stats.icc([[0.3, 0.1 + 0.2, 0.3], [0.3, 0.3, 0.3]]).value is None
+
+
 @pytest.mark.parametrize("n", [2, 3, 5, 10, 14, 15, 25])
 @pytest.mark.parametrize("shape", coverage.SHAPES)
 def test_the_chosen_interval_covers_partial_credit(shape, n):
