@@ -505,9 +505,7 @@ def test_an_infinite_rating_is_refused_by_all():
 def test_kappa_weighs_numpys_whole_numbers_as_numbers():
     a, b = [1, 2, 5, 5, 1, 2], [1, 5, 5, 2, 2, 2]
 
-    assert (
-        stats.cohen_kappa(np.array(a), np.array(b), "quadratic").value == stats.cohen_kappa(a, b, "quadratic").value
-    )
+    assert stats.cohen_kappa(np.array(a), np.array(b), "quadratic").value == stats.cohen_kappa(a, b, "quadratic").value
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-7, 1, 1e7, 1e100])
@@ -526,7 +524,7 @@ def test_ratings_that_differ_by_rounding_only_have_no_coefficient():
     assert stats.icc([[0.3, 0.1 + 0.2, 0.3], [0.3, 0.3, 0.3]]).value is None
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 10, 14, 15, 25])
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 15, 24, 25])
 @pytest.mark.parametrize("shape", coverage.SHAPES)
 def test_the_chosen_interval_covers_partial_credit(shape, n):
     trials = 600
@@ -534,7 +532,7 @@ def test_the_chosen_interval_covers_partial_credit(shape, n):
 
     # Three standard errors of 600 trials are 2.7 points. docs/statistics.md has the table of 4,000 trials.
     low = 0.93 - 0.027 if coverage.is_reached(shape, n) else 0.88
-    assert low <= found.covered <= (0.998 if n < 5 else 0.985)
+    assert low <= found.covered <= (0.998 if n < 5 else 0.99)
 
 
 def test_the_plain_bootstrap_does_not_cover_few_values():

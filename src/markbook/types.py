@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copyreg
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -243,6 +243,16 @@ class Measurement:
             raise ValueError(f"{self.metric}: a measurement has a value or a reason, exactly one of them")
         if self.value is not None and not math.isfinite(self.value):
             raise ValueError(f"{self.metric}: {self.value!r} is no value; say why it is missing")
+
+
+def missing_kinds(measurements: Iterable[Measurement]) -> dict[str, int]:
+    """Return how many measurements have no value, by the kind of reason."""
+    found: dict[str, int] = {}
+    for one in measurements:
+        if one.missing is not None:
+            kind = one.missing.kind.value
+            found[kind] = found.get(kind, 0) + 1
+    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True, slots=True)

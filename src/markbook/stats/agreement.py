@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
-from markbook.stats.arrays import check_confidence, has_variation
+from markbook.stats.arrays import check_confidence, has_variation, is_missing
 from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 ONE_CATEGORY = "no variation: every rating is the same, the coefficient is 0/0"
 _LEAST_UNITS = 5
 _NO_NUMBER = "a rating must be a finite number, or None or NaN where it is missing"
-
-
-def _is_missing(rating: object) -> bool:
-    """Whether there is no rating: None, NaN, or a marker that answers neither yes nor no, as pandas' NA."""
-    if rating is None:
-        return True
-    try:
-        return bool(rating != rating)
-    except (TypeError, ValueError):
-        return True
 
 
 def _left_out(count: int) -> str:
@@ -60,7 +50,9 @@ def _with_interval(
         return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, few))
     low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
     if known.size < n_resamples:
-        note = _joined(note, f"{n_resamples - known.size} of {n_resamples} resamples had no variation and were left out")
+        note = _joined(
+            note, f"{n_resamples - known.size} of {n_resamples} resamples had no variation and were left out"
+        )
     se = float(known.std(ddof=1))
     return Estimate(value, float(low), float(high), se, n=units, method=method, confidence=confidence, note=note)
 
@@ -110,7 +102,7 @@ def cohen_kappa(
 
     if len(a) != len(b):
         raise ValueError(f"{len(a)} and {len(b)} ratings: both raters must judge the same units")
-    pairs = [(x, y) for x, y in zip(a, b, strict=True) if not (_is_missing(x) or _is_missing(y))]
+    pairs = [(x, y) for x, y in zip(a, b, strict=True) if not (is_missing(x) or is_missing(y))]
     if any(isinstance(label, Real) and not math.isfinite(label) for pair in pairs for label in pair):
         raise ValueError(_NO_NUMBER)
     labels = _sorted_labels({label for pair in pairs for label in pair})
@@ -177,7 +169,7 @@ def _rectangle(ratings: Sequence[Sequence[float | None]]) -> Floats:
 
     if len(ratings) < 2 or len({len(row) for row in ratings}) != 1:
         raise ValueError("ratings must be raters x units, two raters or more, every row of the same length")
-    table = np.array([[math.nan if _is_missing(cell) else cell for cell in row] for row in ratings], dtype=np.float64)
+    table = np.array([[math.nan if is_missing(cell) else cell for cell in row] for row in ratings], dtype=np.float64)
     if np.isinf(table).any():
         raise ValueError(_NO_NUMBER)
     turned: Floats = table.T

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ENUMERATE_UP_TO = 6
 """Below this many values all n^n resamples are computed, so that the bootstrap is exact."""
-SCORE_BELOW = 15
+SCORE_BELOW = 25
 """With fewer values than this the bootstrap has too little to resample; `bench/coverage.py` shows where it takes over."""
 T_FROM = 60
 """From this many values on the t interval covers as well as BCa (93 to 95 %) and needs no resampling."""
@@ -277,7 +277,7 @@ def mean_interval(
     """Return the mean with the interval that suits the data, clipped into the range.
 
     Wilson where every value is one of the two ends of the range; t from 60 values on; below, BCa with expanded
-    percentiles, and below 15 Wilson's interval for partial credit (`score_interval`). In a range without ends it is
+    percentiles, and below 25 Wilson's interval for partial credit (`score_interval`). In a range without ends it is
     t below 5 values and BCa from there. With fewer than two values, or equal values inside the range, there is no
     interval and `note` says so.
 
@@ -318,9 +318,7 @@ def mean_interval(
     elif n < SCORE_BELOW and bounded:
         found = score_interval(values, limits=limits, confidence=confidence)
     else:
-        found = bootstrap_mean(
-            values, method="bca-expanded", seed=seed, n_resamples=n_resamples, confidence=confidence
-        )
+        found = bootstrap_mean(values, method="bca-expanded", seed=seed, n_resamples=n_resamples, confidence=confidence)
     if found.low is None or found.high is None:
         return found
     low, high = max(found.low, bottom), min(found.high, top)
