@@ -11,7 +11,7 @@ out; with 4,000 trials the standard error of a coverage of 95 % is .35 points. `
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -82,8 +82,8 @@ def is_reached(shape: str, n: int) -> bool:
     return n >= 5 and not (shape == "ceiling" and n < 15)
 
 
-def measure(shape: str, n: int, *, trials: int, n_resamples: int) -> dict[str, Covered]:
-    """Return the coverage of each method: `chosen` is `mean_interval`."""
+def measure(shape: str, n: int, *, trials: int, n_resamples: int, only: Collection[str] = ()) -> dict[str, Covered]:
+    """Return the coverage of each method, or of `only` these: `chosen` is `mean_interval`."""
     known = {**SHAPES, **HARD}[shape]
     rng = np.random.default_rng([n, len(shape), ord(shape[0])])
     ways: dict[str, Callable[[list[float], int], Estimate]] = {
@@ -96,6 +96,7 @@ def measure(shape: str, n: int, *, trials: int, n_resamples: int) -> dict[str, C
             ways[method] = lambda values, seed, method=method: bootstrap_mean(
                 values, method=method, seed=seed, n_resamples=n_resamples
             )
+    ways = {way: make for way, make in ways.items() if way in (only or ways)}
     hits = dict.fromkeys(ways, 0)
     widths = dict.fromkeys(ways, 0.0)
     names: dict[str, set[str]] = {way: set() for way in ways}

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-import pyarrow
+import pyarrow as pa
 import pytest
 
 import markbook
@@ -46,8 +46,8 @@ COLUMNS = {
     "filtered": lambda values: LabelledColumn(values, [5, 7, 9]),
     "numpy objects": lambda values: np.array(values, dtype=object),
     "numpy texts": np.array,
-    "arrow": pyarrow.array,
-    "arrow in chunks": lambda values: pyarrow.chunked_array([values[:1], values[1:]]),
+    "arrow": pa.array,
+    "arrow in chunks": lambda values: pa.chunked_array([values[:1], values[1:]]),
     "iterator": iter,
     "tuple": tuple,
 }
@@ -68,7 +68,7 @@ def test_columns_are_taken_by_position(kind):
     }
 
 
-@pytest.mark.parametrize("nest", [np.array, tuple, pyarrow.array, lambda values: LabelledColumn(values, [3, 9])])
+@pytest.mark.parametrize("nest", [np.array, tuple, pa.array, lambda values: LabelledColumn(values, [3, 9])])
 def test_a_cell_may_be_a_column_of_references(nest):
     several = [nest(["x", "a b"]), nest(["y", "z"]), nest(["e f", "g"])]
 
@@ -158,5 +158,5 @@ def test_a_summary_of_mixed_options_is_refused():
     ]
 
     for options in ({}, {"lowercase": True}):
-        with pytest.raises(UsageError, match="different options.*case:lc.*and.*case:mixed"):
+        with pytest.raises(UsageError, match=r"different options.*case:lc.*and.*case:mixed"):
             markbook.summarise("bleu", mixed, **options)

@@ -288,6 +288,10 @@ class Summary:
     direction: Direction = "higher"
     note: str = ""
     signature: str = ""
+    n_items: int = 0
+    """How many samples there are, with and without a value."""
+    n_partial: int = 0
+    """How many of the n have a value for a part of their answers only; the others are in `n_missing`."""
 
 
 @dataclass(frozen=True, slots=True)

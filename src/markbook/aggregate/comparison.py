@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markbook.aggregate.pairs import Pair, compare_pairs
 from markbook.aggregate.sheet import Sheet
 from markbook.aggregate.standing import Standing, letters, standings
+from markbook.aggregate.task_summary import range_record
 from markbook.errors import DataError
 from markbook.stats.records import Ranking
 from markbook.types import Direction
@@ -66,7 +67,7 @@ class Comparison:
             "schema": 1,
             "metric": self.metric,
             "direction": self.direction,
-            "range": list(self.range),
+            "range": range_record(self.range),
             "alpha": self.alpha,
             "adjustment": "holm",
             "n_common": self.n_common,

@@ -75,10 +75,9 @@ def _ranking(comparison: Comparison) -> Table:
         interval = summary.interval
         span = scale.spread(interval.low, interval.high) if interval else NOTHING
         ranks = f"{standing.rank_low}-{standing.rank_high}" if standing.rank_low is not None else NOTHING
-        missing = sum(summary.n_missing.values())
         group = " ".join(standing.group)
         rows.append(
-            (str(standing.rank), standing.model, scale.value(summary.value), span, f"{summary.n} of {summary.n + missing}",
+            (str(standing.rank), standing.model, scale.value(summary.value), span, f"{summary.n} of {summary.n_items}",
              ranks, group)
         )  # fmt: skip
     level = f"{100 * (1 - comparison.alpha):g} %"

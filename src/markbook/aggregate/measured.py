@@ -85,6 +85,7 @@ def summarise_with(
         group=group,
         value=metric.summarise(scored),
         n=len(scored),
+        n_items=len(measurements),
         n_missing=n_missing,
         interval=interval,
         bounds=None,

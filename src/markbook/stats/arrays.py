@@ -20,7 +20,7 @@ def is_missing(value: object) -> bool:
     if isinstance(value, str | list | tuple):
         return False
     try:
-        return bool(value != value)
+        return bool(value != value)  # noqa: PLR0124 - what NaN is known by, whoever made it
     except TypeError:
         return True
     except ValueError:  # an array compares cell by cell
