@@ -90,6 +90,14 @@ class Sheet:
     """meta[sample_id]: topic, complexity and the like, the same for every model."""
     origins: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     """origins[model]: which run it came from, by position, and its name there; empty for a single run."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """digests[sample_id]: what its content is known by; empty where that is not known."""
+    by_place: bool = False
+    """Whether the ids are places in a file, which identify nothing."""
+    alignment: Mapping[str, Any] = field(default_factory=_nothing)
+    """How the samples of several runs were paired, and how many were not."""
+    notes: tuple[str, ...] = ()
+    """What a reader of a comparison has to know about its inputs."""
 
     @property
     def models(self) -> list[str]:

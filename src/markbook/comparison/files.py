@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markbook.aggregate.alignment import digest
 from markbook.aggregate.files_view import FilesView
 from markbook.aggregate.sheet import Cell, Sheet, cell_of
 from markbook.aggregate.task_summary import pass_cell, range_of
@@ -38,19 +39,24 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     meta: dict[str, Mapping[str, str]] = {}
     several = len(tasks) > 1
+    digests: dict[str, str] = {}
+    by_place = all(record.get("ids", "place") == "place" for record in tasks.values())
     for row in view.rows():
         if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
             continue
         sample = f"{row['task']}/{row['id']}" if several else str(row["id"])
         found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(row)
+        by_place = by_place and str(row["id"]) == str(row["doc_id"])
         if several:
             meta[sample] = {"topic": str(row["task"])}
+        if sample not in digests:
+            digests[sample] = digest([row["task"], row["doc"]] if several else row["doc"])
     limits = _limits(records, found, own)
     marks = {
         model: {sample: _row_cell(rows, own, limits) for sample, rows in cells.items()}
         for model, cells in found.items()
     }
-    return Sheet(chosen, marks, range=limits, direction=directions.pop(), meta=meta)
+    return Sheet(chosen, marks, range=limits, direction=directions.pop(), meta=meta, digests=digests, by_place=by_place)
 
 
 def _limits(
@@ -113,7 +119,19 @@ def review_sheet(view: FilesView, metric: str | None) -> Sheet:
         system: {paper: cell_of(papers[paper], limits) if paper in papers else absent for paper in every}
         for system, papers in values.items()
     }
-    return Sheet(chosen, marks, range=limits)
+    return Sheet(chosen, marks, range=limits, digests=_paper_digests(every, view.manifest.get("inputs", {})))
+
+
+def _paper_digests(papers: Sequence[str], inputs: Mapping[str, str]) -> dict[str, str]:
+    """Return what the files of each paper are known by; nothing for one that shares its file with others."""
+    files: dict[str, list[str]] = {}
+    for name, content in sorted(inputs.items()):
+        kind, _, path = name.partition("/")
+        base = path.rpartition("/")[2]
+        ends = [at for at, sign in enumerate(base) if sign == "."] if kind == "papers" else []
+        for end in ends:
+            files.setdefault(base[:end], []).append(content)
+    return {paper: digest(files[paper]) for paper in papers if paper in files}
 
 
 def _tier_value(tier: Mapping[str, Any], field: str) -> float | Missing:

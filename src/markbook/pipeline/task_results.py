@@ -118,6 +118,7 @@ class Results:
             "context": plan.mode,
             "base": plan.base,
             "rows": len(samples),
+            "ids": "field" if plan.task.data.id_field else "place",
             "rows_rejected": len(plan.rows.rejections),
             "answers": answered,
             "answers_rejected": len(plan.answers.rejections) if plan.answers else 0,
