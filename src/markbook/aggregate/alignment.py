@@ -95,7 +95,7 @@ def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sh
         for model, cells in sheet.marks.items():
             marks[titles[at, model]] = {named[at][sample]: cell for sample, cell in cells.items()}
             origins[titles[at, model]] = at, model
-        meta = {**{named[at][sample]: about for sample, about in sheet.meta.items()}, **meta}
+        meta = {**{named[at].get(sample, sample): about for sample, about in sheet.meta.items()}, **meta}
     ends = [sheet.range for _, sheet in sheets]
     alignment = _alignment(sheets, named, register)
     return Sheet(
