@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from review_kit import GENERATED, markbook as command, only_run, papers, reviews, rows_of
 
 import markbook
 from markbook.cli import cli
@@ -244,3 +245,26 @@ def test_the_table_of_rows_tells_an_empty_answer_from_none(folder):
         rows = list(csv.DictReader(file))
 
     assert [row["answered"] for row in rows] == ["True", "False", "True", "True"]
+
+
+@pytest.mark.parametrize("nothing", [None, {"comments": None}])
+def test_a_review_of_null_is_missing_and_an_empty_one_is_empty(tmp_path, nothing):
+    rows = [
+        {"paper_id": "one", "system": "a", "review": GENERATED},
+        {"paper_id": "two", "system": "a", "review": nothing},
+        {"paper_id": "two", "system": "b", "review": ""},
+    ]
+    code, _, err = command(
+        "review", "--papers", papers(tmp_path), "--reviews", reviews(tmp_path, rows), "--similarity", "cosine",
+        "--output", tmp_path / "out",
+    )  # fmt: skip
+    found = rows_of(only_run(tmp_path / "out"))
+    summary = json.loads((only_run(tmp_path / "out") / "summary.json").read_text(encoding="utf-8"))
+
+    assert code == 0, err
+    assert found["two/a/0"]["tier1"]["missing"]["cosine_score"] == {
+        "kind": "absent",
+        "detail": "there is no review: it is null",
+    }
+    assert found["two/b/0"]["tier1"]["missing"]["cosine_score"]["kind"] == "no_completion"
+    assert summary["systems"]["a"]["metrics"]["tier1.cosine_score"]["n_missing"] == {"absent": 2}

@@ -21,7 +21,7 @@ def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
         marks[tally.model] = {
             sample.id: Cell(
                 value=min(1.0, tally.problem_score(place) or 0.0),
-                passed=0 < tally.attempts[place] == tally.right[place],
+                passed=0 < tally.tries(place) == tally.right[place],
             )
             for place, sample in enumerate(tally.samples)
         }

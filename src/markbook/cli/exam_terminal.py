@@ -70,6 +70,7 @@ class Terminal(Watcher):
             ("invalid answers", answers.invalid),
             ("answers to unknown tasks", answers.unknown),
             ("repeated answers", answers.collapsed),
+            ("answers that are null", answers.null),
         ):
             skipped.append((name, log.count, tuple(log.first)))
         for name, count, rows in skipped:
