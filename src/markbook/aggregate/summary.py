@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from markbook.aggregate.sheet import Cell
@@ -14,6 +14,12 @@ from markbook.stats.records import Estimate
 from markbook.types import Direction, Interval, MissingKind, Summary
 
 Policy = Literal["exclude", "worst", "fail", "exam"]
+
+
+def methods_note(methods: Iterable[str]) -> str:
+    """Return which methods made the intervals of a table, in words; empty if there is none."""
+    names = sorted({method for method in methods if method})
+    return f"Intervals: {', '.join(names)}." if names else ""
 
 
 def worst_end(limits: tuple[float, float], direction: Direction) -> float:

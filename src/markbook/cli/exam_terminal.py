@@ -163,8 +163,14 @@ def show_run(run: Run, *, as_json: bool) -> None:
         }
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
+    from markbook.aggregate.summary import methods_note
+
     console = Console(soft_wrap=False)
     console.print(_score_table(scores))
+    if methods := methods_note(
+        one["method"] for record in scores.values() if (one := record["statistics"]["total"]["interval"])
+    ):
+        console.print(methods)
     if any(record["total_errors"] for record in errors.values()):
         console.print(_error_table(errors))
     _say_files(console, run, folders)
