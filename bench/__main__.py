@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BY_THEMSELVES = ("fuzz", "reliability", "sandbox")
+BY_THEMSELVES = ("coverage", "fuzz", "reliability", "sandbox")
 """Take long, or an argument: `all` leaves them out."""
 
 

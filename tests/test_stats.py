@@ -530,7 +530,7 @@ def test_the_chosen_interval_covers_partial_credit(shape, n):
     trials = 600
     found = coverage.measure(shape, n, trials=trials, n_resamples=199, only=["chosen"])["chosen"]
 
-    # Three standard errors of 600 trials are 2.7 points. docs/statistics.md has the table of 4,000 trials.
+    # Three standard errors of 600 trials are 2.7 points. docs/statistics.md has the table of 3,000 trials.
     low = 0.93 - 0.027 if coverage.is_reached(shape, n) else 0.88
     assert low <= found.covered <= (0.998 if n < 5 else 0.99)
 
