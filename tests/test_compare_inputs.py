@@ -184,6 +184,24 @@ def test_values_outside_0_to_1_are_compared_in_their_own_range(folder):
     assert "points" in markbook.open_run(one)._repr_html_()
 
 
+def test_a_metric_that_leaves_its_own_range_has_failed(folder, monkeypatch):
+    real = plugins.factory
+    liar = type("Liar", (Points,), {"range": (0.0, 1.0)})
+    monkeypatch.setattr(
+        plugins, "factory", lambda group, name, **more: liar if name == "points" else real(group, name, **more)
+    )
+    write(folder / "rows.jsonl", [{"word": "a"}, {"word": "b"}])
+    (folder / "t.yaml").write_text(TASK.format(data="rows.jsonl", ids="", metric="points"), encoding="utf-8")
+    given = write(folder / "a.jsonl", [{"doc_id": 0, "prediction": "a"}, {"doc_id": 1, "prediction": "b"}])
+    code, _, _ = command("run", "t.yaml", "--predictions", given, "--output", folder / "out")
+    record = json.loads((only_run(folder / "out") / "summary.json").read_text(encoding="utf-8"))
+    (one,) = markbook.measure("points", ["a"], ["a"])
+
+    assert code == 3
+    assert record["tasks"]["demo"]["metrics"]["points"]["n_missing"] == {"failed": 2}
+    assert one.missing.detail == "the metric gave 2.5, outside its own range 0..1"
+
+
 @pytest.mark.usefixtures("points")
 def test_a_run_that_states_no_range_is_compared_too(folder):
     one = run(folder, "one", WORDS, WORDS[:2], metric="points")

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, overload
 
 from markbook import plugins
 from markbook.errors import ConfigError, UsageError
-from markbook.metrics._pairwise import NO_STATS, given, problem
+from markbook.metrics._pairwise import NO_STATS, given, held_to_range, problem
 from markbook.metrics.columns import as_rows
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
 
@@ -188,7 +188,7 @@ def measure_rows(
         for i, missing in problems.items():
             if needs or problem(candidates[i], (), needs_reference=False) is not None:
                 found[name][i] = _missing(name, metric.signature, i, missing)
-    return {name: found[name] for name in made}
+    return {name: held_to_range(metric.range, found[name]) for name, metric in made.items()}
 
 
 def _items(candidates: Sequence[object], references: Sequence[object] | None) -> tuple[list[Item], dict[int, Missing]]:
