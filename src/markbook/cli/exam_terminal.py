@@ -63,6 +63,7 @@ class Terminal(Watcher):
             ("invalid answers", answers.invalid),
             ("answers to unknown tasks", answers.unknown),
             ("repeated answers", answers.collapsed),
+            ("answers that are null", answers.null),
         ):
             skipped.append((name, log.count, tuple(log.first)))
         for name, count, rows in skipped:
@@ -172,10 +173,16 @@ def show_run(run: Run, *, as_json: bool) -> None:
         }
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
+    from markbook.aggregate.summary import methods_note
+
     console = Console(soft_wrap=False)
     if not run.manifest["config"].get("separate", True):
         console.print(Text(NOT_SEPARATED), soft_wrap=True)
     console.print(_score_table(scores))
+    if methods := methods_note(
+        one["method"] for record in scores.values() if (one := record["statistics"]["total"]["interval"])
+    ):
+        console.print(methods)
     _say_unchecked(console, scores)
     if any(record["total_errors"] for record in errors.values()):
         console.print(_error_table(errors))

@@ -65,7 +65,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     if rows:
         _print_rows(read, found)
     elif as_json:
-        click.echo(json.dumps(_report(file, read, made, summaries), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(_report(file, read, made, summaries), ensure_ascii=False, allow_nan=False, indent=2))
     else:
         _print_table(read, summaries)
     return _exit_code(found, summaries, gates)
@@ -148,6 +148,8 @@ def _gates(pairs: Sequence[str], names: Sequence[str]) -> dict[str, float]:
 
 
 def _report(file: Path, read: _Read, made: Any, summaries: dict[str, Summary]) -> dict[str, object]:
+    from markbook.aggregate.task_summary import range_record
+
     return {
         "file": str(file),
         "rows": len(read.candidates),
@@ -169,7 +171,7 @@ def _report(file: Path, read: _Read, made: Any, summaries: dict[str, Summary]) -
                 "bounds": summary.bounds,
                 "policy": summary.policy,
                 "direction": summary.direction,
-                "range": list(made[name].range),
+                "range": range_record(made[name].range),
                 "note": summary.note,
                 "signature": summary.signature,
             }
@@ -193,15 +195,16 @@ def _print_rows(read: _Read, found: dict[str, list[Measurement]]) -> None:
 
 def _print_table(read: _Read, summaries: dict[str, Summary]) -> None:
     width = max(6, *(len(name) for name in summaries))
-    click.echo(f"{'metric':<{width}}   value   95% interval       n  missing")
+    click.echo(f"{'metric':<{width}}   value   95% interval     method            n  missing")
     for name, summary in summaries.items():
         value = "   -  " if summary.value is None else f"{summary.value:.4f}"
-        between = "-".ljust(16)
+        between, method = "-".ljust(16), "-"
         if summary.interval is not None:
             between = f"{summary.interval.low:.4f} - {summary.interval.high:.4f}".ljust(16)
+            method = summary.interval.method
         arrow = "" if summary.direction == "higher" else "  (lower is better)"
         reasons = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items()) or "0"
-        click.echo(f"{name:<{width}}  {value}  {between}  {summary.n:>5}  {reasons}{arrow}")
+        click.echo(f"{name:<{width}}  {value}  {between} {method:<13} {summary.n:>5}  {reasons}{arrow}")
     if read.problems:
         click.echo(f"{len(read.problems)} rows could not be read; see stderr")
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from markbook.aggregate.alignment import merged
 from markbook.aggregate.comparison import Comparison, compare_sheet
 from markbook.aggregate.exam_view import ExamView
 from markbook.aggregate.files_view import FilesView
 from markbook.aggregate.pairs import Pair
 from markbook.aggregate.sheet import Sheet
-from markbook.aggregate.sheets import exam_sheet, merged
+from markbook.aggregate.sheets import exam_sheet
 from markbook.comparison.files import review_sheet, task_sheet
 from markbook.comparison.gates import check_worse
 from markbook.errors import DataError, UsageError
@@ -50,9 +53,36 @@ def read_sheets(runs: Sequence[RunLike], *, metric: str | None = None) -> Sheet:
     if not opened:
         raise DataError("there is no run to compare", hint="name two run folders or more")
     try:
-        return merged([(run.folder.name, sheet_of(run, metric=metric)) for run in opened])
+        sheets = [(run.folder.name, sheet_of(run, metric=metric)) for run in opened]
+        differing = _differing_inputs(opened)
+        if not differing:
+            # One benchmark for all: its ids say which problem is which, however it was read.
+            sheets = [(name, sheet if sheet.by_place else replace(sheet, digests={})) for name, sheet in sheets]
+        return merged(sheets, _input_notes(differing))
     except ValueError as error:
         raise DataError(str(error), hint="compare runs of one kind, or choose with --metric") from error
+
+
+_ANSWERS = re.compile(r"(?:[^/]+/)?answers/|solutions/|reviews/|traces$")
+"""Inputs that are what the models gave, which differ by right."""
+
+
+def _differing_inputs(runs: Sequence[Run]) -> list[str]:
+    """Return the inputs, answers excepted, that are not the same in all runs, by the names in run.json."""
+    found = [
+        {name: d for name, d in run.manifest.get("inputs", {}).items() if not _ANSWERS.match(name)} for run in runs
+    ]
+    names = dict.fromkeys(name for inputs in found for name in inputs)
+    return [name for name in names if len({inputs.get(name) for inputs in found}) > 1]
+
+
+def _input_notes(differing: Sequence[str]) -> list[str]:
+    if not differing:
+        return []
+    more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
+    return [
+        f"The runs read different inputs ({', '.join(differing[:3])}{more}): only samples with equal content are paired."
+    ]
 
 
 def hold_against(run: RunLike, baseline: RunLike, *, seed: int = 0) -> list[Pair]:

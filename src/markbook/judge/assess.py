@@ -19,15 +19,21 @@ from markbook.types import Missing, MissingKind
 DOCUMENTED_EXCERPT = 2000
 
 
+NO_REVIEW = "there is no review: it is null"
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What is judged."""
 
     review: str
+    """Empty also where there is none; `is_absent` says which."""
     paper: Sequence[str] = ()
     """The paper's sections; empty where there is no text."""
     trace: str = ""
     """A summary of what the agents planned and did; empty where there is no trace."""
+    is_absent: bool = False
+    """Whether there is no review at all, which is not an empty one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,8 @@ def unreadable(subject: Subject) -> dict[str, Missing]:
 
 
 def _unreadable(rubric: Rubric, subject: Subject) -> Missing | None:
+    if "review" in rubric.reads and subject.is_absent:
+        return Missing(MissingKind.ABSENT, NO_REVIEW)
     if "review" in rubric.reads and not subject.review.strip():
         return Missing(MissingKind.NO_COMPLETION, "the review is empty")
     if "paper" in rubric.reads and not any(text.strip() for text in subject.paper):

@@ -157,6 +157,16 @@ class BertScore:
         """Return the mean of the values there are, None if there is none."""
         return mean(measurements)
 
+    def signs(self, signature: str) -> bool:
+        """Whether a measurement so signed was made with these options: only with the model its digest is known."""
+        own, other = self.signature.split("|"), signature.split("|")
+        open_parts = {"layer:best", f"runtime:{self.options.runtime}-fp32"} if "#?" in self.signature else set()
+        return len(own) == len(other) and all(
+            mine == theirs or (mine in open_parts and mine.partition(":")[0] == theirs.partition(":")[0])
+            or (mine.endswith("#?") and theirs.startswith(mine.removesuffix("?")))
+            for mine, theirs in zip(own, other, strict=True)
+        )  # fmt: skip
+
     @staticmethod
     def together(metrics: Sequence[BertScore], items: Sequence[Item]) -> list[list[Measurement]]:
         """Return each metric's measurements; those of equal options share one pass through the network."""

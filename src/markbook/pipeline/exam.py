@@ -173,6 +173,7 @@ def _manifest(benchmark: Benchmark, answers: Answers, settings: ExamOptions) -> 
             "answers_invalid": answers.invalid.count,
             "answers_unknown_task": answers.unknown.count,
             "answers_repeated": answers.collapsed.count,
+            "answers_null": answers.null.count,
         },
         "warnings": list(answers.warnings),
         "workers": settings.workers,
@@ -240,7 +241,9 @@ def _record_inputs(writer: RunWriter, benchmark: Benchmark, answers: Answers, fa
         writer.add(SAMPLE, (place,), sample_record(sample))
     for model in answers.models:
         planned = answers.planned(model)
-        writer.add(MODEL, (model,), {"source": answers.source(model), "attempts": sum(planned), "planned": planned})
+        about = {"source": answers.source(model), "attempts": sum(planned), "planned": planned}
+        lacking = answers.lacking(model)
+        writer.add(MODEL, (model,), {**about, "lacking": lacking} if any(lacking) else about)
     for number, fault in enumerate(faults):
         writer.add(FAULT, (number,), asdict(fault))
     writer.commit()

@@ -328,7 +328,7 @@ class _Conductor:
             paper = self.known.get(paper_id)
             parts = [f"{part.heading}\n{part.text}".strip() for part in paper.sections] if paper else []
             self._sections[paper_id] = [text for text in parts or [paper.abstract if paper else ""] if text]
-        return Subject(attempt.text, self._sections[paper_id], trace)
+        return Subject(attempt.text, self._sections[paper_id], trace, bool(attempt.meta.get("absent")))
 
     def _incomplete(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return what was asked for and could not do its work."""

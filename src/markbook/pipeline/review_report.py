@@ -15,7 +15,7 @@ def cells(metric: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """Return value, interval, n and what is missing, as text; a value that is not there is a dash."""
     value = "-" if metric["value"] is None else f"{metric['value']:.3f}"
     interval = metric["interval"]
-    spread = "-" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}]"
+    spread = "-" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}] {metric['interval_method']}"
     total = metric["n"] + sum(metric["n_missing"].values())
     gaps = ", ".join(f"{count} {kind}" for kind, count in sorted(metric["n_missing"].items()))
     return value, spread, f"{metric['n']} of {total}", gaps or "none"

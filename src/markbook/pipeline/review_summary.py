@@ -43,6 +43,7 @@ def summarise(
     systems = sorted({str(row["system"]) for row in rows})
     return {
         "papers": len(papers),
+        "paper_ids": list(papers),
         "reviews": len(rows),
         "systems": {system: _system(system, rows, config, papers) for system in systems},
         "human_yardstick": _yardstick(yardstick, config),

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from markbook import plugins
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
+from markbook.judge.assess import NO_REVIEW
 from markbook.load.peerread import Paper
 from markbook.pipeline.engines import in_order
 from markbook.pipeline.review_config import ReviewConfig
@@ -128,13 +129,20 @@ def tier1_rows(
         if paper is None:
             record["reason"] = to_json(Missing(MissingKind.NOT_APPLICABLE, "the paper is not among the papers given"))
         elif not attempt.text.strip():
-            record["reason"] = to_json(Missing(MissingKind.NO_COMPLETION, "the review is empty"))
+            record["reason"] = to_json(_no_text(attempt))
         elif not paper.human:
             record["reason"] = to_json(Missing(MissingKind.NOT_APPLICABLE, "the paper has no human review"))
         else:
             found = itertools.islice(measured, len(paper.human))
             record["references"] = [{name: to_json(value) for name, value in row.items()} for row in found]
         yield attempt, record
+
+
+def _no_text(attempt: Attempt) -> Missing:
+    """Return why there is nothing to compare: an empty review was written, null is none."""
+    if attempt.meta.get("absent"):
+        return Missing(MissingKind.ABSENT, NO_REVIEW)
+    return Missing(MissingKind.NO_COMPLETION, "the review is empty")
 
 
 def human_rows(similarities: Similarities, papers: Sequence[Paper]) -> Iterator[tuple[str, dict[str, Any]]]:

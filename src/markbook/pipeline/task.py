@@ -207,6 +207,7 @@ def _replay(work: Plan) -> dict[Key, Reply]:
             (each.task.name, attempt.sample_id, attempt.index): attempt.text
             for several in read.values()
             for attempt in several
+            if not attempt.meta["absent"]
         }
         generator: Generator = plugins.create("generators", "replay", texts=texts)
         requests = [

@@ -25,7 +25,8 @@ def lm_eval_files(view: FilesView) -> Mapping[str, Any]:
 
     Metrics are named `key,filter` as there; all are 0..1. A value that is missing is null, and a standard error that
     could not be estimated is "N/A", as the harness writes it. Scores of metrics with an interval carry it under
-    `key_interval,filter`, and every task says how many rows were scored, under `n_scored`.
+    `key_interval,filter` and its method under `key_interval_method,filter`; every task says how many rows were scored
+    under `n_scored`, and which values are missing under `n_missing`, with `key_bounds,filter` beside them.
     """
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in view.rows():
@@ -82,6 +83,7 @@ def _metrics(record: Mapping[str, Any], pipeline: str) -> dict[str, Any]:
     """Return the metrics under the harness's names."""
     found: dict[str, Any] = {}
     scored: dict[str, int] = {}
+    gaps: dict[str, dict[str, int]] = {}
     for key, summary in record["metrics"].items():
         name, _, own = key.partition(",")
         suffix = own or pipeline
@@ -90,8 +92,12 @@ def _metrics(record: Mapping[str, Any], pipeline: str) -> dict[str, Any]:
         found[f"{name}_stderr,{suffix}"] = "N/A"
         if interval is not None:
             found[f"{name}_interval,{suffix}"] = [interval["low"], interval["high"]]
+            found[f"{name}_interval_method,{suffix}"] = interval["method"]
         scored[name] = summary["n"]
-    return {**found, "n_scored": scored}
+        if summary["n_missing"]:
+            gaps[name] = summary["n_missing"]
+            found[f"{name}_bounds,{suffix}"] = summary["bounds"]
+    return {**found, "n_scored": scored, "n_missing": gaps}
 
 
 def _pipeline(row: Mapping[str, Any]) -> str:
@@ -122,8 +128,9 @@ def _samples(rows: list[dict[str, Any]]) -> Iterator[str]:
             "doc": first["doc"],
             "target": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False),
             "arguments": {"gen_args_0": {"arg_0": first["prompt"], "arg_1": {}}},
-            "resps": [[row["reply"] or "" for row in answers]],
-            "filtered_resps": [row["text"] or "" for row in answers],
+            # null is an answer that nobody gave; an empty one is "", and read back as empty.
+            "resps": [[row["reply"] for row in answers]],
+            "filtered_resps": [row["text"] for row in answers],
             "filter": pipeline,
             "metrics": sorted({key for row in answers for key in row["metrics"]}),
             "doc_hash": _digest(json.dumps(first["doc"], indent=2, ensure_ascii=False)),
@@ -131,9 +138,13 @@ def _samples(rows: list[dict[str, Any]]) -> Iterator[str]:
             "target_hash": _digest(str(target)),
             **_means(answers),
         }
-        missing = {key: reason for row in answers for key, reason in row["missing"].items()}
+        missing: dict[str, Any] = {}
+        for row in answers:
+            for key, reason in row["missing"].items():
+                missing.setdefault(key, []).append(reason)
         if missing:
-            record["missing"] = missing
+            record["missing"] = {key: reasons[0] for key, reasons in missing.items()}
+            record["n_missing"] = {key: len(reasons) for key, reasons in missing.items()}
         yield json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
