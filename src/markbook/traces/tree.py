@@ -9,7 +9,18 @@ from typing import Any
 
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import make_trace, maybe_call, parsed, record
-from markbook.traces.roles import AGENT, DECLARES, DEFERRED, HANDOFF, MODEL, OUTPUT_TOOL, STRUCTURE, TOOL, UNKNOWN
+from markbook.traces.roles import (
+    AGENT,
+    DECLARES,
+    DEFERRED,
+    HANDOFF,
+    MODEL,
+    OUTPUT_TOOL,
+    PLACEHOLDERS,
+    STRUCTURE,
+    TOOL,
+    UNKNOWN,
+)
 
 _NANO = 1e9
 _NOBODY = -1
@@ -88,7 +99,7 @@ class RunTree:
         works = {near[index] for index, kind in enumerate(self.kinds) if kind in (TOOL, MODEL)}
         leads = {near[index] for index, kind in enumerate(self.kinds) if kind == AGENT}
         for index in (leads - works) - {_NOBODY}:
-            if not self.rows[index]["agent"]:
+            if not self._own_name(index):
                 self.kinds[index] = STRUCTURE
         self.near = self._near()
 
@@ -101,15 +112,22 @@ class RunTree:
             if isinstance(started_as, str) and started_as:
                 return started_as[:200]
         label = str(row["label"]).removeprefix("invoke_agent ").removesuffix(".agent")
-        return str(row["agent"]) or label or "agent"
+        return self._own_name(index) or label or "agent"
+
+    def _own_name(self, index: int) -> str:
+        """Return the agent that a span names itself, empty for a placeholder."""
+        own = str(self.rows[index]["agent"])
+        return "" if own in PLACEHOLDERS else own
 
     def _owner(self, index: int) -> str:
         if self.kinds[index] == AGENT:
             return self.agent_name(index)
-        own = str(self.rows[index]["agent"])
+        own = self._own_name(index)
         if own:
             return own
-        return self.agent_name(self.near[index]) if self.near[index] != _NOBODY else ""
+        if self.near[index] != _NOBODY:
+            return self.agent_name(self.near[index])
+        return str(self.rows[index]["agent"])  # a placeholder is better than nobody
 
     def caller(self, index: int) -> str:
         """Return who started an agent span; by the call that contains it in time where the tree does not say."""
