@@ -46,6 +46,7 @@ class Role:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
+    written_tokens: int | None = None
     cost: float | None = None
     requested: list[Mapping[str, Any]] = field(default_factory=list)
     """The tool calls that a model reply asks for: name, id, arguments."""
@@ -175,6 +176,12 @@ def _fill_model(role: Role, span: Span) -> None:
     role.cached_tokens = whole(
         _present(held, "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read")
     )
+    role.written_tokens = whole(
+        _present(
+            held, "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens",
+            "llm.token_count.prompt_details.cache_write",
+        )
+    )  # fmt: skip
     role.cost = number(_present(held, "operation.cost", "gen_ai.usage.cost", "llm.cost.total"))
     messages = maybe_json(held.get("gen_ai.output.messages"))
     for event in span.events:

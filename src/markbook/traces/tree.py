@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from markbook.trace import Step, StepKind, Trace
+from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.plain import make_trace, maybe_call, parsed, record
 from markbook.traces.roles import (
     AGENT,
@@ -177,12 +177,12 @@ def trace_of(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
     notes = tuple(f"{count} {reason}" for reason, count in sorted(tree.notes.items()))
     agents = [tree.owners[at] for at, kind in enumerate(tree.kinds) if kind == AGENT]
     declared = (row["agent"] for row in rows if row["kind"] == STRUCTURE and row["name"] == DECLARES and row["agent"])
-    cached = [row["tokens_cached"] for at, row in enumerate(rows) if tree.kinds[at] == MODEL]
-    known = [value for value in cached if value is not None]
+    models = [row for at, row in enumerate(rows) if tree.kinds[at] == MODEL]
     return make_trace(
         steps, reader=reader, agents=agents, id=key, unrecognised=dict(unrecognised), notes=notes,
         declared=tuple(dict.fromkeys(declared)),
-        cached_tokens=sum(known) if known else None,
+        cached_tokens=add_known(row["tokens_cached"] for row in models),
+        cache_written_tokens=add_known(row["tokens_written"] for row in models),
         start=_seconds(min((row["start"] for row in rows if row["start"] is not None), default=None)),
         end=_seconds(max((row["stop"] for row in rows if row["stop"] is not None), default=None)),
     )  # fmt: skip
