@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import trace_logs
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings, strategies as st
 
@@ -227,6 +228,7 @@ LOGS = {
     "langsmith": (LANGSMITH, False, ("planner",), 1, 1, 12, 4),
     "inspect": (INSPECT, False, ("assistant", "worker"), 2, 3, 30, 3),
     "tau-bench": (TAU, False, ("agent",), 2, 6, None, None),
+    **trace_logs.LOGS,
 }
 
 

@@ -44,6 +44,7 @@ class RunTree:
         self._cut_cycles()
         self._drop_wrappers()
         self.owners = [self._owner(index) for index in range(len(rows))]
+        self._give_to_askers()
 
     def _cut_cycles(self) -> None:
         done = bytearray(len(self.rows))
@@ -128,6 +129,25 @@ class RunTree:
         if self.near[index] != _NOBODY:
             return self.agent_name(self.near[index])
         return str(self.rows[index]["agent"])  # a placeholder is better than nobody
+
+    def _give_to_askers(self) -> None:
+        """Give tool calls that stand below no agent to the one whose model asked for them last.
+
+        LangGraph runs tools in a node of their own, beside the agents'.
+        """
+        asked: dict[str, str] = {}
+        last = ""
+        for index, row in enumerate(self.rows):
+            owner = self.owners[index]
+            if self.kinds[index] == MODEL and owner:
+                last = owner
+                if row["requested"]:
+                    asked |= {call.name: owner for call in maybe_call(row["requested"])}
+            elif self.kinds[index] == TOOL and not owner:
+                found = asked.get(row["name"], last)
+                if found:
+                    self.owners[index] = found
+                    self.notes["tool calls given to the agent whose model spoke before them"] += 1
 
     def caller(self, index: int) -> str:
         """Return who started an agent span; by the call that contains it in time where the tree does not say."""
