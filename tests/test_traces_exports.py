@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from trace_logs import ADK, ATIF, CODEX, JAEGER, LANGFUSE, MINI, TAU2, observation
 
 from markbook.cli import cli, main
-from markbook.errors import ExtraMissingError
+from markbook.errors import DataError, ExtraMissingError
 from markbook.traces import detect, read_trace
 
 SAMPLE = {"id": 1, "epoch": 1, "messages": [{"role": "user", "content": "q"}], "scores": {"match": {"value": "C"}}}
@@ -307,13 +307,16 @@ class RawFrames:
 def test_inspects_zstandard_logs_are_read_where_a_decoder_is(tmp_path, monkeypatch, name):
     without_decoders(monkeypatch)
     module = types.ModuleType(name)
-    module.ZstdDecompressor = RawFrames
+    module.ZstdDecompressor, module.ZstdError = RawFrames, EOFError
     monkeypatch.setitem(sys.modules, name.split(".", maxsplit=1)[0], types.ModuleType(name))
     monkeypatch.setitem(sys.modules, name, module)
     path = zstd_log(tmp_path)
 
     assert zipfile.ZipFile(path).infolist()[0].compress_type == 93
     assert (shown(path)["messages"], read_trace(path).success) == (1, True)
+    path.write_bytes(path.read_bytes().replace(b'"epoch"', b'"epooh"'))
+    with pytest.raises(DataError, match="bad CRC-32"):
+        read_trace(path)
 
 
 def test_inspects_zstandard_logs_say_what_to_install(tmp_path, monkeypatch, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import zipfile
+import zlib
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -20,6 +21,7 @@ def unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> byt
 
     Raises:
         ExtraMissingError: no decoder is installed.
+        zipfile.BadZipFile: the member is damaged.
     """
     packed = archive.fp
     assert packed is not None
@@ -28,22 +30,30 @@ def unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> byt
     if len(header) < _LOCAL_HEADER or header[:4] != b"PK\x03\x04":
         raise zipfile.BadZipFile(f"no member where the directory says {member.filename} is")
     packed.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
-    return _decoder(str(archive.filename))(packed, member.compress_size, limit)
+    unpacked, damaged = _decoder(str(archive.filename))
+    try:
+        content = unpacked(packed, member.compress_size, limit)
+    except damaged as error:
+        raise zipfile.BadZipFile(f"{member.filename}: {error}") from error
+    if len(content) <= limit and zlib.crc32(content) != member.CRC:
+        raise zipfile.BadZipFile(f"bad CRC-32 of {member.filename}")
+    return content
 
 
 _Decoder = Callable[[IO[bytes], int, int], bytes]
 
 
-def _decoder(at: str) -> _Decoder:
+def _decoder(at: str) -> tuple[_Decoder, type[Exception]]:
+    """Return what undoes the packing, and what it raises on damaged data."""
     for name in ("compression.zstd", "backports.zstd"):  # the standard library's from Python 3.14 on, and its backport
         module = _found(name)
         if module is not None:
             make = module.ZstdDecompressor
-            return lambda packed, size, limit: _by_standard(make(), packed, size, limit)
+            return lambda packed, size, limit: _by_standard(make(), packed, size, limit), module.ZstdError
     module = _found("zstandard")
     if module is not None:
         reader = module.ZstdDecompressor().stream_reader
-        return lambda packed, size, limit: _by_package(reader, packed, size, limit)
+        return lambda packed, size, limit: _by_package(reader, packed, size, limit), module.ZstdError
     raise ExtraMissingError(
         "the log is packed with Zstandard, and no decoder of it is installed",
         at=at,
