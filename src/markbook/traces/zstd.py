@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import zipfile
 import zlib
@@ -48,12 +49,10 @@ def _decoder(at: str) -> tuple[_Decoder, type[Exception]]:
     for name in ("compression.zstd", "backports.zstd"):  # the standard library's from Python 3.14 on, and its backport
         module = _found(name)
         if module is not None:
-            make = module.ZstdDecompressor
-            return lambda packed, size, limit: _by_standard(make(), packed, size, limit), module.ZstdError
+            return functools.partial(_by_standard, module.ZstdDecompressor()), module.ZstdError
     module = _found("zstandard")
     if module is not None:
-        reader = module.ZstdDecompressor().stream_reader
-        return lambda packed, size, limit: _by_package(reader, packed, size, limit), module.ZstdError
+        return functools.partial(_by_package, module.ZstdDecompressor().stream_reader), module.ZstdError
     raise ExtraMissingError(
         "the log is packed with Zstandard, and no decoder of it is installed",
         at=at,
