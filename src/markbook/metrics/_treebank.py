@@ -1,7 +1,7 @@
 """Word tokens by the Penn Treebank rules, equal to NLTK's `NLTKWordTokenizer`, without sentence splitting.
 
 Source: the rules of R. MacIntyre's tokenizer.sed (1995), with the Unicode quotes, dashes and clitics that NLTK's
-`word_tokenize` adds. Every rule looks one character to each side, so a text
+`word_tokenize` adds; what a word character, a digit and white space are, NLTK (from 3.10 on) asks the package `regex`. Every rule looks one character to each side, so a text
 is tokenised piece by piece between its spaces and each distinct piece only once. Two things look further and
 are kept exact: the rules at the start and the end of a text, and a closing quote that takes the space which the
 next piece's opening quote would need.
@@ -14,14 +14,17 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from markbook.metrics._unicode import members
+
+_SPACE, _WORD, _DIGIT = f"[{members('space')}]", members("word"), members("digit")
 _OPENING = (
     (re.compile(r"([«“‘„]|`+)"), r" \1 "),  # noqa: RUF001 - the quotes are the rule
     (re.compile(r"(``)"), r" \1 "),
     (re.compile(r"([ (\[{<])(\"|'{2})"), r"\1 `` "),
-    (re.compile(r"(?i)(?<!\w)(')(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)"), r"\1 "),
+    (re.compile(rf"(?<![{_WORD}])(')(?!(?i:re|ve|ll|m|t|s|d|n)(?![{_WORD}]))(?=[{_WORD}])"), r"\1 "),
 )
-_LAST_PERIOD = re.compile(r"([^.])(\.)([\])}>\"'»”’ ]*+)\s*$")  # noqa: RUF001 - the quotes are the rule
-_COLON = re.compile(r"([:,])([^\d])")
+_LAST_PERIOD = re.compile(r"([^.])(\.)([\])}>\"'»”’ ]*+)" + _SPACE + "*$")  # noqa: RUF001 - the quotes are the rule
+_COLON = re.compile(rf"([:,])([^{_DIGIT}])")
 _COLON_AT_END = re.compile(r"([:,])$")
 _INSIDE = (
     (frozenset("."), re.compile(r"\.{2,}"), r" \g<0> "),
@@ -29,7 +32,7 @@ _INSIDE = (
     (frozenset("\u2012\u2013\u2014\u2015"), re.compile(r"[\u2012-\u2015]"), r" \g<0> "),
 )
 """Rules with the characters that they need: most pieces have none."""
-_FINAL_PERIOD = re.compile(r"([^.])(\.)([\])}>\"']*)\s*$")
+_FINAL_PERIOD = re.compile(r"([^.])(\.)([\])}>\"']*)" + _SPACE + "*$")
 _LATE = (
     (frozenset("?!"), re.compile(r"[?!]"), r" \g<0> "),
     (frozenset("'"), re.compile(r"([^'])' "), r"\1 ' "),
@@ -40,7 +43,7 @@ _CLOSING = (
     (re.compile(r"([»”’])"), r" \1 "),  # noqa: RUF001 - the quotes are the rule
     (re.compile(r"''"), " '' "),
     (re.compile(r'"'), " '' "),
-    (re.compile(r"\s+"), " "),
+    (re.compile(f"{_SPACE}+"), " "),
     (re.compile(r"([^' ])('[sS]|'[mM]|'[dD]|') "), r"\1 \2 "),
     (re.compile(r"([^' ])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) "), r"\1 \2 "),
 )
@@ -56,7 +59,7 @@ _CONTRACTED_PARTS = ("cannot", "'ye", "gimme", "gonna", "gotta", "lemme", "e'n",
 _QUOTES = frozenset("'\"`«»“”‘’„")  # noqa: RUF001 - the quotes are the rule
 _SIMPLE = re.compile(r"(\(?)([A-Za-z0-9]+(?:[.,][0-9]+)*\.?)([,;:?!)]?)")
 """Most pieces: a word or number, perhaps with a mark at an end; no rule but the obvious one applies."""
-_SIMPLE_END = re.compile(r"([A-Za-z0-9]+)([.,;:?!)]?)\s*")
+_SIMPLE_END = re.compile(rf"([A-Za-z0-9]+)([.,;:?!)]?){_SPACE}*")
 _CONTRACTED_WORDS = ("cannot", "gimme", "gonna", "gotta", "lemme", "wanna")
 _CONTRACTED = re.compile("|".join(_CONTRACTED_WORDS))
 _AFTER_LAST = "])}>" + "".join(letter for letter in map(chr, range(0x3001)) if letter.isspace())
