@@ -100,6 +100,27 @@ def test_bleu_is_sacrebleu(pairs, options):
         assert one.stats["ref_len"] == expected.ref_len
 
 
+@pytest.mark.parametrize("tokenize", ["13a", "none"])
+def test_bleu_with_many_references_is_sacrebleu(pairs, tokenize):
+    import sacrebleu.metrics
+
+    rng = random.Random(8)
+    texts = [text for candidate, references in pairs[:150] for text in (candidate, *references)]
+    # few and many beside one another, references that repeat, are empty or equal the candidate
+    rows = [
+        (candidate, [rng.choice([candidate, "", *texts]) for _ in range(rng.choice([1, 7, 8, 9, 30, 120]))])
+        for candidate, _ in pairs[:120]
+    ]
+    theirs = sacrebleu.metrics.BLEU(effective_order=True, tokenize=tokenize)
+
+    measured = bleu(tokenize=tokenize).measure(items(rows))
+
+    for one, (candidate, references) in zip(measured, rows, strict=True):
+        expected = theirs.sentence_score(candidate, references)
+        assert one.value == pytest.approx(expected.score / 100, abs=1e-9)
+        assert one.stats["counts"] == expected.counts
+
+
 def test_corpus_bleu_is_sacrebleu(pairs):
     import sacrebleu.metrics
 

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
 from markbook.metrics._unicode import members
 
-_SPACE, _WORD, _DIGIT = f"[{members('space')}]", members("word"), members("digit")
+_SPACE, _DIGIT = f"[{members('space')}]", members("digit")
 _OPENING = (
     (re.compile(r"([«“‘„]|`+)"), r" \1 "),  # noqa: RUF001 - the quotes are the rule
     (re.compile(r"(``)"), r" \1 "),
     (re.compile(r"([ (\[{<])(\"|'{2})"), r"\1 `` "),
-    (re.compile(rf"(?<![{_WORD}])(')(?!(?i:re|ve|ll|m|t|s|d|n)(?![{_WORD}]))(?=[{_WORD}])"), r"\1 "),
 )
 _LAST_PERIOD = re.compile(r"([^.])(\.)([\])}>\"'»”’ ]*+)" + _SPACE + "*$")  # noqa: RUF001 - the quotes are the rule
 _COLON = re.compile(rf"([:,])([^{_DIGIT}])")
@@ -191,4 +191,11 @@ def _open_quotes(text: str, *, start: bool) -> str:
         text = "``" + text[1:]
     for pattern, replacement in _OPENING[1:]:
         text = pattern.sub(replacement, text)
-    return text
+    return _opening_apostrophe().sub(r"\1 ", text)
+
+
+@lru_cache(maxsize=1)
+def _opening_apostrophe() -> re.Pattern[str]:
+    """Return the rule of an apostrophe before a word that is no clitic; its large classes take a while to compile."""
+    word = f"[{members('word')}]"
+    return re.compile(f"(?<!{word})(')(?!(?i:re|ve|ll|m|t|s|d|n)(?!{word}))(?={word})")
