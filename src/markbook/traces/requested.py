@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from markbook.traces.plain import name_of, record
@@ -18,10 +20,10 @@ def requested_in(output: object) -> list[Mapping[str, Any]]:
     LangChain nests the reply in `generations`, `messages`, `kwargs`; the calls have `args`, or a `function` with
     `arguments`.
     """
-    waiting: list[tuple[object, int]] = [(output, 0)]
+    waiting: deque[tuple[object, int]] = deque([(output, 0)])
     looked = 0
     while waiting and looked < _MOST:
-        value, depth = waiting.pop(0)
+        value, depth = waiting.popleft()
         looked += 1
         if depth > _DEEPEST:
             continue
@@ -29,10 +31,12 @@ def requested_in(output: object) -> list[Mapping[str, Any]]:
             found = _calls(value.get("tool_calls"))
             if found:
                 return found
-            waiting.extend((inner, depth + 1) for inner in value.values() if isinstance(inner, dict | list))
+            waiting.extend(
+                (inner, depth + 1) for inner in islice(value.values(), _MOST) if isinstance(inner, dict | list)
+            )
         elif isinstance(value, list):
             # The last message is the reply.
-            waiting.extend((inner, depth + 1) for inner in reversed(value) if isinstance(inner, dict | list))
+            waiting.extend((inner, depth + 1) for inner in value[:-_MOST:-1] if isinstance(inner, dict | list))
     return []
 
 
