@@ -99,6 +99,30 @@ def test_the_batch_size_does_not_change_a_value(runtime, batch_size):
     assert found == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_it_computes_in_as_many_threads_as_asked_and_gives_the_others_back(monkeypatch, threads):
+    from threadpoolctl import threadpool_info
+
+    from markbook.metrics._encoder_numpy import NumpyEncoder
+
+    def used():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    before, inside, encode = used(), [], NumpyEncoder.encode
+    monkeypatch.setattr(NumpyEncoder, "encode", lambda self, batch: inside.append(used()) or encode(self, batch))
+    options = {} if threads == 1 else {"threads": threads}
+
+    scores(CANDIDATES, REFERENCES, **options)
+
+    assert inside[0] == {threads}
+    assert used() == before
+
+
+def test_no_thread_is_an_error():
+    with pytest.raises(ConfigError, match="threads 0"):
+        bertscore.bertscore_f1(MODEL, threads=0)
+
+
 def test_a_text_is_its_own_best_match():
     assert scores(CANDIDATES, CANDIDATES) == pytest.approx(1.0, abs=1e-6)
 

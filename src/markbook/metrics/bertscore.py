@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Literal
 
 import numpy as np
@@ -33,6 +36,7 @@ class Options:
     runtime: str
     device: str
     batch_size: int
+    threads: int
 
 
 def bertscore_precision(
@@ -44,9 +48,13 @@ def bertscore_precision(
     runtime: str = "auto",
     device: str = "cpu",
     batch_size: int | None = None,
+    threads: int = 1,
 ) -> BertScore:
     """Return BERTScore's precision; see `bertscore_f1`."""
-    return _make("precision", model, layer, long, special_tokens, runtime, device, batch_size)
+    return _make(
+        "precision",
+        Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads),
+    )
 
 
 def bertscore_recall(
@@ -58,9 +66,12 @@ def bertscore_recall(
     runtime: str = "auto",
     device: str = "cpu",
     batch_size: int | None = None,
+    threads: int = 1,
 ) -> BertScore:
     """Return BERTScore's recall; see `bertscore_f1`."""
-    return _make("recall", model, layer, long, special_tokens, runtime, device, batch_size)
+    return _make(
+        "recall", Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads)
+    )
 
 
 def bertscore_f1(
@@ -72,6 +83,7 @@ def bertscore_f1(
     runtime: str = "auto",
     device: str = "cpu",
     batch_size: int | None = None,
+    threads: int = 1,
 ) -> BertScore:
     """Return BERTScore's F1, -1 to 1 (cosines; in practice 0.2 to 1), higher is better.
 
@@ -95,34 +107,34 @@ def bertscore_f1(
         device: `cpu`, `cuda`, `cuda:0`.
         batch_size: None means 1 on the CPU, where padding costs more than batching gains, and 32 elsewhere. The
             value does not depend on it beyond 1e-6, nor on the other rows.
+        threads: how many threads compute on the CPU. One text's matrices are small: on a busy machine a second thread
+            makes all wait for it; `measure(..., executor=...)` uses more cores better. Needs the package threadpoolctl,
+            which the extras bring; without it the libraries choose.
 
     Raises:
         ConfigError: an unknown value.
     """
-    return _make("f1", model, layer, long, special_tokens, runtime, device, batch_size)
+    return _make(
+        "f1", Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads)
+    )
 
 
-def _make(
-    part: Part,
-    model: str,
-    layer: int | None,
-    long: str,
-    special_tokens: str,
-    runtime: str,
-    device: str,
-    batch_size: int | None,
-) -> BertScore:
+def _size(batch_size: int | None, device: str) -> int:
+    if batch_size is not None and batch_size < 1:
+        raise ConfigError(f"bertscore: batch_size {batch_size}", hint="1 or more")
+    return batch_size or (1 if device == "cpu" else 32)
+
+
+def _make(part: Part, options: Options) -> BertScore:
     for what, value, known in (
-        ("long", long, ("truncate", "window")),
-        ("special_tokens", special_tokens, ("exclude", "match")),
-        ("runtime", runtime, RUNTIMES),
+        ("long", options.long, ("truncate", "window")),
+        ("special_tokens", options.special_tokens, ("exclude", "match")),
+        ("runtime", options.runtime, RUNTIMES),
     ):
         if value not in known:
             raise ConfigError(f"bertscore: unknown {what} {value!r}", hint=f"one of {', '.join(known)}")
-    if batch_size is not None and batch_size < 1:
-        raise ConfigError(f"bertscore: batch_size {batch_size}", hint="1 or more")
-    size = batch_size or (1 if device == "cpu" else 32)
-    options = Options(str(model), layer, long, special_tokens, runtime, device, size)
+    if options.threads < 1:
+        raise ConfigError(f"bertscore: threads {options.threads}", hint="1 or more")
     name = f"bertscore_{part}"
     return BertScore(name, _signature(name, options, None), part, options)
 
@@ -170,13 +182,24 @@ class BertScore:
     @staticmethod
     def together(metrics: Sequence[BertScore], items: Sequence[Item]) -> list[list[Measurement]]:
         """Return each metric's measurements; those of equal options share one pass through the network."""
-        rows = {options: _rows(options, items) for options in {metric.options for metric in metrics}}
+        rows = {}
+        for options in {metric.options for metric in metrics}:
+            with _limited(options.threads):
+                rows[options] = _rows(options, items)
         found = []
         for metric in metrics:
             scored, model = rows[metric.options]
             signature = metric.signature if model is None else _signature(metric.name, metric.options, model)
             found.append([_pick(metric, signature, item, row) for item, row in zip(items, scored, strict=True)])
         return found
+
+
+def _limited(threads: int) -> AbstractContextManager[object]:
+    """Return what bounds the threads of the libraries that multiply matrices, and gives them back at the end."""
+    if find_spec("threadpoolctl") is None:
+        return nullcontext()
+    limits: AbstractContextManager[object] = import_module("threadpoolctl").threadpool_limits(limits=threads)
+    return limits
 
 
 _Row = Missing | Mapping[str, object]
