@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.judge_options import judge_choices, read_judge_options
-from markbook.cli.options import baseline_option, check_baseline, ended_by_signal, engine_option, hold_against_baseline
+from markbook.cli.options import (
+    baseline_option,
+    check_baseline,
+    cost_text,
+    ended_by_signal,
+    engine_option,
+    hold_against_baseline,
+)
 
 if TYPE_CHECKING:
     from markbook.pipeline.review_config import ReviewConfig
@@ -233,9 +240,11 @@ def _judges(accounts: Mapping[str, Any]) -> None:
     from markbook.text import terminal
 
     for name, found in accounts.items():
-        cost = "cost unknown" if found["cost"] is None else f"${found['cost']:.4f}"
+        cost = cost_text(found)
         if found["requests"] and found["requests_without_price"] and found["cost"] is not None:
-            cost += f" and {found['requests_without_price']} requests without a price"
+            cost += f" and {found['requests_without_price']} requests of unknown cost"
+            if found.get("cost_at_most") is not None:
+                cost += f", ${found['cost_at_most']:.4f} at most"
         click.echo(
             f"Judge {terminal(name, limit=60)}: {found['requests']} requests, {found['replayed']} answers from the cassette, "
             f"{found['input_tokens']} tokens in and {found['output_tokens']} out, {cost}, "

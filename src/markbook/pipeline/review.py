@@ -312,14 +312,26 @@ class _Conductor:
         counter = itertools.count(1)
 
         def keep(question: Any, judged: Judged, key: Key) -> None:
-            self.writer.add("judgement" if judged.is_lasting else "judgement_gap", key, question.record(judged))
+            paid = {} if judged.replayed else {"paid": judged.cost_at_most}
+            row = question.record(judged) | paid
+            self.writer.add("judgement" if judged.is_lasting else "judgement_gap", key, row)
             _log_answer(key, judged)
 
         def tick() -> None:
             if (done := next(counter)) % 20 == 0:
                 self.request.progress(f"tier 2: {done} answers")
 
-        return Asking(self.plan, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick)
+        return Asking(
+            self.plan, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick, spent=self._spent()
+        )
+
+    def _spent(self) -> dict[str, float]:
+        """Return what each judge has cost in the run so far: a budget is for all of it, however often it is resumed."""
+        spent: dict[str, float] = {}
+        for row in itertools.chain(self.writer.rows("judgement"), self.writer.rows("judgement_gap")):
+            model = str(row.data["model"])
+            spent[model] = spent.get(model, 0.0) + (row.data.get("paid") or 0.0)
+        return spent
 
     def _subject(self, attempt: Attempt, trace: str) -> Subject:
         paper_id = attempt.sample_id
