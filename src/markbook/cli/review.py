@@ -33,6 +33,11 @@ _FILE = click.Path(path_type=Path)
 @click.option("--reviews", type=_FILE, help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.")
 @click.option("--traces", type=_FILE, help="A folder with one trace a paper, or <system>/<paper>.")
 @click.option(
+    "--tool-reference",
+    type=_FILE,
+    help="Which tools are right: JSON, a map of contexts to tools (`default` for the rest), for all papers or by paper.",
+)
+@click.option(
     "--judge", "judges", multiple=True, default=("off",), help="PROVIDER:NAME, several times for a panel; or off."
 )
 @judge_choices
@@ -129,6 +134,8 @@ def _config(options: Mapping[str, Any]) -> ReviewConfig:
     if options["similarity"]:
         names = tuple(name.strip() for name in options["similarity"].split(","))
         config = replace(config, similarity=parse_similarity(names, "--similarity"), semantic_asked="semantic" in names)
+    if options["tool_reference"] is not None:
+        config = replace(config, tool_reference=options["tool_reference"])
     if options["max_retries"] is not None:
         config = replace(config, max_retries=options["max_retries"])
     if options["judge_timeout"] is not None:
@@ -203,6 +210,7 @@ def _tables(summary: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from markbook.pipeline import review_lacking
     from markbook.pipeline.review_report import HEAD, short_rows
     from markbook.text import terminal
 
@@ -218,6 +226,8 @@ def _tables(summary: Mapping[str, Any]) -> None:
         for row in short_rows(system):
             table.add_row(*map(Text, row))
         console.print(table)
+        for line in review_lacking.lines(system):
+            click.echo(terminal(line, limit=400))
     human = summary["human_yardstick"]["closest_other"]
     if human:
         parts = ", ".join(f"{name} {spread['median']:.3f}" for name, spread in human.items())

@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +35,22 @@ from markbook.pipeline.review_tiers import (
     Similarities,
     TraceFolder,
     human_rows,
+    reference_for,
     tier1_rows,
     tier3_rows,
     to_json,
+    tool_references,
 )
 from markbook.store import Manifest, Run, RunWriter, open_run
 from markbook.text import terminal
+from markbook.trace import Reference
 from markbook.types import Attempt, MissingKind
 
 _log = logging.getLogger(__name__)
 
 Key = tuple[str | int, ...]
+PAPERS_TOGETHER = 32
+"""Papers measured together: enough for every worker, few enough that their texts' vectors fit into memory."""
 _OUR_FAULT = {MissingKind.UNAVAILABLE, MissingKind.TIMEOUT, MissingKind.BUDGET, MissingKind.FAILED}
 """Reasons that lie in what should have worked, not in the data."""
 
@@ -120,13 +126,18 @@ def run_review(request: ReviewRequest) -> Run:
     plan = None
     if request.judges:
         plan = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
+    references = tool_references(request.config)
     manifest = _manifest(request, plan, papers, generated, attempts)
+    if references:
+        text = json.dumps({name: asdict(held) for name, held in sorted(references.items())}, sort_keys=True)
+        inputs = {**manifest.inputs, "tool_reference": hashlib.sha256(text.encode()).hexdigest()}
+        manifest = replace(manifest, inputs=inputs)
     if request.resume is not None:
         writer = RunWriter.resume(request.resume, manifest)
     else:
         writer = RunWriter.create(request.output, manifest)
     with writer:
-        _Conductor(request, plan, papers, attempts, writer).run()
+        _Conductor(request, plan, papers, attempts, writer, references).run()
     return open_run(writer.folder)
 
 
@@ -192,7 +203,9 @@ class _Conductor:
         papers: Papers,
         attempts: Sequence[Attempt],
         writer: RunWriter,
+        references: Mapping[str, Reference],
     ) -> None:
+        self.references = references
         self.request, self.plan, self.papers, self.attempts, self.writer = request, plan, papers, attempts, writer
         self.config = request.config
         self.known = papers.by_id()
@@ -264,32 +277,40 @@ class _Conductor:
         return (attempt.sample_id, attempt.model, attempt.index)
 
     def _tier1(self, asking: Asking | None) -> None:
-        todo = [
-            (attempt, self.known.get(attempt.sample_id))
-            for attempt in self.attempts
-            if not self.writer.has("tier1", self._key(attempt))
-        ]
-        with self.clock.measure("tier1"):
-            for done, (attempt, record) in enumerate(tier1_rows(self.similarities, todo), start=1):
-                paper = self.known.get(attempt.sample_id)
-                self.writer.add("tier1", self._key(attempt), record | _recommendations(attempt, paper))
-                if asking is not None:
-                    asking.check()
-                if done % 500 == 0:
-                    self.request.progress(f"tier 1: {done} of {len(todo)} reviews")
-        papers = [paper for paper in self.papers.papers if not self.writer.has("human", (paper.id,))]
-        with self.clock.measure("human_yardstick"):
-            for paper_id, record in human_rows(self.similarities, papers):
-                self.writer.add("human", (paper_id,), record)
-        self.request.progress(f"tier 1: {len(todo)} reviews measured")
+        todo: dict[str, list[tuple[Attempt, Paper | None]]] = {}
+        for attempt in self.attempts:
+            if not self.writer.has("tier1", self._key(attempt)):
+                todo.setdefault(attempt.sample_id, []).append((attempt, self.known.get(attempt.sample_id)))
+        human = {paper.id: paper for paper in self.papers.papers if not self.writer.has("human", (paper.id,))}
+        done = 0
+        # A few papers at a time: what a semantic model has read of their human reviews is still at hand for the yardstick.
+        for names in _batches(dict.fromkeys((*todo, *human)), PAPERS_TOGETHER):
+            work = [pair for name in names for pair in todo.get(name, ())]
+            with self.clock.measure("tier1"):
+                for attempt, record in tier1_rows(self.similarities, work):
+                    paper = self.known.get(attempt.sample_id)
+                    self.writer.add("tier1", self._key(attempt), record | _recommendations(attempt, paper))
+                    if asking is not None:
+                        asking.check()
+                    if (done := done + 1) % 500 == 0:
+                        self.request.progress(f"tier 1: {done} of {sum(map(len, todo.values()))} reviews")
+            with self.clock.measure("human_yardstick"):
+                for paper_id, record in human_rows(self.similarities, [human[name] for name in names if name in human]):
+                    self.writer.add("human", (paper_id,), record)
+        self.request.progress(f"tier 1: {done} reviews measured")
 
     def _tier3(self, traces: TraceFolder, executor: Executor | None, asking: Asking | None) -> None:
         """Read the traces; hand each review to the judges as soon as its trace is known."""
-        summaries = {row.key: str(row.data.get("summary", "")) for row in self.writer.rows("tier3")}
+        summaries = {row.key: _summary_of(row.data) for row in self.writer.rows("tier3")}
         found = [
             None if self.writer.has("tier3", self._key(attempt)) else traces.find(attempt) for attempt in self.attempts
         ]
-        measured = tier3_rows([path for path in found if path is not None], self.config.profile, executor)
+        work = [
+            (path, reference_for(self.references, attempt))
+            for attempt, path in zip(self.attempts, found, strict=True)
+            if path is not None
+        ]
+        measured = tier3_rows(work, self.config.profile, executor)
         for attempt, path in zip(self.attempts, found, strict=True):
             key = self._key(attempt)
             if path is not None:
@@ -300,9 +321,9 @@ class _Conductor:
                 # What this machine lacks is not kept: a resume where it is installed finds the trace.
                 lacking = reason is not None and reason["kind"] == MissingKind.UNAVAILABLE
                 self.writer.add("tier3_gap" if lacking else "tier3", key, record)
-                summaries[key] = "" if lacking else str(record.get("summary", ""))
+                summaries[key] = ("", 1.0) if lacking else _summary_of(record)
             if asking is not None:
-                subject = self._subject(attempt, summaries.pop(key, ""))
+                subject = self._subject(attempt, *summaries.pop(key, ("", 1.0)))
                 reasons = {name: to_json(value) for name, value in unreadable(subject).items()}
                 self.writer.add("unanswerable", key, reasons)
                 asking.give(Work(key, subject))
@@ -333,14 +354,14 @@ class _Conductor:
             spent[model] = spent.get(model, 0.0) + (row.data.get("paid") or 0.0)
         return spent
 
-    def _subject(self, attempt: Attempt, trace: str) -> Subject:
+    def _subject(self, attempt: Attempt, trace: str, share: float) -> Subject:
         paper_id = attempt.sample_id
         if paper_id not in self._sections:
             # One copy a paper, however many systems reviewed it.
             paper = self.known.get(paper_id)
             parts = [f"{part.heading}\n{part.text}".strip() for part in paper.sections] if paper else []
             self._sections[paper_id] = [text for text in parts or [paper.abstract if paper else ""] if text]
-        return Subject(attempt.text, self._sections[paper_id], trace)
+        return Subject(attempt.text, self._sections[paper_id], trace, share)
 
     def _incomplete(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return what was asked for and could not do its work."""
@@ -353,6 +374,19 @@ class _Conductor:
         if self.request.traces is not None and 3 in self.config.tiers:
             found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), kinds={MissingKind.UNAVAILABLE})
         return found
+
+
+def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Yield the names in lists of a size; one empty list where there are none, so that every tier has its time."""
+    iterator = iter(names)
+    yield list(itertools.islice(iterator, size))
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch
+
+
+def _summary_of(record: Mapping[str, Any]) -> tuple[str, float]:
+    """Return what a judge reads of a kept trace, and the share of its steps that this stands for."""
+    return str(record.get("summary", "")), float(record.get("summary_share", 1.0))
 
 
 def _log_answer(key: Key, judged: Judged) -> None:
@@ -398,6 +432,7 @@ def _gaps(
 def _recommendations(attempt: Attempt, paper: Paper | None) -> dict[str, Any]:
     return {
         "recommendation": attempt.meta.get("recommendation"),
+        "recommendation_scale": attempt.meta.get("recommendation_scale"),
         "human_recommendations": paper.recommendations if paper else [],
         "scale": list(paper.scale) if paper and paper.scale else None,
         "accepted": paper.accepted if paper else None,
