@@ -72,9 +72,16 @@ def test_a_server_that_always_fails_gives_a_reason_and_never_a_text(fault):
 
     assert found[0].missing.kind is MissingKind.UNAVAILABLE
     assert found[0].missing.detail
-    # An error costs nothing. What was sent and brought no bill may have cost something.
-    is_free = fault in ("429_seconds", "500")
-    assert (found[0].text, found[0].cost, len(received)) == ("", 0.0 if is_free else None, 2)
+    assert (found[0].text, found[0].cost, len(received)) == ("", None, 2)
+
+
+@pytest.mark.parametrize(("fault", "cost"), [("500", 0.0), ("429_seconds", 0.0), ("broken_body", None), ("cut", None)])
+def test_an_error_costs_nothing_and_what_brought_no_bill_an_unknown_sum(fault, cost):
+    found, _ = ask(FAULTS[fault], retries=1, price="10/100")
+
+    assert found[0].cost == cost
+    # Twice what the question and 4,096 tokens can cost.
+    assert found[0].cost_at_most == pytest.approx(0.0 if cost == 0 else 2 * (18 / 2 + 64) * 10e-6 + 2 * 4096 * 100e-6)
 
 
 def test_a_drip_that_never_ends_meets_the_deadline_of_the_whole_request():

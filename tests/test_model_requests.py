@@ -360,3 +360,22 @@ def test_the_same_result_twice_in_one_reply_is_one_result(tmp_path):
         code, rows, *_ = review(tmp_path, server, count=1)
 
     assert (code, marks(rows)) == (0, [0.75])
+
+
+@pytest.mark.parametrize(
+    ("provider", "address", "expected"),
+    [
+        ("openai", "", False),
+        ("openai", "https://api.openai.com/v1", False),
+        ("openai-chat", "http://127.0.0.1:8000/v1", True),
+        ("openai", "https://api.openai.com.example.org/v1", True),
+        ("azure", "https://mine.openai.azure.com", False),
+        ("google", "https://generativelanguage.googleapis.com", False),
+        ("mistral", "", False),
+        ("mistral", "https://proxy.example.org", True),
+    ],
+)
+def test_a_providers_own_address_is_told_from_others(provider, address, expected):
+    from markbook.model.connect import is_foreign
+
+    assert is_foreign(provider, address) is expected

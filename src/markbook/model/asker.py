@@ -151,7 +151,7 @@ class Asker:
                 try:
                     response = await self._send(question, ended, Trip(most))
                 except Fault as fault:
-                    cost = 0.0 if fault.is_free else None
+                    cost = 0.0 if fault.is_free and self.budget.price is not None else None
                     raise
             cost = self._read_bill(response, ended)
         finally:

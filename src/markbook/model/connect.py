@@ -20,7 +20,8 @@ _ADDRESSES = ("base_url", "azure_endpoint", "api_base")
 _HOMES = {
     "openai": "api.openai.com",
     "anthropic": "api.anthropic.com",
-    "google": "generativelanguage.googleapis.com",
+    "google": ".googleapis.com",
+    "azure": ".azure.com",
 }
 """Where a provider's own servers are, to tell them from others that speak its protocol."""
 _ELSEWHERE = {"google": "GOOGLE_GEMINI_BASE_URL", "azure": "AZURE_OPENAI_ENDPOINT"}
@@ -44,9 +45,12 @@ def split_name(model: str) -> tuple[str, str]:
 
 def is_foreign(provider: str, base_url: str) -> bool:
     """Return whether the address, an option's or the environment's, is not the provider's own."""
-    variable = _ELSEWHERE.get(provider, f"{provider.upper().replace('-', '_')}_BASE_URL")
-    stated = base_url or os.environ.get(variable, "")
-    return bool(stated) and urlsplit(stated).hostname != _HOMES.get(provider)
+    family = provider.partition("-")[0]
+    stated = base_url or os.environ.get(_ELSEWHERE.get(family, f"{family.upper()}_BASE_URL"), "")
+    if not stated:
+        return False
+    home, host = _HOMES.get(family, ""), urlsplit(stated).hostname or ""
+    return not home or not (host == home or (home.startswith(".") and host.endswith(home)))
 
 
 def price_of(model: str, base_url: str, stated: Price | str | None) -> Price | None:
@@ -88,7 +92,7 @@ def _make(model: str, base_url: str, http: Any) -> Any:
     if base_url and not base_url.startswith(("http://", "https://")):
         raise UsageError(f"{base_url!r} is no address of a server", hint="http://127.0.0.1:8000/v1")
     need("pydantic_ai", extra="judge")
-    if provider == "openai":
+    if provider in ("openai", "openai-chat"):
         return _openai(name, base_url, http)
     models = need("pydantic_ai.models", extra="judge")
     try:
