@@ -28,8 +28,10 @@ from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
 from markbook.pipeline.engines import lost_workers, other_engine
 from markbook.pipeline.review_asking import Asking, Work
+from markbook.pipeline.review_clock import Clock
 from markbook.pipeline.review_config import ReviewConfig, default_config
 from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, make_plan
+from markbook.pipeline.review_log import log_answer
 from markbook.pipeline.review_score import publish, read_journal, score
 from markbook.pipeline.review_tiers import (
     Similarities,
@@ -74,39 +76,6 @@ class ReviewRequest:
     engine: str = "local"
     """Where those run: `local`, `ray`, or another of `markbook list engines`."""
     progress: Callable[[str], None] = lambda _line: None
-
-
-@dataclass(slots=True)
-class _Clock:
-    """How long each tier took. Tiers run beside one another, so the whole takes less than their sum."""
-
-    start: float = field(default_factory=time.perf_counter)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextlib.contextmanager
-    def measure(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.add(name, time.perf_counter() - start)
-
-    def add(self, name: str, seconds: float) -> None:
-        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-        _log.info("%s took %.3f s", name, seconds)
-
-    def report(self, reviews: int, targets: Mapping[str, float]) -> dict[str, Any]:
-        """Return the time of each tier for one review beside its documented target."""
-        found = {**self.seconds, "total": time.perf_counter() - self.start}
-        return {
-            name: {
-                "seconds": round(seconds, 6),
-                "seconds_per_review": round(seconds / max(1, reviews), 6),
-                "target": targets.get(name),
-                "met": name not in targets or seconds / max(1, reviews) <= targets[name],
-            }
-            for name, seconds in found.items()
-        }
 
 
 def run_review(request: ReviewRequest) -> Run:
@@ -162,6 +131,16 @@ def _manifest(
     return Manifest("review", config, inputs, extra)
 
 
+def _digest_folder(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*")) if folder.is_dir() else []:
+        if file.is_file():
+            digest.update(file.relative_to(folder).as_posix().encode() + b"\0")
+            with file.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()
+
+
 def _log_inputs(
     request: ReviewRequest, papers: Papers, attempts: Sequence[Attempt], rejections: Sequence[Rejection]
 ) -> None:
@@ -183,16 +162,6 @@ def _log_inputs(
             _log.debug("%s: %s", attempt.source, word)
 
 
-def _digest_folder(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for file in sorted(folder.rglob("*")) if folder.is_dir() else []:
-        if file.is_file():
-            digest.update(file.relative_to(folder).as_posix().encode() + b"\0")
-            with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
-
-
 class _Conductor:
     """One run, from measuring to the reports."""
 
@@ -209,7 +178,7 @@ class _Conductor:
         self.request, self.plan, self.papers, self.attempts, self.writer = request, plan, papers, attempts, writer
         self.config = request.config
         self.known = papers.by_id()
-        self.clock = _Clock()
+        self.clock = Clock()
         self.accounts: dict[str, Any] = {}
         self._sections: dict[str, list[str]] = {}
 
@@ -336,7 +305,7 @@ class _Conductor:
             paid = {} if judged.replayed else {"paid": judged.cost_at_most}
             row = question.record(judged) | paid
             self.writer.add("judgement" if judged.is_lasting else "judgement_gap", key, row)
-            _log_answer(key, judged)
+            log_answer(key, judged)
 
         def tick() -> None:
             if (done := next(counter)) % 20 == 0:
@@ -387,27 +356,6 @@ def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
 def _summary_of(record: Mapping[str, Any]) -> tuple[str, float]:
     """Return what a judge reads of a kept trace, and the share of its steps that this stands for."""
     return str(record.get("summary", "")), float(record.get("summary_share", 1.0))
-
-
-def _log_answer(key: Key, judged: Judged) -> None:
-    paper, system, _index, rubric, model, part, sample = key
-    ended = "answered" if judged.missing is None else f"missing ({judged.missing.kind}: {judged.missing.detail})"
-    _log.log(
-        logging.DEBUG if judged.missing is None else logging.INFO,
-        "%s on %s of %s by %s, part %s, sample %s: %s after %d requests, %.2f s, %d and %d tokens%s",
-        terminal(str(model), limit=60),
-        rubric,
-        terminal(str(paper), limit=60),
-        terminal(str(system), limit=60),
-        part,
-        sample,
-        terminal(ended, limit=400),
-        judged.requests,
-        judged.seconds,
-        judged.input_tokens,
-        judged.output_tokens,
-        ", from the cassette" if judged.replayed else "",
-    )
 
 
 def _lost_answers(rows: Sequence[Mapping[str, Any]]) -> list[str]:
