@@ -547,7 +547,7 @@ def test_the_command_ends_with_the_documented_codes(folder):
     ("more", "words"),
     [
         (["--model", "openai:x"], "needs a key"),
-        (["--model", "nope:x"], "cannot be set up"),
+        (["--model", "nope:x"], "unknown provider"),
         (["--model", "openai:x", "--base-url", "localhost:8000"], "no address of a server"),
         (["--predictions", "answers.jsonl", "--fail-under", "blue=1"], "no task has this metric"),
         (["--predictions", "answers.jsonl", "--engine", "raay"], "unknown engine 'raay'"),

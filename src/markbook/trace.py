@@ -90,6 +90,8 @@ class Reference:
     """The number of steps from start to goal; the number of calls less one where it is not given."""
     source: str = ""
     """Where it comes from: `data`, a file, or `best run ...`."""
+    tools: Mapping[str, tuple[str, ...]] | None = None
+    """The right tools by the context of a call, `default` for the rest; None if the reference has no such map."""
 
 
 @dataclass(frozen=True, slots=True)

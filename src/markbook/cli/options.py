@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -141,3 +141,11 @@ def ended_by_signal() -> Iterator[None]:
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def cost_text(found: Mapping[str, Any]) -> str:
+    """Return what a model cost; what is not known is said to be so, with the most that it can be."""
+    if found["cost"] is not None:
+        return f"${found['cost']:.4f}"
+    most = found.get("cost_at_most")
+    return "cost unknown" if most is None else f"cost unknown (at most ${most:.4f})"

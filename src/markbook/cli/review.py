@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.judge_options import judge_choices, read_judge_options
-from markbook.cli.options import baseline_option, check_baseline, ended_by_signal, engine_option, hold_against_baseline
+from markbook.cli.options import (
+    baseline_option,
+    check_baseline,
+    cost_text,
+    ended_by_signal,
+    engine_option,
+    hold_against_baseline,
+)
 
 if TYPE_CHECKING:
     from markbook.pipeline.review_config import ReviewConfig
@@ -25,6 +32,11 @@ _FILE = click.Path(path_type=Path)
 @click.option("--papers", type=_FILE, help="Papers and human reviews in the PeerRead layout (folder or file).")
 @click.option("--reviews", type=_FILE, help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.")
 @click.option("--traces", type=_FILE, help="A folder with one trace a paper, or <system>/<paper>.")
+@click.option(
+    "--tool-reference",
+    type=_FILE,
+    help="Which tools are right: JSON, a map of contexts to tools (`default` for the rest), for all papers or by paper.",
+)
 @click.option(
     "--judge", "judges", multiple=True, default=("off",), help="PROVIDER:NAME, several times for a panel; or off."
 )
@@ -122,6 +134,8 @@ def _config(options: Mapping[str, Any]) -> ReviewConfig:
     if options["similarity"]:
         names = tuple(name.strip() for name in options["similarity"].split(","))
         config = replace(config, similarity=parse_similarity(names, "--similarity"), semantic_asked="semantic" in names)
+    if options["tool_reference"] is not None:
+        config = replace(config, tool_reference=options["tool_reference"])
     if options["max_retries"] is not None:
         config = replace(config, max_retries=options["max_retries"])
     if options["judge_timeout"] is not None:
@@ -196,6 +210,7 @@ def _tables(summary: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from markbook.pipeline import review_lacking
     from markbook.pipeline.review_report import HEAD, short_rows
     from markbook.text import terminal
 
@@ -211,6 +226,8 @@ def _tables(summary: Mapping[str, Any]) -> None:
         for row in short_rows(system):
             table.add_row(*map(Text, row))
         console.print(table)
+        for line in review_lacking.lines(system):
+            click.echo(terminal(line, limit=400))
     human = summary["human_yardstick"]["closest_other"]
     if human:
         parts = ", ".join(f"{name} {spread['median']:.3f}" for name, spread in human.items())
@@ -233,9 +250,11 @@ def _judges(accounts: Mapping[str, Any]) -> None:
     from markbook.text import terminal
 
     for name, found in accounts.items():
-        cost = "cost unknown" if found["cost"] is None else f"${found['cost']:.4f}"
+        cost = cost_text(found)
         if found["requests"] and found["requests_without_price"] and found["cost"] is not None:
-            cost += f" and {found['requests_without_price']} requests without a price"
+            cost += f" and {found['requests_without_price']} requests of unknown cost"
+            if found.get("cost_at_most") is not None:
+                cost += f", ${found['cost_at_most']:.4f} at most"
         click.echo(
             f"Judge {terminal(name, limit=60)}: {found['requests']} requests, {found['replayed']} answers from the cassette, "
             f"{found['input_tokens']} tokens in and {found['output_tokens']} out, {cost}, "

@@ -44,7 +44,12 @@ class _Run(Spread):
 @click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
 @click.option("--predictions", type=click.Path(), help="Answers that exist: a file, or a folder with one file a task.")
 @click.option("--model", metavar="PROVIDER:NAME", help="The model to ask instead, such as openai:gpt-4o-mini.")
-@click.option("--base-url", default="", metavar="URL", help="An OpenAI-compatible server (vLLM, Ollama, llama.cpp).")
+@click.option(
+    "--base-url",
+    default="",
+    metavar="URL",
+    help="Where the model's server is: with openai:NAME any OpenAI-compatible one (vLLM, Ollama, llama.cpp).",
+)
 @click.option("--data", type=click.Path(), help="A file of rows to use instead of the one that the tasks name.")
 @click.option(
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
@@ -83,7 +88,7 @@ class _Run(Spread):
 @click.option("--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="Requests at a time.")
 @click.option("--requests-per-minute", type=click.FloatRange(min=0, min_open=True), help="The most requests a minute.")
 @click.option(
-    "--retries", type=click.IntRange(min=0), default=5, show_default=True, help="Further requests for one answer."
+    "--retries", type=click.IntRange(min=0), default=5, show_default=True, help="Further HTTP requests for one answer."
 )
 @click.option(
     "--request-timeout",

@@ -15,13 +15,14 @@ import click
 from rich.console import Console
 
 from markbook.aggregate.task_tables import tables
+from markbook.cli.options import cost_text
 from markbook.errors import GateFailed, UsageError
 from markbook.pipeline.task import Watcher
 from markbook.plugins import suggest
 from markbook.text import terminal
 
 if TYPE_CHECKING:
-    from markbook.generate import Reply
+    from markbook.model import Reply
     from markbook.pipeline.task_plan import Plan
     from markbook.store import Run
 
@@ -53,7 +54,7 @@ class Terminal(Watcher):
             if self._on_terminal:
                 click.echo(err=True)
         for reason, count in self._reasons.items():
-            click.echo(f"no answer ({count} times): {reason}", err=True)
+            click.echo(f"no answer ({count} of {self._total}): {reason}", err=True)
 
     def planned(self, plan: Plan) -> None:
         """Say what was skipped; refuse a gate that nothing can pass.
@@ -108,9 +109,9 @@ def show_run(run: Run, summary: Mapping[str, Any], *, as_json: bool) -> None:
     for table in tables(summary):
         console.print(table.rich())
     if usage:
-        cost = "unknown" if usage["cost"] is None else f"${usage['cost']:.4f}"
+        cost = cost_text(usage)
         tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens']}"
-        click.echo(f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, cost {cost}")
+        click.echo(f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, {cost}")
     if run.status == "incomplete":
         broken = ", ".join(f"{count} x {what}" for what, count in run.manifest.get("broken", {}).items())
         click.echo(f"incomplete: {terminal(broken)}; `--resume {run.folder}` tries again", err=True)

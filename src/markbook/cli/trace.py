@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--reference",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What a good run does: a JSON list of calls, or a trace in any format.",
+    help="What a good run does: a JSON list of calls, a map of contexts to tools, or a trace in any format.",
 )
 @click.option("--reference-from-best", is_flag=True, help="Take each task's shortest successful run as the reference.")
 @click.option("--format", "reader", metavar="NAME", help="The trace's format; found out from the content by default.")

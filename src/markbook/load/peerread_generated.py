@@ -17,7 +17,7 @@ from typing import Any
 from markbook.errors import DataError
 from markbook.load.jsonl import Line, Rejection, read_jsonl
 from markbook.load.peerread import ASPECTS
-from markbook.load.peerread_text import as_number, as_text, mend, read_object
+from markbook.load.peerread_text import as_number, as_text, mend, read_object, read_scale
 from markbook.types import Attempt
 
 DEFAULT_SYSTEM = "default"
@@ -173,6 +173,11 @@ def _meta(row: Mapping[str, Any], review: object, file: Path, notes: list[str]) 
         meta["recommendation"] = number if number is not None else word
     elif stated is not None:
         notes.append("its recommendation is neither a number nor one of the four labels")
+    scale = row.get("recommendation_scale", fields.get("recommendation_scale"))
+    if (ends := read_scale(scale)) is not None:
+        meta["recommendation_scale"] = ends
+    elif scale is not None:
+        notes.append("its recommendation_scale is no [lowest, highest]")
     trace = as_text(row.get("trace"))
     if trace:
         place = (file.parent / trace).resolve()

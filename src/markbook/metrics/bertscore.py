@@ -14,6 +14,7 @@ import numpy as np
 from markbook.errors import ConfigError
 from markbook.metrics._encoders import RUNTIMES, Array, Model, ModelUnavailableError, load
 from markbook.metrics._pairwise import NO_STATS, failed, given, mean, measurement, problem, undefined
+from markbook.metrics._vector_cache import VectorCache
 from markbook.types import Direction, Item, Measurement, Missing, MissingKind
 
 Part = Literal["precision", "recall", "f1"]
@@ -23,6 +24,8 @@ _BLOCK = 32
 """How many rows' embeddings are held at a time."""
 _MOST_TOKENS = 20_000
 """The longest text that is read window by window."""
+_READ = VectorCache()
+"""By options, model and text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +227,8 @@ def _rows(options: Options, items: Sequence[Item]) -> tuple[list[_Row], Model | 
     except ModelUnavailableError as error:
         missing = Missing(MissingKind.UNAVAILABLE, str(error))
         return [missing if row is None else row for row in found], None
-    open_rows.sort(key=lambda i: len(items[i].attempt.text) + sum(map(len, given(items[i].sample.references))))
+    if options.batch_size > 1:  # alone, no text is padded to another's length, and neighbours share references
+        open_rows.sort(key=lambda i: len(items[i].attempt.text) + sum(map(len, given(items[i].sample.references))))
     for start in range(0, len(open_rows), _BLOCK):
         block = open_rows[start : start + _BLOCK]
         try:
@@ -251,17 +255,23 @@ class _States:
                 if text not in self._ids:
                     self._ids[text] = model.ids(text.strip())
         self._limit = model.limit
+        place = (options, model.digest, model.layer)
+        known = {text: windows for text in self._ids if (windows := _READ.find((place, text))) is not None}
+        new = [text for text in self._ids if text not in known]
+        self._vectors: dict[str, list[tuple[int, Array]]] = {text: list(windows) for text, windows in known.items()}
         pieces = sorted(
-            ((text, start, ids) for text in self._ids for start, ids in self._windows(self._ids[text])),
+            ((text, start, ids) for text in new for start, ids in self._windows(self._ids[text])),
             key=lambda piece: len(piece[2]),
         )
-        self._vectors: dict[str, list[tuple[int, Array]]] = {}
         for first in range(0, len(pieces), options.batch_size):
             batch = pieces[first : first + options.batch_size]
             encoded = model.encoder.encode([ids for _, _, ids in batch])
             for (text, start, _), vectors in zip(batch, encoded, strict=True):
                 norms = np.linalg.norm(vectors, axis=1, keepdims=True)
                 self._vectors.setdefault(text, []).append((start, vectors / np.maximum(norms, np.float32(1e-12))))
+        for text in new:
+            if text in self._vectors:
+                _READ.keep((place, text), self._vectors[text])
 
     def score(self, item: Item) -> _Row:
         """Return the scores against the best reference."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markbook.generate import Reply
+from markbook.model import Reply
 from markbook.pipeline.task_metrics import PassAtK
 from markbook.pipeline.task_plan import Filtered, TaskPlan
 from markbook.pipeline.task_shards import Workers, measure_items

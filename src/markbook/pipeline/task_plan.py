@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from markbook.config import ContextMode, Group, Loaded, Pipeline, Task, load_all
 from markbook.errors import DataError, StrictDataError, UsageError
-from markbook.generate import Request, Settings
 from markbook.load.filters import Step, build
 from markbook.load.foreign import ForeignCode, foreign_code
 from markbook.load.jsonl import Rejection
 from markbook.load.predictions import Answers, find_file, read_answers
 from markbook.load.samples import TaskRows, load_samples
+from markbook.model import Request, Settings
 from markbook.pipeline.task_metrics import Bound, PassAtK, Profile, bind
 from markbook.types import Sample
 

@@ -218,7 +218,8 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
         "source": answer.sample.source.rpartition("/")[2],
     }
     for name in ("finish", "input_tokens", "output_tokens", "cost"):
-        if getattr(reply, name) not in (None, ""):
+        # A question that was not answered has a bill in run.json, not a row of numbers.
+        if reply.missing is None and getattr(reply, name) not in (None, ""):
             row[name] = getattr(reply, name)
     if marked.tested is not None:
         row["tests"] = marked.tested.as_record()

@@ -77,6 +77,13 @@ def _warnings(summary: Mapping[str, Any]) -> list[str]:
         composite = record["metrics"]["composite.composite_score"]
         if composite["n"] == 0:
             found.append(f"{system}: no composite is complete; the tiers below stand for themselves.")
+            found.append(f"{system}: --policy renormalise makes a composite of what there is.")
+        for one in record.get("lacking", ()):
+            give = f": give {one['give']}" if one["give"] else ""
+            found.append(
+                f"{system}: {one['metric']} is missing for {one['reviews']} of {record['reviews']} reviews "
+                f"({one['reason']}){give}."
+            )
         read = record.get("paper_read") or {"in_part": 0}
         if read["in_part"]:
             found.append(
