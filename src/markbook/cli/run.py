@@ -96,7 +96,11 @@ class _Run(Spread):
 @click.option(
     "--price", default="", metavar="IN/OUT", help="US dollars for a million tokens, where no price is listed."
 )
-@click.option("--allow-code", is_flag=True, help="Let `!function` run Python files beside the task.")
+@click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Let a task name code: `!function` a Python file beside it, a metric `package.module:factory`.",
+)
 @click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row or answer would be skipped.")
 @click.option("--verbose", is_flag=True, help="Name each skipped row with its file and line.")
 @click.option(

@@ -244,7 +244,7 @@ def _record_inputs(writer: RunWriter, benchmark: Benchmark, answers: Answers, fa
 def _publish(writer: RunWriter, manifest: Manifest, reports: Sequence[str]) -> None:
     view = ExamView(writer, manifest.config)
     for name in reports:
-        render: Callable[[ExamView], Mapping[str, Any]] = plugins.create("reports", name)
+        render: Callable[[ExamView], Mapping[str, Any]] = plugins.create_typed("reports", name)
         writer.publish(render(view))
     writer.finish("done", {"isolation": view.isolation, "attempts": view.planned})
 

@@ -50,7 +50,7 @@ def write_report(run: Run, name: str, output: Path) -> list[Path]:
         ExtraMissingError: it needs a package that is not installed.
         OutputError: a file cannot be written.
     """
-    render: Callable[[Any], Mapping[str, Content]] = plugins.create("reports", NAMES.get(name, name))
+    render: Callable[[Any], Mapping[str, Content]] = plugins.create_typed("reports", NAMES.get(name, name))
     view = view_of(run)
     if isinstance(view, ExamView) and view.partial_note() and name == "documented":
         raise DataError(

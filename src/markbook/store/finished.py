@@ -69,12 +69,12 @@ class Run:
         return need("polars", extra="notebook").DataFrame(self._flat_rows(), infer_schema_length=None)
 
     def _flat_rows(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = factory("reports", "markbook.report.notebook:rows")(self)
+        rows: list[dict[str, Any]] = factory("reports", "markbook.report.notebook:rows", allow_code=True)(self)
         return rows
 
     def _repr_html_(self) -> str:
         """Show the run's tables in a notebook."""
-        page: str = factory("reports", "markbook.report.notebook:tables")(self)
+        page: str = factory("reports", "markbook.report.notebook:tables", allow_code=True)(self)
         return page
 
     def read(self, name: str) -> str:
