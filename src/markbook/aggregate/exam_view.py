@@ -80,17 +80,20 @@ class ExamView:
 
     @cached_property
     def _all_samples(self) -> tuple[Sample, ...]:
-        return tuple(sample_of(row.data) for row in self.journal.rows(SAMPLE))
+        # By number: a repaired journal has rows that were lost at its end.
+        return tuple(sample_of(row.data) for row in sorted(self.journal.rows(SAMPLE), key=_number))
 
     @cached_property
     def models(self) -> dict[str, Mapping[str, Any]]:
         """What is known of each model (source, attempts), in the order in which they were named."""
-        return {str(row.key[0]): row.data for row in self.journal.rows(MODEL)}
+        found = {str(row.key[0]): row.data for row in self.journal.rows(MODEL)}
+        named = [model for model in self.config.get("models", ()) if model in found]
+        return {model: found[model] for model in (*named, *found)}
 
     @cached_property
     def faults(self) -> list[dict[str, Any]]:
         """Tests of the benchmark that are broken in themselves; they are not charged to anybody."""
-        return [dict(row.data) for row in self.journal.rows(FAULT)]
+        return [dict(row.data) for row in sorted(self.journal.rows(FAULT), key=_number)]
 
     @property
     def planned(self) -> int:
@@ -164,6 +167,10 @@ class ExamView:
             keys.append(place_of[str(task)] << 32 | int(index))
             locations.append(location)
         return {model: _sorted(*found.pop(model)) for model in self.models}
+
+
+def _number(row: Row) -> int:
+    return int(row.key[0])
 
 
 @dataclass(frozen=True, slots=True)

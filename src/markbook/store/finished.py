@@ -13,6 +13,7 @@ from markbook.errors import DataError
 from markbook.plugins import factory, need
 from markbook.store.disk import Disk, RealDisk
 from markbook.store.journal import Row, locate, read, row_at
+from markbook.store.seal import find_damage
 
 SCHEMA = 1
 """The version of run.json and the journal's rows."""
@@ -35,6 +36,16 @@ class Run:
     def command(self) -> str:
         """exam, run or review."""
         return str(self.manifest.get("command", ""))
+
+    def check(self) -> None:
+        """Hold a finished run's journal against its seal.
+
+        Raises:
+            StorageError: it is damaged.
+        """
+        damage = find_damage(RealDisk(), self.folder, self.manifest)
+        if damage is not None:
+            raise damage.error()
 
     def rows(self, kind: str) -> Iterator[Row]:
         """Yield the journal's acknowledged rows of a kind, in order, one at a time."""
@@ -101,11 +112,16 @@ class Run:
         return path
 
 
-def open_run(path: str | os.PathLike[str]) -> Run:
+def open_run(path: str | os.PathLike[str], *, check: bool = True) -> Run:
     """Return the run of a folder, or of the run.json in it.
+
+    Args:
+        path: the folder or file.
+        check: whether a finished run's journal is held against its seal, which reads it once (1 s a GB).
 
     Raises:
         DataError: there is no run here, or its run.json is damaged.
+        StorageError: the run is finished, and its journal is not what was written.
     """
     folder = Path(path)
     if folder.name == "run.json":
@@ -113,7 +129,10 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     record = read_manifest(RealDisk(), folder)
     if record is None:
         raise DataError("this is no run folder: it has no run.json", at=str(folder))
-    return Run(folder, record)
+    run = Run(folder, record)
+    if check:
+        run.check()
+    return run
 
 
 def read_manifest(disk: Disk, folder: Path) -> dict[str, Any] | None:
