@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from markbook.cli.options import fail_under_option
+
 if TYPE_CHECKING:
     from markbook.aggregate.comparison import Comparison
 
@@ -48,12 +50,7 @@ PIPED = 240
     help="How to print.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option(
-    "--fail-under",
-    multiple=True,
-    metavar="NAME=X",
-    help="Exit 1 if a model's (or every model's, by metric) mean is below X.",
-)
+@fail_under_option("a model, or the metric for all of them")
 @click.option(
     "--fail-if-worse",
     metavar="BASELINE",
@@ -66,10 +63,10 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     difference this many samples could have shown. Works on exams, tasks and reviews.
     """
     from markbook.aggregate.comparison import compare_sheet
-    from markbook.comparison.gates import check_under, check_worse, parse_threshold
+    from markbook.comparison.gates import check_gates, check_worse, hold_gates, marks_of, parse_gates
     from markbook.comparison.runs import baseline_pairs, read_sheets
 
-    thresholds = [parse_threshold(text) for text in options["fail_under"]]
+    gates = parse_gates(options["fail_under"])
     paths = list(runs)
     is_run = fail_if_worse is not None and (Path(fail_if_worse) / "run.json").exists()
     if fail_if_worse is not None and is_run:
@@ -79,9 +76,11 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     if fail_if_worse is not None:
         pairs = baseline_pairs(sheet, fail_if_worse, last_run=len(runs) if is_run else None)
     comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"])
+    marks = marks_of(comparison)
+    check_gates(gates, marks)
     format_name = "json" if options["as_json"] else options["format_name"]
     _show(comparison, format_name, all_pairs=options["all_pairs"])
-    check_under(comparison, thresholds)
+    hold_gates(gates, marks)
     for pair in check_worse(comparison, pairs):
         click.echo(f"{pair.first} against {pair.second}: not shown to be worse", err=True)
     return 0

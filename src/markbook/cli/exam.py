@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,14 @@ from markbook.cli.options import (
     check_baseline,
     ended_by_signal,
     engine_option,
+    fail_under_option,
     hold_against_baseline,
     json_option,
     resume_option,
 )
 
 if TYPE_CHECKING:
+    from markbook.comparison.gates import Mark
     from markbook.store import Run
 
 _EXAMPLES = """
@@ -96,12 +97,7 @@ Examples:
     help="Recorded; the exam's arithmetic is the same.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="For resampled intervals.")
-@click.option(
-    "--fail-under",
-    multiple=True,
-    metavar="NAME=X",
-    help="Exit 1 if a score is below X: a model's, or exam_score for all, such as gpt-4=0.8 or exam_score=80%.",
-)
+@fail_under_option("a model, or exam_score for all of them")
 @baseline_option
 @engine_option
 @resume_option
@@ -120,45 +116,30 @@ def command(**options: Any) -> int:
     if not paths:
         raise click.UsageError("Missing option '--solutions'.")
     as_json = options.pop("as_json")
-    terminal = Terminal(verbose=options.pop("verbose"))
-    from markbook.comparison.gates import parse_threshold
+    from markbook.comparison.gates import hold_gates, parse_gates
     from markbook.pipeline.exam import exam
 
-    thresholds = [parse_threshold(text) for text in options["fail_under"]]
-    check_baseline(options["fail_if_worse"], "exam")
+    gates = parse_gates(options["fail_under"])
+    baseline = check_baseline(options["fail_if_worse"], "exam")
+    terminal = Terminal(verbose=options.pop("verbose"), gates=gates, baseline=baseline)
     with ended_by_signal(), terminal:
         run = exam(options.pop("benchmark"), list(paths), watcher=terminal, **_settings(options))
     show_run(run, as_json=as_json)
-    _check_gates(run, thresholds)
+    if gates:
+        hold_gates(gates, _marks(run))
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
     return 0
 
 
-def _check_gates(run: Run, thresholds: Sequence[tuple[str, float]]) -> None:
-    """Hold exam scores against thresholds; `exam_score` means every model.
-
-    Raises:
-        GateFailed: a score lies below its threshold.
-        UsageError: no model of this name.
-    """
-    if not thresholds:
-        return
+def _marks(run: Run) -> list[Mark]:
+    """Return what gates may be about."""
     from markbook.aggregate.exam_view import ExamView
-    from markbook.errors import GateFailed, UsageError
-    from markbook.plugins import suggest
+    from markbook.cli.exam_terminal import exam_mark
 
-    scores = {model: tally.exam_score().value for model, tally in ExamView(run, run.manifest["config"]).tallies.items()}
-    failed = []
-    for name, threshold in thresholds:
-        if name not in {*scores, "exam_score"}:
-            raise UsageError(f"no model {name!r}", hint=suggest(name, ["exam_score", *scores]))
-        for model in scores if name == "exam_score" else [name]:
-            score = scores[model]
-            if score is None or score < threshold:
-                has = "no score" if score is None else f"{100 * score:.2f}"
-                failed.append(f"{model} has {has}, and {100 * threshold:g} is asked for")
-    if failed:
-        raise GateFailed("; ".join(failed))
+    return [
+        exam_mark(model, tally.exam_score().value)
+        for model, tally in ExamView(run, run.manifest["config"]).tallies.items()
+    ]
 
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:

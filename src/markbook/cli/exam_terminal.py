@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +25,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from markbook.comparison.gates import Gate, Mark as GateMark, check_gates
+from markbook.comparison.runs import counterpart
 from markbook.pipeline.exam import Planned, Watcher
 from markbook.text import terminal
 
@@ -43,8 +46,12 @@ _NAMED_FAULTS = 5
 class Terminal(Watcher):
     """Progress on stderr: a live bar on a terminal, plain lines elsewhere."""
 
-    def __init__(self, *, verbose: bool = False) -> None:
+    def __init__(
+        self, *, verbose: bool = False, gates: Sequence[Gate] = (), baseline: Sequence[str] | None = None
+    ) -> None:
         self._verbose = verbose
+        self._gates = gates
+        self._baseline = baseline
         self._console = Console(stderr=True)
         self._progress: Progress | None = None
         self._bar = TaskID(0)
@@ -64,7 +71,14 @@ class Terminal(Watcher):
             self._line()
 
     def loaded(self, benchmark: Benchmark, answers: Answers) -> None:
-        """Say what was read, and what was skipped."""
+        """Say what was read, and what was skipped; refuse a gate that nothing can pass.
+
+        Raises:
+            UsageError: a gate names no model, or a model has no counterpart in the baseline.
+        """
+        check_gates(self._gates, [exam_mark(model) for model in answers.models])
+        for model in answers.models if self._baseline is not None else ():
+            counterpart(model, self._baseline or ())
         skipped = [("benchmark rows", len(benchmark.rejections), benchmark.rejections)]
         for name, log in (
             ("invalid answers", answers.invalid),
@@ -141,6 +155,11 @@ class Terminal(Watcher):
 
     def _say(self, text: str) -> None:
         self._console.print(Text(terminal(text)), soft_wrap=True, highlight=False)
+
+
+def exam_mark(model: str, value: float | None = None) -> GateMark:
+    """Return a model's exam score as a gate knows it."""
+    return GateMark(model, (model, "exam_score"), value)
 
 
 def show_run(run: Run, *, as_json: bool) -> None:

@@ -70,6 +70,16 @@ def engine_option(function: _F) -> _F:
     )(function)
 
 
+def fail_under_option(names: str) -> Callable[[_F], _F]:
+    """Add `--fail-under NAME=X`; `names` says what a name may be."""
+    return click.option(
+        "--fail-under",
+        multiple=True,
+        metavar="NAME=X",
+        help=f"Exit 1 if a mark is worse than X, such as 0.8 or 80%. NAME: {names}. Names are checked before any work.",
+    )
+
+
 def baseline_option(function: _F) -> _F:
     """Add `--fail-if-worse RUN`."""
     return click.option(
@@ -81,14 +91,14 @@ def baseline_option(function: _F) -> _F:
     )(function)
 
 
-def check_baseline(path: str | None, command: str) -> None:
-    """Find out before any work that a run cannot be held against its baseline.
+def check_baseline(path: str | None, command: str) -> list[str] | None:
+    """Find out before any work that a run cannot be held against its baseline, and return the baseline's models.
 
     Raises:
         DataError: the baseline is no run, not finished, or of another command.
     """
     if path is None:
-        return
+        return None
     from markbook.comparison.runs import sheet_of
     from markbook.errors import DataError
     from markbook.store import open_run
@@ -98,7 +108,7 @@ def check_baseline(path: str | None, command: str) -> None:
         raise DataError(
             f"the baseline was made by `markbook {run.command}`", at=path, hint="name a run of this command"
         )
-    sheet_of(run)
+    return sheet_of(run).models
 
 
 def hold_against_baseline(run: Run, path: str | None, seed: int) -> None:

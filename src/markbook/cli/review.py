@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.judge_options import judge_choices, read_judge_options
-from markbook.cli.options import baseline_option, check_baseline, ended_by_signal, engine_option, hold_against_baseline
+from markbook.cli.options import (
+    baseline_option,
+    check_baseline,
+    ended_by_signal,
+    engine_option,
+    fail_under_option,
+    hold_against_baseline,
+)
 
 if TYPE_CHECKING:
+    from markbook.comparison.gates import Gate, Mark
     from markbook.pipeline.review_config import ReviewConfig
     from markbook.store import Run
 
@@ -56,9 +64,7 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--limit", type=click.IntRange(1), help="Only the first N generated reviews.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of resampling and of the judge.")
-@click.option(
-    "--fail-under", multiple=True, metavar="NAME=X", help="Exit 1 if a mean is below X, such as composite_score=0.6."
-)
+@fail_under_option("a number, such as composite_score or tier1.cosine_score")
 @baseline_option
 @engine_option
 @click.option(
@@ -76,11 +82,15 @@ def command(**options: Any) -> None:
     markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
     markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
     """
+    from markbook.comparison.gates import check_gates, parse_gates
+
+    gates = parse_gates(options["fail_under"])
+    check_gates(gates, _marks())
     check_baseline(options["fail_if_worse"], "review")
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
         run = _rescore(options) if options["rescored"] else _review(options)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
-    _finish(run, options["fail_under"])
+    _finish(run, gates)
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
 
 
@@ -243,25 +253,25 @@ def _judges(accounts: Mapping[str, Any]) -> None:
         )
 
 
-def _finish(run: Run, gates: tuple[str, ...]) -> None:
+def _marks(summary: Mapping[str, Any] | None = None) -> list[Mark]:
+    """Return what gates may be about: every number of each system; before the work, of none."""
+    from markbook.comparison.gates import Mark
+    from markbook.pipeline.review_summary import FIELDS
+
+    systems = {"": None} if summary is None else {name: one["metrics"] for name, one in summary["systems"].items()}
+    return [
+        Mark(f"{key} of {system}", (key, name), None if metrics is None else metrics[key]["value"])
+        for system, metrics in systems.items()
+        for key, name in ((f"{tier}.{name}", name) for tier, name in FIELDS)
+    ]
+
+
+def _finish(run: Run, gates: Sequence[Gate]) -> None:
     import json
 
-    from markbook.errors import GateFailed, IncompleteError, UsageError
+    from markbook.comparison.gates import hold_gates
+    from markbook.errors import IncompleteError
 
-    metrics = [system["metrics"] for system in json.loads(run.read("summary.json"))["systems"].values()]
-    for gate in gates:
-        name, _, limit = gate.partition("=")
-        try:
-            least = float(limit)
-        except ValueError as error:
-            raise UsageError(f"{gate!r} is no gate", hint="NAME=X, such as composite_score=0.6") from error
-        matching = [(key, found[key]) for found in metrics for key in found if name in (key, key.partition(".")[2])]
-        if not matching:
-            raise UsageError(f"unknown metric {name!r} in --fail-under")
-        for key, found in matching:
-            if found["value"] is None or found["value"] < least:
-                raise GateFailed(
-                    f"{key} is {'missing' if found['value'] is None else format(found['value'], '.4f')}, below {least:g}"
-                )
+    hold_gates(gates, _marks(json.loads(run.read("summary.json"))))
     if run.status == "incomplete":
         raise IncompleteError("incomplete: " + "; ".join(run.manifest.get("incomplete", [])), at=str(run.folder))

@@ -96,12 +96,21 @@ def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list
     for name, (run, model) in sheet.origins.items():
         if run == last_run:
             continue
-        if model not in old and len(old) > 1:
-            raise UsageError(
-                f"the baseline run has several models, and none is called {model!r}", hint=suggest(model, list(old))
-            )
-        pairs.append((name, old.get(model) or next(iter(old.values()))))
+        pairs.append((name, old[counterpart(model, list(old))]))
     return pairs
+
+
+def counterpart(model: str, baseline: Sequence[str]) -> str:
+    """Return which of a baseline run's models a model is held against: its namesake, or the only one.
+
+    Raises:
+        UsageError: there are several, and none has its name.
+    """
+    if model not in baseline and len(baseline) > 1:
+        raise UsageError(
+            f"the baseline run has several models, and none is called {model!r}", hint=suggest(model, list(baseline))
+        )
+    return model if model in baseline else baseline[0]
 
 
 def sheet_of(run: Run, *, metric: str | None = None) -> Sheet:
