@@ -56,7 +56,8 @@ bench: $(STAMP)  ## benchmarks against the peers, side by side in one run (SUBJE
 	$(BIN)/python -m bench $(SUBJECTS)
 
 MINUTES ?= 30
-fuzz: $(STAMP)  ## fuzz every reader for MINUTES (30); coverage-guided where atheris can be installed
+fuzz: $(STAMP)  ## search by chance: the laws of the tests with new seeds, then every reader for MINUTES (30)
+	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=search --hypothesis-seed=random --randomly-seed=$$(date +%s)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
 	$(BIN)/python -m bench.fuzz --minutes $(MINUTES)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from markbook.comparison.gates import Mark
     from markbook.store import Run
 
+GATE, BAD_INPUT = 1, 65
 _EXAMPLES = """
 \b
 Examples:
@@ -87,7 +88,9 @@ Examples:
 @click.option("--reuse-verdicts", is_flag=True, help="Do not run again what an earlier run did in the same way.")
 @click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row would be skipped.")
 @click.option(
-    "--check-benchmark", is_flag=True, help="Run the canonical solutions instead and list problems that fail or flip."
+    "--check-benchmark",
+    is_flag=True,
+    help="Run the canonical solutions instead, list problems that fail or flip, and exit 1 if any does.",
 )
 @click.option(
     "--profile",
@@ -180,4 +183,6 @@ def _check(options: dict[str, Any], show: Any) -> int:
         click.echo(json.dumps(found.record(), indent=2, ensure_ascii=False))
     else:
         show(found)
-    return 65 if options["strict"] and found.problems else 0
+    if options["strict"] and found.rejected_rows:
+        return BAD_INPUT
+    return 0 if found.holds else GATE

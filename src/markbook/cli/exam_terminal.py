@@ -215,7 +215,9 @@ def _score_table(scores: dict[str, Any]) -> Table:
 
 def _error_table(errors: dict[str, Any]) -> Table:
     kinds = sorted({kind for record in errors.values() for kind in record["error_counts"]})
-    table = Table(title="Errors by kind; failed tests are none", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title="Errors by kind (a failed test is no error)", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+    )
     table.add_column("model", overflow="fold", min_width=12)
     for name in (*(kind.removesuffix("Error") or "other" for kind in kinds), "all", "rate"):
         table.add_column(name, justify="right", no_wrap=True)

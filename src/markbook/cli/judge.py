@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from markbook.comparison.gates import Mark
 
 _FILE = click.Path(path_type=Path)
+_EXAMPLES = """
+\b
+Examples:
+  markbook judge check --judge openai:gpt-4o-mini --papers papers/ --cassette check.jsonl
+"""
 
 
 @click.group("judge")
@@ -22,7 +27,7 @@ def command() -> None:
     """Ask how far a judge can be trusted."""
 
 
-@command.command("check")
+@command.command("check", epilog=_EXAMPLES)
 @click.option("--judge", required=True, help="PROVIDER:NAME.")
 @click.option("--papers", type=_FILE, required=True, help="Human reviews with their scores, in the PeerRead layout.")
 @click.option("--reviews", type=_FILE, help="Generated reviews with `system` names, for the same-family preference.")
@@ -35,11 +40,7 @@ def command() -> None:
 @judge_choices
 @json_option
 def check(**options: Any) -> None:
-    r"""Report a judge's consistency, biases and agreement with people.
-
-    \b
-    markbook judge check --judge openai:gpt-4o-mini --papers papers/ --cassette check.jsonl
-    """
+    """Report a judge's consistency, biases and agreement with people."""
     import json
     from dataclasses import replace
 

@@ -27,9 +27,16 @@ if TYPE_CHECKING:
     from markbook.store import Run
 
 _FILE = click.Path(path_type=Path)
+_EXAMPLES = """
+\b
+Examples:
+  markbook review --papers papers/ --reviews reviews.jsonl
+  markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
+  markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
+"""
 
 
-@click.command("review")
+@click.command("review", epilog=_EXAMPLES)
 @click.option("--papers", type=_FILE, help="Papers and human reviews in the PeerRead layout (folder or file).")
 @click.option("--reviews", type=_FILE, help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.")
 @click.option("--traces", type=_FILE, help="A folder with one trace a paper, or <system>/<paper>.")
@@ -75,13 +82,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--verbose", is_flag=True, help="Name every rejected row and log more.")
 @click.option("--log-file", type=_FILE, help="Write the log to this file.")
 def command(**options: Any) -> None:
-    r"""Evaluate generated peer reviews in three tiers: similarity, judge, trace.
-
-    \b
-    markbook review --papers papers/ --reviews reviews.jsonl
-    markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
-    markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
-    """
+    """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
     from markbook.comparison.gates import check_gates, parse_gates
 
     gates = parse_gates(options["fail_under"])

@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     from markbook.comparison.gates import Mark
     from markbook.types import Measurement, Metric, Summary
 
+_EXAMPLES = """
+\b
+Examples:
+  markbook score rougeL answers.jsonl
+  markbook score bleu,rouge_score,meteor answers.jsonl --json
+  markbook score bleu answers.jsonl -o tokenize=intl -o lowercase=true
+  markbook score edit_distance answers.jsonl --fail-under edit_distance=0.3
+"""
 
-@click.command("score")
+
+@click.command("score", epilog=_EXAMPLES)
 @click.argument("metrics")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the metric; repeat.")
@@ -39,15 +48,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     workers: int,
     seed: int,
 ) -> int:
-    """Mark the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS.
-
-    \b
-    Examples:
-      markbook score rougeL answers.jsonl
-      markbook score bleu,rouge_score,meteor answers.jsonl --json
-      markbook score bleu answers.jsonl -o tokenize=intl -o lowercase=true
-      markbook score edit_distance answers.jsonl --fail-under edit_distance=0.3
-    """  # noqa: D301 - \b is click's mark for lines to keep
+    """Mark the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS."""
     from markbook.aggregate.measured import summarise_with
     from markbook.comparison.gates import check_gates, hold_gates, parse_gates
     from markbook.metrics.measure import expand, make, measure_rows

@@ -21,6 +21,7 @@ from markbook.generate.pace import Breaker, Budget, Pace, backoff
 from markbook.generate.records import Reply, Request
 from markbook.plugins import need
 from markbook.prices import Price, listed_price, parse_price
+from markbook.providers import not_set_up
 from markbook.text import redact
 from markbook.types import Missing, MissingKind
 
@@ -128,7 +129,7 @@ class ModelGenerator:
         try:
             return models.infer_model(self.name)
         except Exception as error:  # the plugin border: a provider's own set-up fails in its own ways
-            raise UsageError(f"the model {self.name!r} cannot be set up: {redact(str(error))}") from error
+            raise not_set_up("model", self.name, redact(str(error))) from error
 
     async def _openai(self, stack: AsyncExitStack) -> Any:
         openai = need("openai", extra="judge")

@@ -21,6 +21,7 @@ from markbook.errors import UsageError
 from markbook.judge.prompts import Call
 from markbook.judge.tokens import reduce_logprobs
 from markbook.plugins import need
+from markbook.providers import not_set_up
 from markbook.text import redact
 from markbook.types import MissingKind
 
@@ -115,7 +116,7 @@ class LiveJudge:
         try:
             return models.infer_model(self.model)
         except Exception as error:  # the plugin border: a provider's own set-up fails in its own ways
-            raise UsageError(f"the judge {self.model!r} cannot be set up: {redact(str(error))}") from error
+            raise not_set_up("judge", self.model, redact(str(error))) from error
 
     async def _make_openai(self) -> Any:
         openai = need("openai", extra="judge")

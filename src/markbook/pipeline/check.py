@@ -44,6 +44,11 @@ class BenchmarkCheck:
     separated_share: float | None
     """The share of tests whose verdict came from separate processes."""
 
+    @property
+    def holds(self) -> bool:
+        """Whether every item does what it says: each solution passes every time, and every test parses."""
+        return not self.problems and not self.faults
+
     def record(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return asdict(self)

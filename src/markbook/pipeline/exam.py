@@ -128,7 +128,7 @@ def exam(
         follow.loaded(paper, answers)
         if settings.strict:
             _refuse_skipped(paper, answers)
-        manifest = _manifest(sound, answers, settings)
+        manifest = _manifest(os.fspath(benchmark), sound, answers, settings)
         if resume is not None and _is_finished(Path(resume), manifest):
             return open_run(resume)
         with (
@@ -150,7 +150,7 @@ def _open_writer(
     return RunWriter.create(Path(output or "generated"), manifest)
 
 
-def _manifest(benchmark: Benchmark, answers: Answers, settings: ExamOptions) -> Manifest:
+def _manifest(source: str, benchmark: Benchmark, answers: Answers, settings: ExamOptions) -> Manifest:
     inputs = {"benchmark": benchmark.digest}
     for number, digest in enumerate(answers.inputs.values(), start=1):
         inputs[f"solutions/{number}"] = digest
@@ -161,7 +161,7 @@ def _manifest(benchmark: Benchmark, answers: Answers, settings: ExamOptions) -> 
         "models": answers.models,
     }
     extra = {
-        "sources": {"benchmark": benchmark.samples[0].source.rpartition(":")[0], "solutions": list(answers.inputs)},
+        "sources": {"benchmark": source, "benchmark_files": list(benchmark.files), "solutions": list(answers.inputs)},
         "skipped": {
             "benchmark_rows": len(benchmark.rejections),
             "answers_invalid": answers.invalid.count,

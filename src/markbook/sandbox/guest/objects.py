@@ -68,11 +68,15 @@ class Objects:
             if name is not None:
                 return ["n", f"module {name}"]
             if self._examines:
-                raise TypeError("a module of the test's own cannot be handed over")
+                raise TypeError(
+                    "a module of the test's own cannot be given to the solution, which runs in another process"
+                )
         elif isinstance(value, BaseException) and names.name_for(cls) is not None and not vars(value):
             return self._put_error(value, transfer)
         elif isinstance(value, types.FrameType | types.TracebackType | types.CodeType) and self._examines:
-            raise TypeError("cannot be handed over")
+            raise TypeError(
+                f"a {cls.__name__} of the test cannot be given to the solution, which runs in another process"
+            )
         return self._handle(value, transfer, depth)
 
     def _handle(self, value: Any, transfer: Transfer, depth: int) -> list[Any]:
