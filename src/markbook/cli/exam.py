@@ -16,6 +16,7 @@ from markbook.cli.options import (
     engine_option,
     fail_under_option,
     hold_against_baseline,
+    is_given,
     json_option,
     resume_option,
 )
@@ -36,9 +37,7 @@ Examples:
 
 
 @click.command("exam", cls=Spread, epilog=_EXAMPLES)
-@click.option(
-    "--benchmark", type=click.Path(), required=True, help="The benchmark: a file, or a folder of .jsonl files."
-)
+@click.option("--benchmark", type=click.Path(), help="The benchmark: a file, or a folder of .jsonl files.")
 @click.option("--solutions", type=click.Path(), multiple=True, help="Answers: files or folders, one or several models.")
 @click.option(
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
@@ -113,11 +112,15 @@ def command(**options: Any) -> int:
     """
     from markbook.cli.exam_terminal import Terminal, show_check, show_run
 
-    if options.pop("check_benchmark"):
+    check = options.pop("check_benchmark")
+    if options["resume"] is not None:
+        _fill_from_run(options)
+    for name in ("benchmark",) if check else ("benchmark", "solutions"):
+        if not options[name]:
+            raise click.UsageError(f"Missing option '--{name}'.")
+    if check:
         return _check(options, show_check)
     paths = options.pop("solutions")
-    if not paths:
-        raise click.UsageError("Missing option '--solutions'.")
     as_json = options.pop("as_json")
     from markbook.comparison.gates import hold_gates, parse_gates
     from markbook.pipeline.exam import exam
@@ -132,6 +135,55 @@ def command(**options: Any) -> int:
         hold_gates(gates, _marks(run))
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
     return 0
+
+
+_KEPT = {
+    "format_name": "format",
+    "timeout": "timeout",
+    "memory_mb": "memory_mb",
+    "error_policy": "error_policy",
+    "extract": "extract",
+    "profile": "profile",
+    "seed": "seed",
+    "adaptive_timeout": "adaptive",
+    "in_process": "separate",
+    "python": "python",
+}
+"""Options that a run keeps, and what run.json calls them."""
+
+
+def _fill_from_run(options: dict[str, Any]) -> None:
+    """Set what the user did not give to what the run to go on with was started with.
+
+    A run folder may come from anybody: what it names is not executed unless the user names it too.
+
+    Raises:
+        ConfigError: the run was started with an interpreter or a loader of the user's own.
+    """
+    from markbook.errors import ConfigError
+    from markbook.store import open_manifest
+
+    manifest = open_manifest(options["resume"])
+    if manifest is None or manifest.get("command") != "exam":
+        return  # whatever is wrong with it is said where it is resumed
+    config, sources = manifest.get("config", {}), manifest.get("sources", {})
+    given = {name for name in options if is_given(name)}
+    for name, key in _KEPT.items():
+        if name in given or key not in config:
+            continue
+        value = config[key]
+        if (name == "python" and value) or (name == "format_name" and ":" in str(value)):
+            flag = "--python" if name == "python" else "--format"
+            raise ConfigError(
+                f"the run was started with {flag} {value!r}, which would be executed",
+                at=str(options["resume"]),
+                hint=f"give {flag} again if you trust it",
+            )
+        options[name] = not value if name == "in_process" else value
+    if not options["benchmark"]:
+        options["benchmark"] = sources.get("benchmark")
+    if not options["solutions"]:
+        options["solutions"] = tuple(sources.get("solutions", ()))
 
 
 def _marks(run: Run) -> list[Mark]:

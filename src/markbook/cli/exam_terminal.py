@@ -58,6 +58,8 @@ class Terminal(Watcher):
         self._total = self._done = self._passed = 0
         self._start = self._last = time.monotonic()
         self._fresh = 0
+        self._unsound = 0
+        self._folder: Path | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -69,6 +71,8 @@ class Terminal(Watcher):
             self._progress.stop()
         elif self._total and kind is None:
             self._line()
+        if kind is not None and issubclass(kind, KeyboardInterrupt) and self._folder is not None:
+            self._say(f"{self._done} of {self._total} are marked; go on with: markbook exam --resume {self._folder}")
 
     def loaded(self, benchmark: Benchmark, answers: Answers) -> None:
         """Say what was read, and what was skipped; refuse a gate that nothing can pass.
@@ -99,6 +103,7 @@ class Terminal(Watcher):
 
     def started(self, planned: Planned, folder: Path) -> None:
         """Begin the bar."""
+        self._folder = folder
         models = len(planned.answers.models)
         self._say(
             f"{planned.benchmark.name}: {len(planned.benchmark.samples)} problems, {planned.attempts} answers of "
@@ -107,6 +112,7 @@ class Terminal(Watcher):
         for fault in planned.faults[: None if self._verbose else _NAMED_FAULTS]:
             self._say(f"benchmark fault: {fault.task_id}, test {fault.test_index}: {fault.reason}; charged to nobody")
         self._total, self._done = planned.attempts, planned.done_before
+        self._passed = planned.passed_before
         self._start = self._last = time.monotonic()
         if self._console.is_terminal:
             self._progress = Progress(
@@ -119,7 +125,9 @@ class Terminal(Watcher):
                 console=self._console,
                 transient=True,
             )
-            self._bar = self._progress.add_task("marking", total=self._total, completed=self._done, passed=0, rate="-")
+            self._bar = self._progress.add_task(
+                "marking", total=self._total, completed=self._done, passed=self._passed, rate="-"
+            )
             self._progress.start()
 
     def marked(self, attempt: Attempt, result: Mark, outcome: Outcome) -> None:
@@ -139,6 +147,15 @@ class Terminal(Watcher):
         elif now - self._last >= _PLAIN_EVERY:
             self._last = now
             self._line()
+
+    def unsound(self, task_id: str, detail: str) -> None:
+        """Name a problem that its own solution fails."""
+        self._unsound += 1
+        if self._verbose or self._unsound <= _NAMED_FAULTS:
+            self._say(
+                f"warning: {task_id}: nobody solved it, and the benchmark's own solution fails it too ({detail}); see "
+                "--check-benchmark"
+            )
 
     def spared(self, duplicates: int, reused: int) -> None:
         """Say what did not have to run."""

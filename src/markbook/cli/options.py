@@ -44,13 +44,19 @@ class Spread(click.Command):
             yield arg
 
 
+def is_given(name: str) -> bool:
+    """Whether the user gave an option of the running command, rather than leaving it at its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source not in (None, click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP)
+
+
 def resume_option(function: _F) -> _F:
     """Add `--resume RUN`."""
     return click.option(
         "--resume",
         type=click.Path(),
         metavar="RUN",
-        help="Go on with this run folder (evaluation_*); give the other arguments as before.",
+        help="Go on with this run folder (evaluation_*); `exam` takes the other arguments from it, `run` wants them as before.",
     )(function)
 
 

@@ -169,10 +169,10 @@ def detect(record: Mapping[str, Any]) -> str | None:
         try:
             if reader.matches(record):
                 return name
-        except Exception:  # the plugin border: a row that it does not expect is none of its own
+        except Exception as error:  # the plugin border: a row that it does not expect is none of its own
             if name in FORMATS:
                 raise
-            _log.warning("the loader %r could not say whether a row is its own", name, exc_info=True)
+            _log.warning("the loader %r cannot say whether a row is its own: %s: %s", name, type(error).__name__, error)
     return None
 
 

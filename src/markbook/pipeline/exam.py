@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from markbook import plugins
-from markbook.aggregate.exam import ErrorPolicy, Mark, mark
+from markbook.aggregate.exam import ErrorPolicy, Mark, mark, outcome_of
 from markbook.aggregate.exam_view import FAULT, MODEL, OUTCOME, SAMPLE, ExamView, attempt_record, sample_record
 from markbook.errors import StrictDataError
 from markbook.load.answers import Answers, load_answers
@@ -54,6 +54,10 @@ class ExamOptions:
     """Give an attempt that was run before, in the same way, the outcome that it had."""
     strict: bool = field(default=False, metadata={"identity": False})
 
+    def limits(self) -> Limits:
+        """Return what an attempt may use."""
+        return Limits(seconds=self.timeout, memory_bytes=self.memory_mb << 20)
+
     def identity(self) -> dict[str, Any]:
         """Return the options that can change a result."""
         fields = type(self).__dataclass_fields__
@@ -70,6 +74,8 @@ class Planned:
     attempts: int
     done_before: int
     """How many of them a resumed run had marked."""
+    passed_before: int
+    """How many of those passed every test."""
     isolation: str
 
 
@@ -84,6 +90,9 @@ class Watcher:
 
     def marked(self, attempt: Attempt, result: Mark, outcome: Outcome) -> None:
         """Be told of one more attempt."""
+
+    def unsound(self, task_id: str, detail: str) -> None:
+        """Be told of a problem that nobody solved and whose own solution fails its tests too."""
 
     def spared(self, duplicates: int, reused: int) -> None:
         """Be told how many attempts were not run: exact duplicates of others, and those run by an earlier run."""
@@ -135,10 +144,13 @@ def exam(
             open_sandboxes(settings.engine, _box_settings(settings)) as box,
             _open_writer(resume, output, manifest) as writer,
         ):
-            _hold(writer, box, sound, answers, faults, settings, follow)
+            unsolved = _hold(writer, box, sound, answers, faults, settings, follow)
             if isinstance(box, Sandbox):  # others run elsewhere and do not say
                 follow.spared(box.duplicates, box.reused)
-            _publish(writer, manifest, reports)
+            unsound = _unsound(box, unsolved, settings)
+            for task_id, detail in unsound.items():
+                follow.unsound(task_id, detail)
+            _publish(writer, manifest, reports, unsound)
     return open_run(writer.folder)
 
 
@@ -202,18 +214,59 @@ def _hold(
     faults: Sequence[Fault],
     settings: ExamOptions,
     follow: Watcher,
-) -> None:
+) -> list[Sample]:
+    """Run what is not run yet, and return the problems that some answer tried and none solved."""
     _record_inputs(writer, benchmark, answers, faults)
-    done = sum(1 for _ in writer.rows(OUTCOME))
+    done, passed = _done_before(writer, benchmark)
     planned = sum(answers.count(model) for model in answers.models)
-    follow.started(Planned(benchmark, answers, faults, planned, done, box.level.value), writer.folder)
-    limits = Limits(seconds=settings.timeout, memory_bytes=settings.memory_mb << 20)
+    follow.started(Planned(benchmark, answers, faults, planned, done, passed, box.level.value), writer.folder)
+    limits = settings.limits()
     running: dict[str, Attempt] = {}
     for job, outcome in box.run(_jobs(writer, benchmark, answers, limits, running)):
         attempt = running.pop(job.key)
         follow.marked(attempt, mark(job.sample, outcome), outcome)
         key = (attempt.model, attempt.sample_id, attempt.index)
         writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
+    return _unsolved(writer, benchmark)
+
+
+def _unsolved(writer: RunWriter, benchmark: Benchmark) -> list[Sample]:
+    samples = {sample.id: sample for sample in benchmark.samples}
+    solved: dict[str, bool] = {}
+    for row in writer.rows(OUTCOME):
+        name = str(row.key[1])
+        if not solved.get(name):
+            solved[name] = mark(samples[name], outcome_of(row.data)).all_passed
+    return [sample for sample in benchmark.samples if solved.get(sample.id) is False]
+
+
+def _unsound(box: Sandbox | RemoteSandbox, unsolved: Sequence[Sample], settings: ExamOptions) -> dict[str, str]:
+    """Return the problems whose own solution does not pass their tests, with what it fails at.
+
+    Only those that no answer solved are tried: elsewhere somebody has shown that the tests can be passed.
+    """
+    jobs = [
+        Job(f"own:{sample.id}", sample.references[0], sample, settings.limits())
+        for sample in unsolved
+        if sample.references
+    ]
+    found: dict[str, str] = {}
+    for job, outcome in box.run(jobs) if jobs else ():
+        if not mark(job.sample, outcome).all_passed:
+            failed = next((number for number, test in enumerate(outcome.tests) if not test.passed), 0)
+            why = outcome.error_type or (outcome.tests[failed].error_type if outcome.tests else "") or "AssertionError"
+            found[job.sample.id] = f"test {failed}: {why}"
+    return dict(sorted(found.items()))
+
+
+def _done_before(writer: RunWriter, benchmark: Benchmark) -> tuple[int, int]:
+    """Return how many attempts a resumed run had marked, and how many of them passed every test."""
+    samples = {sample.id: sample for sample in benchmark.samples}
+    done = passed = 0
+    for row in writer.rows(OUTCOME):
+        done += 1
+        passed += mark(samples[str(row.key[1])], outcome_of(row.data)).all_passed
+    return done, passed
 
 
 def _jobs(
@@ -241,12 +294,13 @@ def _record_inputs(writer: RunWriter, benchmark: Benchmark, answers: Answers, fa
     writer.commit()
 
 
-def _publish(writer: RunWriter, manifest: Manifest, reports: Sequence[str]) -> None:
+def _publish(writer: RunWriter, manifest: Manifest, reports: Sequence[str], unsound: Mapping[str, str]) -> None:
     view = ExamView(writer, manifest.config)
     for name in reports:
         render: Callable[[ExamView], Mapping[str, Any]] = plugins.create_typed("reports", name)
         writer.publish(render(view))
-    writer.finish("done", {"isolation": view.isolation, "attempts": view.planned})
+    extra = {"own_solution_fails": dict(unsound)} if unsound else {}
+    writer.finish("done", {"isolation": view.isolation, "attempts": view.planned, **extra})
 
 
 def _refuse_skipped(benchmark: Benchmark, answers: Answers) -> None:

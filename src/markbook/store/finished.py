@@ -135,6 +135,15 @@ def open_run(path: str | os.PathLike[str], *, check: bool = True) -> Run:
     return run
 
 
+def open_manifest(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Return what the run.json of a folder holds, None if there is none; its journal is not looked at.
+
+    Raises:
+        DataError: it is damaged, or of another version.
+    """
+    return read_manifest(RealDisk(), Path(path))
+
+
 def read_manifest(disk: Disk, folder: Path) -> dict[str, Any] | None:
     """Return what run.json holds, None if there is none.
 
