@@ -75,7 +75,7 @@ class Objects:
             return self._put_error(value, transfer)
         elif isinstance(value, types.FrameType | types.TracebackType | types.CodeType) and self._examines:
             raise TypeError(
-                f"a {cls.__name__} of the test cannot be given to the solution, which runs in another process"
+                f"a {cls.__name__} object of the test cannot be given to the solution, which runs in another process"
             )
         return self._handle(value, transfer, depth)
 
