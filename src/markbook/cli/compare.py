@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +18,8 @@ _EXAMPLES = """
 Examples:
   markbook compare generated/evaluation_1790000000
   markbook compare old/evaluation_1 new/evaluation_2 --json
+  markbook compare generated                            (every run in that folder)
+  markbook compare latest generated/evaluation_1790000000
   markbook compare new/evaluation_2 --fail-if-worse old/evaluation_1
   markbook compare new/evaluation_2 --fail-under my-model=80%
 """
@@ -65,16 +66,17 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     from markbook.aggregate.comparison import compare_sheet
     from markbook.comparison.gates import check_gates, check_worse, hold_gates, marks_of, parse_gates
     from markbook.comparison.runs import baseline_pairs, read_sheets
+    from markbook.store.find import find_run, find_runs, means_run
 
     gates = parse_gates(options["fail_under"])
-    paths = list(runs)
-    is_run = fail_if_worse is not None and (Path(fail_if_worse) / "run.json").exists()
+    paths = [folder for path in runs for folder in find_runs(path)]
+    is_run = fail_if_worse is not None and means_run(fail_if_worse)
     if fail_if_worse is not None and is_run:
-        paths.append(fail_if_worse)
+        paths.append(find_run(fail_if_worse))
     sheet = read_sheets(paths, metric=options["metric"])
     pairs = []
     if fail_if_worse is not None:
-        pairs = baseline_pairs(sheet, fail_if_worse, last_run=len(runs) if is_run else None)
+        pairs = baseline_pairs(sheet, fail_if_worse, last_run=len(paths) - 1 if is_run else None)
     comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"])
     marks = marks_of(comparison)
     check_gates(gates, marks)

@@ -50,13 +50,23 @@ def is_given(name: str) -> bool:
     return source not in (None, click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP)
 
 
+def _one_run(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """Resolve `latest` and a folder with one run while the arguments are read: afterwards there is a newer one."""
+    if value is None:
+        return None
+    from markbook.store.find import existing_run
+
+    return str(existing_run(value))
+
+
 def resume_option(function: _F) -> _F:
     """Add `--resume RUN`."""
     return click.option(
         "--resume",
         type=click.Path(),
+        callback=_one_run,
         metavar="RUN",
-        help="Go on with this run folder (evaluation_*); `exam` takes the other arguments from it, `run` wants them as before.",
+        help="Go on with this run folder (evaluation_*); `exam` takes the other arguments from it, other commands want them as before.",
     )(function)
 
 
@@ -91,6 +101,7 @@ def baseline_option(function: _F) -> _F:
     return click.option(
         "--fail-if-worse",
         type=click.Path(),
+        callback=_one_run,
         metavar="RUN",
         help="Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
         "compare` shows it, lies on the worse side.",

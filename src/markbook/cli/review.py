@@ -19,6 +19,7 @@ from markbook.cli.options import (
     engine_option,
     fail_under_option,
     hold_against_baseline,
+    resume_option,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ Examples:
 @click.option(
     "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
 )
-@click.option("--resume", type=_FILE, help="Go on with this run folder; give the same arguments.")
+@resume_option
 @click.option(
     "--rescore",
     "rescored",
@@ -162,7 +163,7 @@ def _review(options: Mapping[str, Any]) -> Run:
         judges=models,
         judge_options=read_judge_options(options),
         output=options["output"],
-        resume=options["resume"],
+        resume=Path(options["resume"]) if options["resume"] else None,
         limit=options["limit"],
         strict=options["strict"],
         workers=options["workers"],

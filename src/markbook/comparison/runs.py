@@ -15,7 +15,7 @@ from markbook.comparison.files import review_sheet, task_sheet
 from markbook.comparison.gates import check_worse
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
-from markbook.store import Run, open_run
+from markbook.store import Run, find_runs, open_run
 
 RunLike = Run | str | os.PathLike[str]
 
@@ -26,7 +26,7 @@ def compare(
     """Return the paired comparison of all models of one or more finished runs.
 
     Args:
-        runs: run folders or runs, of the same command and the same samples. A model that two of them hold is shown
+        runs: run folders, folders of them or runs, of the same command and the same samples. A model that two of them hold is shown
             with its run's name behind it.
         metric: which metric to compare by, where a run has several; the run's own main one by default.
         alpha: family-wise error of all "distinguishable" claims; intervals have confidence 1 - alpha.
@@ -46,13 +46,18 @@ def read_sheets(runs: Sequence[RunLike], *, metric: str | None = None) -> Sheet:
     Raises:
         DataError: a run is not finished, or the runs are marked by different metrics.
     """
-    opened = [run if isinstance(run, Run) else open_run(run) for run in runs]
+    opened = [run for each in runs for run in _opened(each)]
     if not opened:
         raise DataError("there is no run to compare", hint="name two run folders or more")
     try:
         return merged([(run.folder.name, sheet_of(run, metric=metric)) for run in opened])
     except ValueError as error:
         raise DataError(str(error), hint="compare runs of one kind, or choose with --metric") from error
+
+
+def _opened(run: RunLike) -> list[Run]:
+    """Return a run, or all runs of a folder that holds several."""
+    return [run] if isinstance(run, Run) else [open_run(folder) for folder in find_runs(run)]
 
 
 def hold_against(run: RunLike, baseline: RunLike, *, seed: int = 0) -> list[Pair]:

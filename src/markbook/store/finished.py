@@ -12,6 +12,7 @@ from typing import Any
 from markbook.errors import DataError
 from markbook.plugins import factory, need
 from markbook.store.disk import Disk, RealDisk
+from markbook.store.find import find_run
 from markbook.store.journal import Row, locate, read, row_at
 from markbook.store.seal import find_damage
 
@@ -113,17 +114,17 @@ class Run:
 
 
 def open_run(path: str | os.PathLike[str], *, check: bool = True) -> Run:
-    """Return the run of a folder, or of the run.json in it.
+    """Return the run of a folder, of the run.json in it, of a folder that holds one run, or the `latest`.
 
     Args:
-        path: the folder or file.
+        path: the folder or file; `latest` is the newest run in `generated`, `DIR/latest` the newest in DIR.
         check: whether a finished run's journal is held against its seal, which reads it once (1 s a GB).
 
     Raises:
-        DataError: there is no run here, or its run.json is damaged.
+        DataError: there is no run here or several, or its run.json is damaged.
         StorageError: the run is finished, and its journal is not what was written.
     """
-    folder = Path(path)
+    folder = find_run(path)
     if folder.name == "run.json":
         folder = folder.parent
     record = read_manifest(RealDisk(), folder)
