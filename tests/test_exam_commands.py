@@ -10,6 +10,8 @@ import pytest
 from exam_kit import answer, hold, problem, rows, scores, write_rows
 from review_kit import markbook, only_run
 
+import markbook as api
+from markbook.errors import UsageError
 from markbook.pipeline.exam import Watcher, exam
 
 GOOD, BAD = "def f(x):\n    return x\n", "def f(x):\n    return -x\n"
@@ -257,3 +259,53 @@ def test_a_test_that_hands_over_what_cannot_travel_says_so(tmp_path):
     (detail,) = rows(run)[0]["test_details"]
     said = "a code object of the test cannot be given to the solution, which runs in another process"
     assert (detail["verdict"], detail["error_message"]) == ("separated", said)
+
+
+def test_mistyped_words_are_answered_with_the_nearest(tmp_path):
+    data = write_rows(tmp_path / "rows.jsonl", [{"a": 1}])
+    single = tmp_path / "one.json"
+    single.write_text('{"a": 1}')
+
+    assert "there is no list of 'metric' (did you mean 'metrics'" in markbook("list", "metric")[2]
+    assert "this holds data, and a task is a YAML file" in markbook("run", data, "--predictions", data)[2]
+    told = markbook("exam", "--benchmark", single, "--solutions", single)[2]
+    assert f"{single}: not an array of objects but an object" in told
+    with pytest.raises(UsageError, match=r"exam\(\) has no option 'timout' \(did you mean 'timeout'"):
+        api.exam(data, data, timout=3)
+    with pytest.raises(UsageError, match=r"run_task\(\) has no option 'limt' \(did you mean 'limit'"):
+        api.run_task(data, predictions=data, limt=3)
+
+
+def test_a_mistyped_provider_is_answered_with_the_nearest(tmp_path):
+    task = "name: t\ndata: {path: rows.jsonl}\nprompt: x\nreference: x\nmetrics: [exact_match]\n"
+    write_rows(tmp_path / "rows.jsonl", [{"a": 1}])
+    (tmp_path / "t.yaml").write_text(task)
+
+    told = [markbook("run", tmp_path / "t.yaml", "--model", name)[2] for name in ("opnai:gpt-4o", "antropic:x")]
+
+    assert "there is no provider 'opnai' (did you mean 'openai'" in told[0]
+    assert "there is no provider 'antropic' (did you mean 'anthropic'" in told[1]
+
+
+@pytest.mark.parametrize("name", ["trace", "review", "judge check", "score", "exam", "compare", "report"])
+def test_help_shows_its_examples_as_lines(name):
+    _, out, _ = markbook(*name.split(), "--help")
+
+    assert "\\b" not in out
+    examples = out[out.index("Examples:") :].splitlines()[1:]
+    assert [line for line in examples if not line.strip().startswith("markbook ")] == []
+
+
+def test_a_weight_given_twice_names_both_spellings(tmp_path):
+    told = [
+        markbook("review", "--papers", tmp_path, "--reviews", tmp_path, "--config", write(tmp_path, names))[2]
+        for names in (("planning_rationality", "planning_rational"), ("planning_rational", "planning_rationality"))
+    ]
+
+    assert all("is given twice, as 'planning_rational" in line for line in told)
+    assert "as 'planning_rational' and as 'planning_rationality'" in told[1]
+
+
+def write(folder, names):
+    (folder / "c.json").write_text(json.dumps({"metrics_and_weights": dict.fromkeys(names, 1)}))
+    return folder / "c.json"

@@ -21,9 +21,7 @@ def not_set_up(what: str, model: str, why: str) -> UsageError:
         model: as the user named it.
         why: what the client says.
     """
-    provider, sign, _ = model.partition(":")
-    if not sign:
-        return UsageError(f"the {what} {model!r} cannot be set up: it names no provider", hint=f"openai:{model}?")
+    provider = model.partition(":")[0]
     if why.startswith("Unknown") and provider not in PROVIDERS:
         message = f"the {what} {model!r} cannot be set up: there is no provider {provider!r}"
         return UsageError(message, hint=suggest(provider, list(PROVIDERS)))

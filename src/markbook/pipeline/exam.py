@@ -16,6 +16,7 @@ from markbook.load.answers import Answers, load_answers
 from markbook.load.assembly import Extract
 from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.load.faults import Fault, without_faults
+from markbook.pipeline.options import options_of
 from markbook.pipeline.sandboxes import BoxSettings, RemoteSandbox, open_sandboxes
 from markbook.sandbox import Job, Sandbox
 from markbook.store import Manifest, Run, RunWriter, open_run
@@ -127,8 +128,9 @@ def exam(
         EnvironmentUnfitError: the machine cannot isolate the solutions well enough.
         OutputError: the output cannot be written; nothing was run.
         StorageError: the disk failed during the run, which can be resumed.
+        UsageError: an option that does not exist.
     """
-    settings = ExamOptions(**options)
+    settings = options_of(ExamOptions, options, "exam")
     follow = watcher or Watcher()
     paper = load_benchmark(Path(benchmark), settings.format)
     sound, faults = without_faults(paper)
