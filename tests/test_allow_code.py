@@ -44,16 +44,17 @@ OWN = {
     ),
     "a template's function": "system: \"{{ __import__('canary_code').make() }}\"\nmetrics: [bleu]",
     "what runs the tests": "tests: word\nmetrics: [{name: pass_hat_k, options: {run: 'canary_code:make'}}]",
+    "what isolates the tests": "tests: word\nmetrics: [{name: pass_hat_k, options: {isolation: weak}}]",
     "a model of a metric": "metrics: [{name: bertscore_f1, options: {model: 'canary_code:make'}}]",
     "a language of a metric": "metrics: [{name: codebleu, options: {lang: 'canary_code:make'}}]",
     "a tokenizer of a metric": "metrics: [{name: bleu, options: {tokenize: 'canary_code:make'}}]",
     "an unknown key": "engine: canary_code:make\nmetrics: [bleu]",
 }
 HARMLESS = (
-    "an entry point", "a template's import", "a template's globals", "a template's function", "what runs the tests",
+    "an entry point", "a template's import", "a template's globals", "a template's function",
     "a model of a metric",
 )  # fmt: skip
-"""Not wrong by itself: a name in an answer, a template without a value, a value that is no function or no model."""
+"""Not wrong by itself: a name in an answer, a template without a value, a value that is no model."""
 HARNESS = {
     "a metric": "metric_list: [{metric: 'canary_code:make'}]",
     "a metric with options": "metric_list: [{metric: 'canary_code:make', cmd: x}]",

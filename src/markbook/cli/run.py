@@ -127,12 +127,15 @@ def command(**options: Any) -> int:
     """
     from markbook.cli.run_terminal import Terminal, show_run, with_values
     from markbook.comparison.gates import hold_gates, parse_gates
+    from markbook.comparison.runs import counterpart
     from markbook.pipeline.task import run_task
 
     # Rows, answers and marks live to the end: looking through them for garbage again and again finds none.
     gc.set_threshold(100_000, 50, 100)
     gates = parse_gates(options["fail_under"])
-    check_baseline(options["fail_if_worse"], "run")
+    baseline = check_baseline(options["fail_if_worse"], "run")
+    if baseline is not None and options["model"]:
+        counterpart(options["model"], baseline)
     terminal = Terminal(verbose=options["verbose"], gates=gates)
     with ended_by_signal(), terminal:
         run = run_task(list(options["tasks"]), watcher=terminal, **_settings(options))

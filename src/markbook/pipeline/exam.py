@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -219,27 +220,22 @@ def _hold(
 ) -> list[Sample]:
     """Run what is not run yet, and return the problems that some answer tried and none solved."""
     _record_inputs(writer, benchmark, answers, faults)
-    done, passed = _done_before(writer, benchmark)
+    tried, solved = _solved_before(writer, benchmark)
     planned = sum(answers.count(model) for model in answers.models)
-    follow.started(Planned(benchmark, answers, faults, planned, done, passed, box.level.value), writer.folder)
+    follow.started(
+        Planned(benchmark, answers, faults, planned, tried.total(), solved.total(), box.level.value), writer.folder
+    )
     limits = settings.limits()
     running: dict[str, Attempt] = {}
     for job, outcome in box.run(_jobs(writer, benchmark, answers, limits, running)):
         attempt = running.pop(job.key)
-        follow.marked(attempt, mark(job.sample, outcome), outcome)
+        result = mark(job.sample, outcome)
+        tried[attempt.sample_id] += 1
+        solved[attempt.sample_id] += result.all_passed
+        follow.marked(attempt, result, outcome)
         key = (attempt.model, attempt.sample_id, attempt.index)
         writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
-    return _unsolved(writer, benchmark)
-
-
-def _unsolved(writer: RunWriter, benchmark: Benchmark) -> list[Sample]:
-    samples = {sample.id: sample for sample in benchmark.samples}
-    solved: dict[str, bool] = {}
-    for row in writer.rows(OUTCOME):
-        name = str(row.key[1])
-        if not solved.get(name):
-            solved[name] = mark(samples[name], outcome_of(row.data)).all_passed
-    return [sample for sample in benchmark.samples if solved.get(sample.id) is False]
+    return [sample for sample in benchmark.samples if tried[sample.id] and not solved[sample.id]]
 
 
 def _unsound(box: Sandbox | RemoteSandbox, unsolved: Sequence[Sample], settings: ExamOptions) -> dict[str, str]:
@@ -261,14 +257,16 @@ def _unsound(box: Sandbox | RemoteSandbox, unsolved: Sequence[Sample], settings:
     return dict(sorted(found.items()))
 
 
-def _done_before(writer: RunWriter, benchmark: Benchmark) -> tuple[int, int]:
-    """Return how many attempts a resumed run had marked, and how many of them passed every test."""
+def _solved_before(writer: RunWriter, benchmark: Benchmark) -> tuple[Counter[str], Counter[str]]:
+    """Return how many attempts at each problem a resumed run had marked, and how many of them passed every test."""
     samples = {sample.id: sample for sample in benchmark.samples}
-    done = passed = 0
+    tried: Counter[str] = Counter()
+    solved: Counter[str] = Counter()
     for row in writer.rows(OUTCOME):
-        done += 1
-        passed += mark(samples[str(row.key[1])], outcome_of(row.data)).all_passed
-    return done, passed
+        name = str(row.key[1])
+        tried[name] += 1
+        solved[name] += mark(samples[name], outcome_of(row.data)).all_passed
+    return tried, solved
 
 
 def _jobs(

@@ -20,6 +20,9 @@ PASS_AT_K = "pass_at_k"  # noqa: S105 - a metric, not a password
 _CORPUS = {"bleu": "corpus_bleu"}
 """Metrics whose lm-evaluation-harness aggregation works on the corpus: the aggregation's name, and ours."""
 _QUALITY = frozenset({"context_adherence", "style_compliance", "security_compliance", "performance_awareness"})
+_RUNS_CODE = ("pass_hat_k",)
+_NOT_FROM_FILES = ("isolation", "run")
+"""How untrusted programs are run is the user's to say, not a task file's."""
 _SPELLINGS = {"ignore_case": "lowercase"}
 """Options of lm-evaluation-harness's exact_match, and ours."""
 
@@ -125,6 +128,9 @@ def _make(each: Documented, use: Use, profile: Profile, *, allow_code: bool) -> 
             name, options = each.documented[0], {**each.documented[1]}
         elif name in _QUALITY:
             options["profile"] = "documented"
+    for option in _NOT_FROM_FILES if name in _RUNS_CODE else ():
+        if option in options:
+            raise ConfigError(f"{option!r} of {name!r} is not for a task file to choose", at=use.at)
     try:
         _check_options(name, options, use, plugins.factory("metrics", name, allow_code=allow_code))
         made: Metric = plugins.make("metrics", name, options, allow_code=allow_code)

@@ -118,7 +118,7 @@ def open_run(path: str | os.PathLike[str], *, check: bool = True) -> Run:
 
     Args:
         path: the folder or file; `latest` is the newest run in `generated`, `DIR/latest` the newest in DIR.
-        check: whether a finished run's journal is held against its seal, which reads it once (1 s a GB).
+        check: whether a finished run's journal is held against its seal, which reads it once (a second or two a GB).
 
     Raises:
         DataError: there is no run here or several, or its run.json is damaged.
