@@ -43,7 +43,7 @@ def summarise(
             several, or a policy that it cannot honour.
         ConfigError: an option that the metric does not take.
     """
-    made = plugins.create("metrics", metric, **options)
+    made = plugins.make("metrics", metric, options, allow_code=True)
     return summarise_with(made, measurements, policy=policy, confidence=confidence, seed=seed)
 
 

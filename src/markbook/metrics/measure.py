@@ -125,21 +125,27 @@ def make(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metri
     for name in names:
         taken = _taken(name, options)
         unused -= set(taken)
-        made[name] = plugins.create("metrics", name, **taken)
+        made[name] = plugins.make("metrics", name, taken, allow_code=True)
     if unused:
         raise ConfigError(f"no option of {', '.join(names)}: {', '.join(sorted(unused))}", hint=_options_of(names))
     return made
 
 
 def _taken(name: str, options: Mapping[str, object]) -> dict[str, object]:
-    parameters = inspect.signature(plugins.factory("metrics", name)).parameters
+    parameters = inspect.signature(plugins.factory("metrics", name, allow_code=True)).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return dict(options)
     return {key: value for key, value in options.items() if key in parameters}
 
 
 def _options_of(names: Sequence[str]) -> str:
-    known = sorted({key for name in names for key in inspect.signature(plugins.factory("metrics", name)).parameters})
+    known = sorted(
+        {
+            key
+            for name in names
+            for key in inspect.signature(plugins.factory("metrics", name, allow_code=True)).parameters
+        }
+    )
     return f"known: {', '.join(known)}" if known else "they take none"
 
 

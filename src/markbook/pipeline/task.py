@@ -16,6 +16,7 @@ from markbook import plugins
 from markbook.aggregate.task_tables import summary_text
 from markbook.errors import UsageError
 from markbook.model import Generator, Reply, Request
+from markbook.pipeline.options import options_of
 from markbook.pipeline.task_marks import Answer, Key, Tested, answers, measure, tested
 from markbook.pipeline.task_plan import Plan, TaskOptions, TaskPlan, plan
 from markbook.pipeline.task_results import Results
@@ -78,7 +79,7 @@ def run_task(
     """
     if (predictions is None) == (model is None):
         raise UsageError("name the answers or the model: one of --predictions and --model")
-    settings = TaskOptions(**options)
+    settings = options_of(TaskOptions, options, "run_task")
     follow = watcher or Watcher()
     targets = [os.fspath(each) for each in ([task] if isinstance(task, str | os.PathLike) else task)]
     answers_at = None if predictions is None else Path(predictions)

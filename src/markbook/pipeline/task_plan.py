@@ -39,7 +39,7 @@ class TaskOptions:
     timeout: float = 60.0
     """CPU seconds for one answer's tests."""
     allow_code: bool = False
-    """Whether a Python file beside a task may be run."""
+    """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""
 
     workers: int | None = field(default=None, metadata={"identity": False})
     engine: str = field(default="local", metadata={"identity": False})
@@ -201,6 +201,7 @@ def _plan_one(
         has_references=task.references is not None or any(sample.references for sample in rows.samples),
         has_tests=any(sample.tests for sample in rows.samples),
         foreign=code.metrics,
+        allow_code=options.allow_code,
     )
     count = options.samples or task.sampling.samples
     answers = None

@@ -1,26 +1,29 @@
-"""A run of tasks in lm-evaluation-harness's own files: what its dashboards and scripts read."""
+"""A run of tasks or an exam in lm-evaluation-harness's own files: what its dashboards and scripts read."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from markbook.aggregate.exam_view import ExamView
 from markbook.aggregate.files_view import FilesView
+from markbook.errors import UsageError
+from markbook.report.names import folder_names
 
 Content = str
 
 _UNSAFE = re.compile(r"[^\w.\-]")
 
 
-def lm_eval() -> Callable[[FilesView], Mapping[str, Any]]:
+def lm_eval() -> Callable[[ExamView | FilesView], Mapping[str, Any]]:
     """Return the renderer: the factory of the report plugin `lm-eval`."""
     return lm_eval_files
 
 
-def lm_eval_files(view: FilesView) -> Mapping[str, Any]:
+def lm_eval_files(view: ExamView | FilesView) -> Mapping[str, Any]:
     """Return `results.json` and one `samples_<task>.jsonl` a task, by path.
 
     Metrics are named `key,filter` as there; all are 0..1. A value that is missing is null, and a standard error that
@@ -28,18 +31,32 @@ def lm_eval_files(view: FilesView) -> Mapping[str, Any]:
     `key_interval,filter` and its method under `key_interval_method,filter`; every task says how many rows were scored
     under `n_scored`, and which values are missing under `n_missing`, with `key_bounds,filter` beside them.
     """
+    if isinstance(view, ExamView):
+        from markbook.report.lm_eval_exam import exam_files
+
+        return exam_files(view)
+    if view.manifest.get("command") != "run":
+        raise UsageError(
+            f"a run of `markbook {view.manifest.get('command')}` has no rows of tasks, which the harness's files hold",
+            hint="json, csv and parquet have every row of it",
+        )
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in view.rows():
         rows.setdefault(row["task"], []).append(row)
-    files: dict[str, Any] = {f"samples_{_safe(task)}.jsonl": _samples(several) for task, several in rows.items()}
+    names = folder_names([_UNSAFE.sub("_", task) for task in rows]) if _are_apart(rows) else folder_names(rows)
+    files: dict[str, Any] = {
+        f"samples_{name}.jsonl": _samples(several) for name, several in zip(names.values(), rows.values(), strict=True)
+    }
     return {
         "results.json": json.dumps(_results(view, rows), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         **files,
     }
 
 
-def _safe(task: str) -> str:
-    return _UNSAFE.sub("_", task)
+def _are_apart(tasks: Iterable[str]) -> bool:
+    """Whether tasks keep names of their own when what no file name holds is replaced."""
+    safe = [_UNSAFE.sub("_", task).casefold() for task in tasks]
+    return len(set(safe)) == len(safe)
 
 
 def _results(view: FilesView, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
