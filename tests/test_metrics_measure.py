@@ -105,7 +105,7 @@ class _Rows:
 
 
 def test_a_metric_may_read_the_raw_rows(monkeypatch):
-    monkeypatch.setattr(plugins, "factory", lambda *_: _Rows)
+    monkeypatch.setattr(plugins, "factory", lambda *_, **__: _Rows)
 
     assert [one.value for one in markbook.measure("rows", [["a", "b"], ["c"]])] == [0.2, 0.1]
 
