@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     Run = Callable[[list[Compiled], set[int]], dict[str, Any]]
     """Runs these tests, of all that are given those with these numbers."""
 
-_WRONG_RUNS = 3
-"""At most so many runs with something wrong; each test is wrong in one of them, a test that is alone in two."""
-_ALONE = 2
+_WRONG_RUNS, _ALONE, _MOST = 3, 2, 6
+"""Runs with something wrong in a round: so many for several tests, for one, and where there are many claims."""
 _ASKED = 2
 """Operators of a test that a right answer is tried with, before anything else of the test."""
 _ROUNDS = 5
@@ -40,8 +39,8 @@ _TRIED = 12
 
 Count = list[list[int]]
 """The parts of a test that went well, each with how often."""
-Places = dict[int, list[int]]
-"""For each test what of it may be made wrong."""
+Claims = dict[int, list[list[int]]]
+"""For each test what of each of its claims may be made wrong."""
 Useful = list[list[int] | None]
 """For each test what of it is worth making wrong; None where no right answer was there to try it with."""
 
@@ -72,12 +71,11 @@ def proved(
         counts: for each test how often a right answer executed its parts, None where that is not known.
     """
     found = canaries(task)
-    sites = {index: _choice(found[index], useful[index]) for index in which}
-    asked = {index: _operators(found[index], useful[index]) for index in which}
+    claims = {index: _claims(found[index], useful[index]) for index in which}
     record: dict[str, Any] | None = None
-    said: dict[int, set[str]] = {index: {"open"} if task.draws[index] else set() for index in which}
+    said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
     began = time.monotonic()
-    for number, deal in _schedule(sites, asked):
+    for number, deal in _schedule(claims):
         if deal is None:
             again = run(task.compiled, which)
             if record is None:
@@ -95,24 +93,43 @@ def proved(
         again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], which)
         for index, place in deal.items():
             if tests[index] is not None:
-                passed = again["tests"][index].get("p") is True
-                known = found[index].ranks[place] == SURE or useful[index] is not None
-                said[index].add("failed" if not passed else "forged" if known else "open")
+                said[index].setdefault(place, []).append(again["tests"][index].get("p") is True)
     assert record is not None
     done = record.get("done", {})
     for index in which:
         wanted = counts[index] if counts and done else None
+        proof = _proof(found[index], said[index], known=useful[index] is not None)
         if wanted is not None and done.get(index) != wanted:
-            said[index].add("forged")
-        record["tests"][index] = _labelled(record["tests"][index], said[index])
+            proof = "forged"
+        elif task.draws[index] and proof == "proved":
+            proof = "open"
+        record["tests"][index] = _labelled(record["tests"][index], proof)
     return record
 
 
-def _schedule(sites: Places, asked: Places) -> Iterator[tuple[int, dict[int, int] | None]]:
+def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
+    """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
+
+    Where one literal is expected no right answer passes with another. Elsewhere one may by chance: there only what
+    passes every time says something, and with what a right answer has failed it says that the test decided nothing.
+    """
+    claims: dict[tuple[int, int], list[bool]] = {}
+    for place, passes in said.items():
+        rank = canary.ranks[place]
+        if rank == SURE and any(passes):
+            return "forged"
+        key = (OPERATOR, place) if rank == OPERATOR else (rank, canary.claims[place])
+        claims[key] = claims.get(key, []) + passes
+    through = [key for key, passes in claims.items() if all(passes)]
+    if known and any(rank == OPERATOR for rank, _ in through):
+        return "forged"
+    return "open" if through or not claims else "proved"
+
+
+def _schedule(claims: Claims) -> Iterator[tuple[int, dict[int, int] | None]]:
     """Yield the runs in rounds, each with one true run (None) and the wrong ones in an order drawn by lot."""
     for number in range(_ROUNDS):
-        operators = {index: places[below(len(places))] for index, places in asked.items() if places}
-        deals = _deals(sites) + ([operators] if operators else [])
+        deals = _deals(claims)
         for deal in shuffled([None, *deals]):
             yield number, deal
         if not deals:
@@ -126,10 +143,10 @@ def _agree(record: dict[str, Any], again: dict[str, Any], which: set[int]) -> No
             record["tests"][index] = again["tests"][index]
 
 
-def _labelled(result: Result, said: set[str]) -> Result:
-    if not result["p"] or said == {"failed"}:
+def _labelled(result: Result, proof: str) -> Result:
+    if not result["p"] or proof == "proved":
         return result
-    if "forged" in said:
+    if proof == "forged":
         return {
             **result, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict",
             "m": "the test passes with a wrong expectation too",
@@ -139,35 +156,46 @@ def _labelled(result: Result, said: set[str]) -> Result:
 
 def unchecked(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record of tests that ran beside the candidate, and of which none was tried with anything wrong."""
-    record["tests"] = [_labelled(result, set()) for result in record["tests"]]
+    record["tests"] = [_labelled(result, "open") for result in record["tests"]]
     return record
 
 
-def _choice(canary: Canary, useful: list[int] | None) -> list[int]:
-    """Return what of a test may be made wrong: of what there is, that which says most."""
-    places = [place for place in range(len(canary.ranks)) if useful is None or place in useful]
-    places = [place for place in places if canary.ranks[place] != OPERATOR]
-    best = min((canary.ranks[place] for place in places), default=0)
-    return [place for place in places if canary.ranks[place] == best]
+def _claims(canary: Canary, useful: list[int] | None) -> list[list[int]]:
+    """Return what of each claim of a test may be made wrong: of what there is, that which says most.
+
+    An operator that an answer may answer itself is a claim of its own.
+    """
+    found: dict[int, list[int]] = {}
+    operators = []
+    for place, rank in enumerate(canary.ranks):
+        if useful is not None and place not in useful:
+            continue
+        if rank == OPERATOR:
+            operators.append([place])
+        else:
+            found.setdefault(canary.claims[place], []).append(place)
+    best = [min(canary.ranks[place] for place in places) for places in found.values()]
+    chosen = zip(best, found.values(), strict=True)
+    return [[place for place in places if canary.ranks[place] == rank] for rank, places in chosen] + operators
 
 
-def _operators(canary: Canary, useful: list[int] | None) -> list[int]:
-    """Return the operators of a test that an answer may answer itself."""
-    places = [place for place, rank in enumerate(canary.ranks) if rank == OPERATOR]
-    return places if useful is None else [place for place in places if place in useful]
-
-
-def _deals(sites: dict[int, list[int]]) -> list[dict[int, int]]:
-    """Return for each wrong run which tests are wrong in it, and by what.
+def _deals(claims: Claims) -> list[dict[int, int]]:
+    """Return for each wrong run which tests are wrong in it, and by what: as many claims as there are runs for.
 
     Only few at once: a solution that knows the answer to one of them would recognise the run by it.
     """
-    able = shuffled([index for index, places in sites.items() if places])
-    if len(able) == 1:
-        return [{able[0]: place} for place in shuffled(sites[able[0]])[:_ALONE]]
-    deals: list[dict[int, int]] = [{} for _ in range(min(_WRONG_RUNS, len(able)))]
-    for number, index in enumerate(able):
-        deals[number % len(deals)][index] = sites[index][below(len(sites[index]))]
+    able = {index: shuffled(found) for index, found in claims.items() if found}
+    if not able:
+        return []
+    most = max(map(len, able.values()))
+    alone = len(able) == 1
+    runs = max(min(most, _MOST), _ALONE if alone else min(_WRONG_RUNS, len(able)))
+    deals: list[dict[int, int]] = [{} for _ in range(runs)]
+    for number, (index, found) in enumerate(able.items()):
+        more = runs if alone else len(found)  # the only one is wrong in every run
+        for turn in range(min(more, runs)):
+            places = found[turn % len(found)]
+            deals[(number + turn) % runs][index] = places[below(len(places))]
     return deals
 
 
@@ -199,10 +227,16 @@ def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float
 
 
 def _order(canary: Canary) -> list[int]:
-    """Return what can be made wrong, in an order drawn by lot, what says most last, to be taken first."""
-    places = sorted(shuffled(list(range(len(canary.ranks)))), key=lambda place: -canary.ranks[place])
-    asked = [place for place in places if canary.ranks[place] == OPERATOR]
-    return [place for place in places if place not in asked[:_ASKED]] + asked[:_ASKED]
+    """Return what can be made wrong in the order in which it is to be tried, the first last.
+
+    Some operators, then what says most of each claim, then all the rest; drawn by lot among equals.
+    """
+    claims = _claims(canary, None)
+    operators = shuffled([places[0] for places in claims if canary.ranks[places[0]] == OPERATOR])
+    best = shuffled([places[below(len(places))] for places in claims if canary.ranks[places[0]] != OPERATOR])
+    first = operators[:_ASKED] + best
+    rest = [place for place in shuffled(list(range(len(canary.ranks)))) if place not in first]
+    return [*reversed(first + sorted(rest, key=lambda place: canary.ranks[place]))]
 
 
 def _is_verdict(result: Result) -> bool:

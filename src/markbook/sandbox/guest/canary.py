@@ -29,8 +29,11 @@ class Canary:
         self._entry = entry
         self.ranks: list[int] = []
         """For each thing that can be made wrong how much it says that a solution passes then."""
+        self.claims: list[int] = []
+        """For each of them to what claim of the test it belongs."""
         try:
-            self.ranks = [site.rank for site in self._found()[1]]
+            sites = self._found()[1]
+            self.ranks, self.claims = [site.rank for site in sites], [site.claim for site in sites]
         except _FAULTS:
             return
 

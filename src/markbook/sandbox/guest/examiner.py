@@ -366,7 +366,7 @@ def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any],
     knows a right answer. What ended a call with a StopIteration has failed: beside the test it would end its loops.
     """
     result = record["tests"][index]
-    if result["v"] == "flagged" or policy.stopped:
+    if result["v"] == "flagged" or (policy.stopped and not result["p"]):
         return False
     if policy.copied or policy.answered or (policy.judged and plan["sure"]):
         return True

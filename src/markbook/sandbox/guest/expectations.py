@@ -6,6 +6,7 @@ import ast
 from functools import partial
 
 from . import inspection, wrong
+from .marking import OTHER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,9 +43,11 @@ _STEPS = 3
 class Site:
     """One thing in a test that can be made wrong."""
 
-    def __init__(self, change: Callable[[], None], rank: int) -> None:
+    def __init__(self, change: Callable[[], None], rank: int, claim: int) -> None:
         self.change = change
         """Makes it wrong, in the tree in which it was found; a little different each time."""
+        self.claim = claim
+        """The number of what is claimed there: each assertion, and each part of one that is joined by `and`."""
         self.rank = rank
         """`SURE`, `LIKELY` or `INPUT`: how much it says that a solution passes then. `OPERATOR`: something is compared
         with what is equal to nothing, so that an answer that judges for itself is told from one that is compared."""
@@ -61,6 +64,7 @@ class Finder:
             entry: the names of what is tested.
         """
         self.sites: list[Site] = []
+        self._claim = 0
         self._entry = entry
         self._nodes = [node for tree in trees for node in inspection.nodes(tree)]
         self._made = _assignments(self._nodes)
@@ -73,6 +77,7 @@ class Finder:
             self._inputs(tree)
 
     def _visit(self, node: ast.AST) -> None:
+        self._claim += 1
         if isinstance(node, ast.Compare) and self._is_told(node):
             self._operator(node)
         if isinstance(node, ast.Assert):
@@ -115,8 +120,11 @@ class Finder:
             return (second, first) if self._is_told(first) else pair
         return pair if _is_literal(first) and not _is_literal(second) else (second, first)
 
+    def _site(self, change: Callable[[], None], rank: int) -> None:
+        self.sites.append(Site(change, rank, self._claim))
+
     def _add(self, change: Callable[[], None], *, sure: bool) -> None:
-        self.sites.append(Site(change, SURE if sure else LIKELY))
+        self._site(change, SURE if sure else LIKELY)
 
     # what is expected
 
@@ -124,6 +132,7 @@ class Finder:
         """Find the sites of an expression that is to be true; it stands where `put` puts another."""
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
             for place, value in enumerate(node.values):
+                self._claim += 1
                 self._truth(value, partial(node.values.__setitem__, place))
         elif isinstance(node, ast.Compare):
             self._compare(node)
@@ -167,10 +176,10 @@ class Finder:
             before = len(self.sites)
             self._equal((left, right), sure=True)
             if len(self.sites) == before and self._is_told(node):  # nothing is equal to what was made this moment
-                self._add(partial(_replace_right, node, _fresh(node)), sure=True)
+                self._add(partial(_replace, node, "right", right), sure=True)
             return
         if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left):
-            self._add(partial(_replace_right, node, left), sure=False)
+            self._add(partial(node.comparators.__setitem__, -1, left), sure=False)
         if isinstance(operator, ast.Lt | ast.LtE) and len(node.ops) == 1 and (pair := _difference(left)):
             bound = right.value if isinstance(right, ast.Constant) else None
             self._equal(pair, sure=isinstance(bound, int | float) and bound <= 0.5)
@@ -190,9 +199,11 @@ class Finder:
         """Find an operator that what is tested may answer, wherever it stands."""
         operator = node.ops[0]
         if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.NotEq):
-            self.sites.append(Site(partial(_replace_right, node, _fresh(node)), OPERATOR))
+            expected = self._expected((node.left, node.comparators[0]))[0]
+            side = "right" if expected is node.comparators[0] else "left"
+            self._site(partial(_replace, node, side, expected), OPERATOR)
         elif len(node.ops) == 1 and isinstance(operator, ast.In | ast.NotIn):
-            self.sites.append(Site(partial(setattr, node, "left", _fresh(node)), OPERATOR))
+            self._site(partial(_replace, node, "left", node.left), OPERATOR)
 
     def _bounds(self, bounds: list[tuple[ast.expr, bool]]) -> None:
         """Find numbers that something is compared with, each with whether it becomes wrong upwards."""
@@ -224,7 +235,7 @@ class Finder:
         """Find the literals that an expectation is made of: its own, or those of the names in it."""
         if _is_literal(node):
             rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
-            self.sites.append(Site(partial(wrong.replace, node), rank))
+            self._site(partial(wrong.replace, node), rank)
             return
         if not steps:
             return
@@ -239,7 +250,7 @@ class Finder:
             if isinstance(part, ast.Call) and _mentions(part.func, self._told):
                 for place, value in enumerate(part.args):
                     if isinstance(value, ast.Name) and value.id.endswith("Error"):
-                        self.sites.append(Site(_swap_error(part.args, place), INPUT))
+                        self._site(_swap_error(part.args, place), INPUT)
                 for value in [*part.args, *(keyword.value for keyword in part.keywords)]:
                     inner = value.value if isinstance(value, ast.Starred) else value
                     if not self._is_told(inner):
@@ -367,14 +378,14 @@ def _swap(holder: ast.ExceptHandler | list[ast.expr], place: str | int, name: Ca
         holder.type = ast.copy_location(ast.Name(name(), ast.Load()), holder.type)
 
 
-def _replace_right(node: ast.Compare, other: ast.expr) -> None:
-    node.comparators[-1] = other
-
-
-def _fresh(node: ast.expr) -> ast.expr:
-    """Return an expression that makes a new object."""
-    place = {name: getattr(node, name) for name in ("lineno", "col_offset")}
-    return ast.Call(ast.Name("object", ast.Load(), **place), [], [], **place)
+def _replace(node: ast.Compare, side: str, value: ast.expr) -> None:
+    """Compare with something of the value's type that is not equal to it."""
+    place = {name: getattr(value, name) for name in ("lineno", "col_offset")}
+    made = ast.Call(ast.Name(OTHER, ast.Load(), **place), [value], [], **place)
+    if side == "left":
+        node.left = made
+    else:
+        node.comparators[-1] = made
 
 
 def _rename(node: ast.Call, name: str) -> None:

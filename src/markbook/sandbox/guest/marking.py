@@ -6,6 +6,7 @@ program that must not raise, whose assert statements report to `__markbook_part_
 
 from __future__ import annotations
 
+import os
 from types import CodeType
 
 from . import wire
@@ -20,8 +21,31 @@ CUT = -1
 PART = "__markbook_part__"
 """The name under which an instrumented program reports its assert statements."""
 
+OTHER = "__markbook_other__"
+"""The name under which a test with wrong expectations finds `other`."""
+
 Compiled = tuple[str, CodeType | None, CodeType | None, int]
 Result = dict[str, "Any"]
+
+
+def other(value: Any) -> Any:
+    """Return something of the type of a value that is not equal to it: what an honest comparison tells from it."""
+    kind, by = type(value), 1 + os.urandom(1)[0] % 9
+    if kind is bool:
+        return not value
+    if kind in (int, float, complex):
+        return value + by
+    if kind is str:
+        return value + "abcdefghij"[by]
+    if kind is bytes:
+        return value + bytes((96 + by,))
+    if kind in (list, tuple):
+        return value[:-1] + kind((other(value[-1]) if value else by,))
+    if kind in (set, frozenset):
+        return value | {1000 + by}
+    if kind is dict:
+        return {**value, 1000 + by: by}
+    return object()
 
 
 class Sticky(BaseException):
@@ -131,6 +155,7 @@ def mark(test: Compiled, namespace: dict[str, Any], done: dict[int, int] | None 
     """
     kind, setup, body, count = test
     parts = Parts(count, {} if done is None else done)
+    namespace[OTHER] = other
     if kind == "p":
         namespace[PART] = parts
     result: Result

@@ -18,7 +18,7 @@ from .aliases import Crossed
 from .library_values import Malformed
 from .objects import MAX_NAME, Objects
 from .policy import Policy
-from .standin import kind_of, token_of
+from .standin import STEPS, kind_of, token_of
 from .values import ATOMS, SCALARS, Transfer, is_word
 
 TYPE_CHECKING = False
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     """Who hears what is printed over there on standard output and standard error; None where nobody does."""
 
 
-_NEXT = frozenset(("n", "send", "throw", "close", "step"))
+_NEXT = frozenset(("n", "send", "throw", "close", "step", "step by"))
 """What is answered with a StopIteration where there is no more."""
-_NEXT_METHODS = frozenset(("__next__", "__anext__", "send", "throw", "asend", "athrow"))
 _DEEPER = 12
 """Frames of ours that a call which crosses the wall takes on either side, on top of the one it would take without."""
 
@@ -373,7 +372,7 @@ def _next(value: Any) -> Any:
 
 def _asks_for_next(asked: list[Any]) -> bool:
     """Whether a request is answered with a StopIteration where there is no more."""
-    return asked[1] in _NEXT or (asked[1] == "d" and asked[2][1] in _NEXT_METHODS)
+    return asked[1] in _NEXT or (asked[1] == "d" and asked[2][1] in STEPS)
 
 
 def _lower_recursion_limit(limit: int) -> None:
@@ -391,6 +390,7 @@ def _seed(*arguments: Any) -> None:
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "c": lambda _target, *arguments, **options: _target(*arguments, **options),
+    "step by": lambda _target, *arguments, **options: _target(*arguments, **options),
     "g": getattr,
     "s": setattr,
     "x": delattr,

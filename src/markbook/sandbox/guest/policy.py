@@ -129,7 +129,7 @@ def vars_of(value: Any) -> dict[str, Any]:
 
 
 def _check_use(operation: str, target: Any, arguments: list[Any]) -> None:
-    if operation == "c":
+    if operation in ("c", "step by"):
         return
     if operation in _NEVER:
         raise AttributeError(operation)

@@ -74,6 +74,8 @@ _WITHOUT_OPERAND = frozenset(
     ("__len__", "__bool__", "__str__", "__repr__", "__iter__", "__int__", "__float__", "__index__", "__reversed__")
 )
 _COROUTINE = ("send", "throw", "close")
+STEPS = frozenset(("__next__", "__anext__", "send", "throw", "asend", "athrow"))
+"""Methods that end with a StopIteration where there is no more."""
 
 
 def peer_of(value: Any) -> Any:
@@ -122,7 +124,7 @@ class Meta(type):
     def __getattribute__(cls, name: str) -> Any:
         if name in _CLASS_OWN or name in (TOKEN, PEER, BASE, CLAIM, OWN, KIND):
             return type.__getattribute__(cls, name)
-        return peer_of(cls).request("g", cls, name)
+        return _method(peer_of(cls).request("g", cls, name), f"{name}:{type.__getattribute__(cls, KIND)}")
 
     def __setattr__(cls, name: str, value: Any) -> None:
         peer_of(cls).request("s", cls, name, value)
@@ -161,9 +163,13 @@ def _get(self: Any, name: str) -> Any:
             return object.__getattribute__(self, name)
     elif name not in _OF_OBJECTS and any(name in vars(kind) for kind in base.__mro__):
         return _of_base(self, cls, base, name)
-    found = peer_of(self).request("g", self, name)
+    return _method(peer_of(self).request("g", self, name), f"{name}:{type.__getattribute__(cls, KIND)}")
+
+
+def _method(found: Any, what: str) -> Any:
+    """Note of a function over there that it was got as a method of an object there, by what name and of what type."""
     if type(found) in _CALLED_CLASSES:
-        object.__getattribute__(found, "__dict__")[METHOD] = f"{name}:{type.__getattribute__(cls, KIND)}"
+        object.__getattribute__(found, "__dict__")[METHOD] = what
     return found
 
 
@@ -220,8 +226,11 @@ def _forward(name: str) -> Any:
 def _call(self: Any, *arguments: Any, **options: Any) -> Any:
     """Call what is no object of a class of the candidate's: its own `__call__` is Python's."""
     held = object.__getattribute__(self, "__dict__")
-    if METHOD in held and (arguments or options):
-        held[PEER].use_method(held[METHOD])
+    if METHOD in held:
+        if arguments or options:
+            held[PEER].use_method(held[METHOD])
+        if held[METHOD].partition(":")[0] in STEPS:
+            return held[PEER].request("step by", self, *arguments, **options)
     if options:
         return held[PEER].request("c", self, *arguments, **options)
     return held[PEER].call(held[TOKEN], arguments)
