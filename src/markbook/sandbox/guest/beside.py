@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import marshal
 import os
-import time
 
 from . import inspection, wire
 from .canary import Canary
@@ -32,8 +31,9 @@ _WRONG_RUNS, _ALONE, _MOST = 3, 2, 6
 _ASKED = 2
 """Operators of a test that a right answer is tried with, before anything else of the test."""
 _ROUNDS = 5
-_PATIENCE = 0.3
-"""A pass is tried in so many rounds, as long as that takes no more seconds."""
+_CPU, _SLEEP = 0.2, 1.0
+"""Seconds of processor time after which a pass that was tried twice is tried no more, and of sleep after which one that
+was tried once is not."""
 _TRIED = 12
 """So many wrong things are tried with a right answer, to see which of them it fails."""
 
@@ -74,10 +74,12 @@ def proved(
     claims = {index: _claims(found[index], useful[index]) for index in which}
     record: dict[str, Any] | None = None
     said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
-    began = time.monotonic()
+    spent, sleeps = 0.0, False
     for number, deal in _schedule(claims):
         if deal is None:
             again = run(task.compiled, which)
+            spent += again.get("cpu", 0.0)
+            sleeps = again.get("wall", 0.0) - 20 * again.get("cpu", 0.0) > _SLEEP
             if record is None:
                 record = again
             else:
@@ -87,10 +89,11 @@ def proved(
             continue
         if record is not None and (record.get("hit") or not any(record["tests"][index]["p"] for index in deal)):
             continue  # they failed as they are: nothing to prove; or a limit was hit, as it would be again
-        if number and time.monotonic() - began > _PATIENCE:
+        if number and (sleeps or (number > 1 and spent > _CPU)):
             break
         tests = {index: found[index].wrong(place) for index, place in deal.items()}
         again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], which)
+        spent += again.get("cpu", 0.0)
         for index, place in deal.items():
             if tests[index] is not None:
                 said[index].setdefault(place, []).append(again["tests"][index].get("p") is True)

@@ -173,9 +173,8 @@ class Finder:
     def _compare(self, node: ast.Compare) -> None:
         operator, left, right = node.ops[0], node.left, node.comparators[-1]
         if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.Is):
-            before = len(self.sites)
             self._equal((left, right), sure=True)
-            if len(self.sites) == before and self._is_told(node):  # nothing is equal to what was made this moment
+            if self._is_told(node):
                 self._add(partial(_replace, node, "right", right), sure=True)
             return
         if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left):
