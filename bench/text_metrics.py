@@ -191,6 +191,33 @@ def race_bleu(name: str, pairs: list[Pair], target: float) -> None:
     race(f"corpus BLEU {name} / sacrebleu", ours, theirs, pairs, target, forget=forget)
 
 
+def race_bleu_references(name: str, pairs: list[Pair], target: float, *, references: int, n_rows: int) -> None:
+    """Race BLEU with several references a row: other texts of the batch beside the candidate's own."""
+    import sacrebleu.metrics
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+    from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+
+    def forget() -> None:
+        Tokenizer13a.__call__.cache_clear()
+        TokenizerRegexp.__call__.cache_clear()
+
+    rng = random.Random(4)
+    others = [text for _, text in pairs]
+    held = {one: (reference, *rng.choices(others, k=references - 1)) for one, reference in pairs[:n_rows]}
+    peer, metric = sacrebleu.metrics.BLEU(effective_order=True), bleu.bleu()
+
+    def ours(pairs: list[Pair]) -> list[float]:
+        rows = enumerate(one for one, _ in pairs)
+        return values_of(
+            metric.measure([Item(Sample(str(i), references=held[one]), Attempt(str(i), one)) for i, one in rows])
+        )
+
+    def theirs(candidate: str, _: str) -> float:
+        return float(peer.sentence_score(candidate, list(held[candidate])).score) / 100
+
+    race(f"BLEU {name}, {references} references / sacrebleu", ours, each(theirs), pairs[:n_rows], target, forget=forget)
+
+
 def nltk_wordnet(folder: Path) -> Any:
     """Return NLTK's own WordNet reader over Debian's files, completed in `folder` with those that Debian leaves out."""
     import nltk
@@ -287,6 +314,10 @@ def main() -> None:
             lambda: race_bleu("reviews", long, 5),
             lambda: race_bleu("functions", short, 5),
             lambda: race_bleu("functions, once each", short[:ONCE], 5),
+            lambda: race_bleu_references("reviews", long, 5, references=8, n_rows=20),
+            lambda: race_bleu_references("functions", short[:ONCE], 5, references=8, n_rows=ONCE),
+            lambda: race_bleu_references("functions", short[:ONCE], 5, references=40, n_rows=40),
+            lambda: race_bleu_references("functions", short, 5, references=4000, n_rows=2),
         ],
         "meteor": [
             lambda: race_meteor("reviews", long, 10),

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from markbook.config import load
 from markbook.errors import ConfigError, MarkbookError
-from markbook.judge.cassette import Cassette
 from markbook.judge.reply import Violation, parse_marks
 from markbook.judge.rubrics import CONSTRUCTIVENESS
 from markbook.load.answers import load_answers
@@ -21,6 +20,7 @@ from markbook.load.peerread import PeerRead
 from markbook.load.peerread_generated import GeneratedReviews
 from markbook.load.predictions import read_answers
 from markbook.load.samples import load_samples
+from markbook.model.cassette import Cassette
 from markbook.pipeline.review_config import read_config
 from markbook.store import open_run
 from markbook.traces import read_trace

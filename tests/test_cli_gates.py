@@ -1,4 +1,4 @@
-"""`--fail-if-worse RUN` of the commands that make runs."""
+"""Gates of every command: `--fail-under NAME=X`, one grammar and one message; `--fail-if-worse RUN`."""
 
 import json
 
@@ -78,3 +78,131 @@ def test_a_baseline_that_is_none_is_found_out_before_any_work(tmp_path, baseline
     assert code == 2
     assert "baseline" in told or "no run folder" in told
     assert not output.exists()
+
+
+GOOD = "def f(x):\n    return x\n"
+
+
+def exam_command(folder):
+    problems = [exam_kit.problem(f"p{n}") for n in range(4)]
+    said = [exam_kit.answer(f"p{n}", GOOD if n < 2 else "def f(x):\n    return -x\n") for n in range(4)]
+    benchmark, file = (
+        exam_kit.write_rows(folder / "b.jsonl", problems),
+        exam_kit.write_rows(folder / "s.jsonl", said),
+    )
+    return ["exam", "--benchmark", benchmark, "--solutions", file, "--isolation", "weak", "--output", folder / "out"]
+
+
+def run_command(folder):
+    task = "name: t\ndata: {path: rows.jsonl}\nprompt: x\nreference: '{{ w }}'\nmetrics: [exact_match, edit_distance]\n"
+    (folder / "t.yaml").write_text(task)
+    exam_kit.write_rows(folder / "rows.jsonl", [{"w": "a"}, {"w": "b"}])
+    said = exam_kit.write_rows(folder / "said.jsonl", [{"doc_id": n, "prediction": "a"} for n in range(2)])
+    return ["run", folder / "t.yaml", "--predictions", said, "--output", folder / "out"]
+
+
+def review_command(folder):
+    rows = [{"paper_id": "one", "system": "mas", "review": review_kit.FIRST}]
+    args = ["--papers", review_kit.papers(folder), "--reviews", review_kit.reviews(folder, rows)]
+    return ["review", *args, "--similarity", "cosine,jaccard", "--output", folder / "out"]
+
+
+def score_command(folder):
+    rows = [{"candidate": "a", "reference": "a"}, {"candidate": "a", "reference": "b"}]
+    return ["score", "exact_match,edit_distance", exam_kit.write_rows(folder / "rows.jsonl", rows)]
+
+
+def compare_command(folder):
+    args = exam_command(folder)
+    other = [exam_kit.answer(f"p{n}", GOOD, "other") for n in range(4)]
+    markbook(*args, "--solutions", folder / "s.jsonl", exam_kit.write_rows(folder / "o.jsonl", other))
+    return ["compare", only_run(folder / "out")]
+
+
+def judge_command(folder):
+    return ["judge", "check", "--judge", "openai:nobody", "--papers", review_kit.papers(folder)]
+
+
+COMMANDS = {
+    "exam": (exam_command, "exam_score"),
+    "run": (run_command, "exact_match"),
+    "review": (review_command, "tier1.jaccard_score"),
+    "score": (score_command, "exact_match"),
+    "compare": (compare_command, "gpt"),
+    "judge check": (judge_command, "weighted_kappa"),
+}
+REFUSED = {
+    "{name}": "is no threshold",
+    "{name}=": "is no threshold",
+    "=0.5": "is no threshold",
+    "{name}=high": "is no threshold",
+    "{name}=nan": "is no threshold",
+    "{name}=60": "lies outside",
+    "{name}=600%": "lies outside",
+    "{name}x=0.5": "there is nothing called '{name}x' to hold a threshold (did you mean '{name}'",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("gate", REFUSED)
+def test_a_gate_that_can_hold_nothing_is_refused_before_any_work(command, gate, tmp_path):
+    make, name = COMMANDS[command]
+    args = make(tmp_path)
+    before = set(tmp_path.rglob("*"))
+
+    code, out, told = markbook(*args, "--fail-under", gate.format(name=name))
+
+    assert (code, out) == (2, "")
+    assert REFUSED[gate].format(name=name) in told
+    assert set(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "gate", "code"),
+    [
+        ("exam", "exam_score=0.5", 0),
+        ("exam", "gpt=50%", 0),
+        ("exam", "gpt=51%", 1),
+        ("run", "exact_match=0.5", 0),
+        ("run", "t/exact_match=50%", 0),
+        ("run", "exact_match=50.1%", 1),
+        ("run", "edit_distance=50%", 0),
+        ("run", "edit_distance=0.49", 1),
+        ("review", "jaccard_score=90%", 0),
+        ("review", "tier1.jaccard_score=0.9", 0),
+        ("review", "composite_score=0", 1),
+        ("score", "exact_match=50%", 0),
+        ("score", "exact_match=51%", 1),
+        ("score", "edit_distance=50%", 0),
+        ("score", "edit_distance=49%", 1),
+        ("compare", "exam_score=50%", 0),
+        ("compare", "gpt=0.51", 1),
+        ("compare", "other=100%", 0),
+    ],
+)
+def test_one_grammar_and_one_direction_on_every_command(command, gate, code, tmp_path):
+    ended, _, told = markbook(*COMMANDS[command][0](tmp_path), "--fail-under", gate)
+
+    assert ended == code, told
+    assert (" is asked for" in told) == (code == 1)
+
+
+def test_what_fails_is_said_in_the_unit_of_the_gate(tmp_path):
+    args = exam_command(tmp_path)
+
+    percent, plain = markbook(*args, "--fail-under", "gpt=60%")[2], markbook(*args, "--fail-under", "gpt=0.6")[2]
+
+    assert "gpt is 50%, and at least 60% is asked for" in percent
+    assert "gpt is 0.5, and at least 0.6 is asked for" in plain
+
+
+def test_a_model_without_counterpart_in_the_baseline_is_found_before_any_work(tmp_path):
+    baseline = compare_command(tmp_path)[1]
+    said = exam_kit.write_rows(tmp_path / "new.jsonl", [exam_kit.answer("p0", GOOD, "third")])
+    args = ["--benchmark", tmp_path / "b.jsonl", "--solutions", said, "--isolation", "weak"]
+
+    code, _, told = markbook("exam", *args, "--output", tmp_path / "new", "--fail-if-worse", baseline)
+
+    assert code == 2
+    assert "none is called 'third'" in told
+    assert not (tmp_path / "new").exists()

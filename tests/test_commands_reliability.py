@@ -220,7 +220,7 @@ def test_no_secret_is_written_or_said_whatever_the_server_does(name, fault, tmp_
         monkeypatch.setenv(variable, value)
     echoed = f'{{"error": {{"message": "wrong key {" ".join(CANARIES.values())}"}}}}'.encode()
     script = {"echo": [Reply(echoed, 401)], "echo_500": [Reply(echoed, 500)]}.get(fault) or FAULTS[fault]
-    monkeypatch.setattr("markbook.judge.client._FIRST_WAIT", 0.01)
+    monkeypatch.setattr("markbook.model.pace.FIRST_WAIT", 0.01)
     command = MAKERS[name](tmp_path)
     with FakeOpenAI(script) if command.script else contextlib.nullcontext() as command.server:
         retries = {"run": ("--retries", "0"), "review": ("--max-retries", "0")}.get(name, ())

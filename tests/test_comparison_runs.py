@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 import markbook
 from markbook.cli.compare import command
-from markbook.comparison import check_under, check_worse, compare, parse_threshold
+from markbook.comparison import check_worse, compare
+from markbook.comparison.gates import Gate, hold_gates, marks_of, parse_gate
 from markbook.comparison.runs import baseline_pairs, read_sheets, sheet_of
 from markbook.errors import DataError, GateFailed, UsageError
 
@@ -74,23 +75,23 @@ def test_an_unknown_metric_is_refused(exam_run):
 
 
 def test_thresholds_read_numbers_and_percent():
-    assert parse_threshold("gpt-4=0.8") == ("gpt-4", 0.8)
-    assert parse_threshold("a=b=85%") == ("a=b", 0.85)
+    assert parse_gate("gpt-4=0.8") == Gate("gpt-4", 0.8)
+    assert parse_gate("a=b= 85%") == Gate("a=b", 0.85, is_percent=True)
     for bad in ("x", "=1", "x=", "x=high", "x=nan"):
         with pytest.raises(UsageError, match="NAME=X"):
-            parse_threshold(bad)
+            parse_gate(bad)
 
 
 def test_a_threshold_holds_for_a_model_or_for_all(exam_run):
-    found = compare(exam_run())
+    marks = marks_of(compare(exam_run()))
 
-    check_under(found, [("strong", 0.5)])
-    with pytest.raises(GateFailed, match="weak has"):
-        check_under(found, [("exam_score", 0.5)])
-    with pytest.raises(UsageError, match="outside"):
-        check_under(found, [("strong", 80)])
+    hold_gates([Gate("strong", 0.5)], marks)
+    with pytest.raises(GateFailed, match="weak is"):
+        hold_gates([Gate("exam_score", 0.5)], marks)
+    with pytest.raises(UsageError, match=r"lies outside 0\.\.1.*80% or 0\.8\?"):
+        hold_gates([Gate("strong", 80)], marks)
     with pytest.raises(UsageError, match="strong"):
-        check_under(found, [("stron", 0.5)])
+        hold_gates([Gate("stron", 0.5)], marks)
 
 
 def test_worse_fails_only_when_the_interval_says_so(exam_run):

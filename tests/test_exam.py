@@ -24,13 +24,36 @@ def test_absent_problem_scores_zero_but_is_no_error(tmp_path):
     assert [row["task_id"] for row in rows(run)] == ["a"]
 
 
-@pytest.mark.parametrize("text", ["", "  \n\t", None])
+@pytest.mark.parametrize("text", ["", "  \n\t"])
 def test_empty_answer_is_a_no_completion_error(tmp_path, text):
     run = hold(tmp_path, [problem("a"), problem("b")], [answer("a", GOOD), answer("b", text)])
 
     assert scores(run)["total"] == 50.0
     assert errors(run)["error_counts"] == {"NoCompletionError": 1}
     assert errors(run)["error_rate"] == 50.0
+
+
+def test_null_is_an_absent_answer_and_no_error(tmp_path):
+    run = hold(tmp_path, [problem("a"), problem("b")], [answer("a", GOOD), answer("b", None)])
+
+    assert scores(run)["total"] == 50.0
+    assert scores(run)["statistics"]["total"]["attempted_score"] == 100.0
+    assert scores(run)["statistics"]["total"]["n_missing"] == 1
+    assert errors(run)["total_errors"] == 0
+    assert [row["task_id"] for row in rows(run)] == ["a"]
+    assert run.manifest["skipped"]["answers_null"] == 1
+
+
+def test_null_among_several_samples_counts_as_absent(tmp_path):
+    answers = [answer("a", text, sample=n) for n, text in enumerate([GOOD, None, None, None])]
+    run = hold(tmp_path, [problem("a"), problem("b")], [*answers, answer("b", GOOD, sample=0)])
+    total = scores(run)["statistics"]["total"]
+
+    # One of four samples of the first problem passes, and the only one of the second: (1/4 + 1) / 2
+    assert scores(run)["total"] == 62.5
+    assert scores(run)["pass@1"] == 62.5
+    assert total["bounds"] == [62.5, 100.0]
+    assert errors(run)["total_errors"] == 0
 
 
 @pytest.mark.parametrize(

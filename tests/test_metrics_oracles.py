@@ -1,6 +1,8 @@
 """The metrics against the libraries that define them, live, on 2,000 generated pairs."""
 
+import functools
 import random
+import re
 import warnings
 from importlib import resources
 
@@ -96,6 +98,27 @@ def test_bleu_is_sacrebleu(pairs, options):
         assert one.value == pytest.approx(expected.score / 100, abs=1e-9)
         assert one.stats["sys_len"] == expected.sys_len
         assert one.stats["ref_len"] == expected.ref_len
+
+
+@pytest.mark.parametrize("tokenize", ["13a", "none"])
+def test_bleu_with_many_references_is_sacrebleu(pairs, tokenize):
+    import sacrebleu.metrics
+
+    rng = random.Random(8)
+    texts = [text for candidate, references in pairs[:150] for text in (candidate, *references)]
+    # few and many beside one another, references that repeat, are empty or equal the candidate
+    rows = [
+        (candidate, [rng.choice([candidate, "", *texts]) for _ in range(rng.choice([1, 7, 8, 9, 30, 120]))])
+        for candidate, _ in pairs[:120]
+    ]
+    theirs = sacrebleu.metrics.BLEU(effective_order=True, tokenize=tokenize)
+
+    measured = bleu(tokenize=tokenize).measure(items(rows))
+
+    for one, (candidate, references) in zip(measured, rows, strict=True):
+        expected = theirs.sentence_score(candidate, references)
+        assert one.value == pytest.approx(expected.score / 100, abs=1e-9)
+        assert one.stats["counts"] == expected.counts
 
 
 def test_corpus_bleu_is_sacrebleu(pairs):
@@ -214,6 +237,100 @@ def test_treebank_tokens_are_nltks_on_texts_of_nothing_but_odd_pieces():
     ]
 
     assert differing == []
+
+
+@functools.cache
+def adversarial(n):
+    """Return texts of characters on which `re` and `regex` differ, beside those that the rules look at."""
+    import sys
+    import unicodedata
+
+    import regex
+
+    rng = random.Random(2026)
+    tables = [
+        (re.compile(one), regex.compile(other)) for one, other in ((r"\w", r"\w"), (r"\s", r"\s"), (r"\d", r"\d"))
+    ]
+    odd = [
+        letter
+        for letter in map(chr, range(sys.maxunicode + 1))
+        if any(bool(one.match(letter)) != bool(other.match(letter)) for one, other in tables)
+        or (unicodedata.category(letter) == "Cn" and regex.match(r"[\p{N}\p{P}\p{S}]", letter))
+    ]
+    parts = [
+        "'",
+        "a",
+        "s",
+        " ",
+        ".",
+        ",",
+        ":",
+        "3",
+        '"',
+        "''",
+        "(",
+        "we'd",
+        "n't",
+        "'ll",
+        "\u00bd",
+        "\x1c",
+        "\u20c4",
+        "e\u0301",
+    ]
+
+    def text():
+        return "".join(
+            rng.choice(odd) if rng.random() < 0.35 else rng.choice(parts) for _ in range(rng.randrange(2, 14))
+        )
+
+    return [text() for _ in range(n)]
+
+
+def test_treebank_tokens_are_nltks_where_re_and_regex_differ():
+    from nltk.tokenize import NLTKWordTokenizer
+
+    from markbook.metrics._treebank import pieces, tokens
+
+    split = NLTKWordTokenizer().tokenize
+    found = {text: [token for piece in tokens(pieces(text)) for token in piece] for text in adversarial(8000)}
+
+    assert [text for text, held in found.items() if held != [token.lower() for token in split(text)]] == []
+
+
+def test_international_bleu_tokens_are_sacrebleus_where_the_tables_differ():
+    from sacrebleu.tokenizers.tokenizer_intl import TokenizerV14International
+
+    from markbook.metrics._bleu_tokens import cutter
+
+    split, ours = TokenizerV14International(), cutter("intl", lowercase=False, keep_end=True)
+
+    assert [text for text in adversarial(8000) if ours(text) != split(text).split()] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("word", r"\w"),
+        ("space", r"\s"),
+        ("digit", r"\d"),
+        ("number", r"\p{N}"),
+        ("mark", r"\p{P}"),
+        ("symbol", r"\p{S}"),
+    ],
+)
+def test_the_table_of_character_classes_is_that_of_regex(name, pattern):
+    import sys
+
+    import regex
+
+    from markbook.metrics._unicode import members
+
+    ours, theirs = re.compile(f"[{members(name)}]"), regex.compile(pattern)
+    differing = [
+        point for point in range(sys.maxunicode + 1) if bool(ours.match(chr(point))) != bool(theirs.match(chr(point)))
+    ]
+
+    assert differing == [], "python scripts/build_unicode.py follows a newer regex"
 
 
 def test_tfidf_is_the_documented_scikit_learn_call(pairs):

@@ -16,17 +16,35 @@ def test_unknown_name_gets_a_suggestion():
 
 
 def test_dotted_name_imports_a_factory():
-    assert plugins.factory("metrics", "collections:Counter")() == {}
+    assert plugins.factory("metrics", "collections:Counter", allow_code=True)() == {}
 
 
-def test_dotted_name_is_refused_where_code_is_not_allowed():
+@pytest.mark.parametrize("kind", plugins.KINDS)
+def test_dotted_name_is_refused_unless_the_caller_allows_code(kind):
     with pytest.raises(ConfigError, match="--allow-code"):
-        plugins.factory("metrics", "collections:Counter", allow_code=False)
+        plugins.factory(kind, "collections:Counter")
+    with pytest.raises(ConfigError, match="--allow-code"):
+        plugins.create(kind, "collections:Counter", allow_code=True)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in plugins.KINDS if kind != "loaders"])
+def test_what_is_no_part_of_its_kind_is_refused_by_what_it_lacks(kind):
+    with pytest.raises(ConfigError, match=r"makes no .* but 'Counter'.*it lacks"):
+        plugins.create_typed(kind, "collections:Counter")
+
+
+def test_a_factory_that_fails_is_named_with_its_own_error():
+    with pytest.raises(ConfigError, match="cannot be made: ValueError: bad"):
+        plugins.create_typed("engines", "test_plugins:failing")
+
+
+def failing():
+    raise ValueError("bad")
 
 
 def test_broken_plugin_is_named_with_its_own_error():
     with pytest.raises(ConfigError, match="cannot be loaded: AttributeError"):
-        plugins.factory("metrics", "collections:NoSuchThing")
+        plugins.factory("metrics", "collections:NoSuchThing", allow_code=True)
 
 
 def test_missing_extra_is_answered_with_the_install_line():

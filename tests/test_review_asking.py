@@ -152,18 +152,12 @@ def test_what_ends_the_asking_reaches_the_one_who_waits():
             asking.give(work(2))
 
 
-def test_a_judge_that_cannot_be_set_up_is_said_as_soon_as_work_is_given(monkeypatch):
+def test_a_judge_that_cannot_be_set_up_is_said_before_any_work(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    plan = make_plan(("openai:m",), default_config(), JudgeOptions())
 
-    with Asking(plan, lambda *_: None) as asking:
-        for _ in range(200):
-            time.sleep(0.05)
-            if asking._error is not None:
-                break
-        with pytest.raises(UsageError, match="needs a key"):
-            asking.give(work(1))
+    with pytest.raises(UsageError, match="needs a key"):
+        make_plan(("openai:m",), default_config(), JudgeOptions())
 
 
 def test_leaving_early_ends_the_judges_at_once():

@@ -65,6 +65,6 @@ def test_real_agent_runs_with_their_traces(shared_data, tmp_path):
     assert len(rows) == 11
     # The published results gave every one of these runs a time score of .999, also the one that took 88 s.
     assert rows["1105.1072/mas/2"]["tier1"]["time_score"] == pytest.approx(0.1825, abs=1e-3)
-    assert rows["1105.1072/mas/2"]["tier2"]["missing"]["constructiveness"]["kind"] == "no_completion"
+    assert rows["1105.1072/mas/2"]["tier2"]["missing"]["constructiveness"]["kind"] == "absent"
     assert all(row["tier2"]["planning_rationality"] == 0.75 for row in rows.values())
     assert sum(row["tier3"]["path_convergence"] is not None for row in rows.values()) == 9

@@ -51,8 +51,24 @@ def test_nothing_scored_has_no_value():
 def test_intervals_follow_the_range():
     found = summarise_values([3, 5, 4, 4, 2, 5, 5], range=(1, 5))
 
-    assert found.interval.method == "bca"
+    assert found.interval.method == "wilson-t"
     assert 1 <= found.interval.low < 4 < found.interval.high <= 5
+
+
+def test_the_method_follows_the_number_of_values():
+    values = [0.2, 0.6, 0.9] * 20
+    methods = {n: summarise_values(values[:n]).interval.method for n in (2, 4, 5, 24, 25, 59, 60)}
+
+    assert methods == {
+        2: "wilson-t", 4: "wilson-t", 5: "wilson-t", 24: "wilson-t", 25: "bca-expanded", 59: "bca-expanded", 60: "t",
+    }  # fmt: skip
+
+
+def test_a_range_without_ends_takes_t_and_then_the_bootstrap():
+    values, endless = [2.0, 6.0, 9.0] * 20, (float("-inf"), float("inf"))
+    methods = {n: summarise_values(values[:n], range=endless).interval.method for n in (2, 4, 5, 59, 60)}
+
+    assert methods == {2: "t", 4: "t", 5: "bca-expanded", 59: "bca-expanded", 60: "t"}
 
 
 def test_sixty_values_take_t():

@@ -514,9 +514,9 @@ def test_context_takes_several_values_as_users_write_them(folder):
     ("gate", "code"),
     [
         ("bleu=0.5", 0),
-        ("bleu=1.1", 1),
+        ("bleu=1.1", 2),
         ("edit_distance=0.1", 0),
-        ("edit_distance=-1", 1),
+        ("edit_distance=-1", 2),
         ("demo/bleu=0.5", 0),
         ("blue=1", 2),
         ("bleu", 2),
@@ -547,9 +547,9 @@ def test_the_command_ends_with_the_documented_codes(folder):
     ("more", "words"),
     [
         (["--model", "openai:x"], "needs a key"),
-        (["--model", "nope:x"], "cannot be set up"),
+        (["--model", "nope:x"], "unknown provider"),
         (["--model", "openai:x", "--base-url", "localhost:8000"], "no address of a server"),
-        (["--predictions", "answers.jsonl", "--fail-under", "blue=1"], "no task has this metric"),
+        (["--predictions", "answers.jsonl", "--fail-under", "blue=1"], "there is nothing called 'blue'"),
         (["--predictions", "answers.jsonl", "--engine", "raay"], "unknown engine 'raay'"),
         (["--predictions", "pipe.jsonl"], "not a regular file"),
     ],

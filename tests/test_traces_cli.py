@@ -94,6 +94,20 @@ def test_the_profile_is_the_documents_on_request(log):
     assert shown["metrics"]["communication_overhead"]["value"] == 0
 
 
+def test_the_documents_path_walks_tools_and_the_corrected_one_agents_with_their_tools(tmp_path):
+    calls = [("manager", "find"), ("helper", "read"), ("writer", "find"), ("editor", "read"), ("writer", "save")]
+    rows = [{"tool_name": tool, "agent_id": agent, "timestamp": float(at)} for at, (agent, tool) in enumerate(calls)]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(dict(RUN, tool_calls=rows)), encoding="utf-8")
+    shown = {
+        profile: json.loads(run(path, "--profile", profile, "--json").stdout)["metrics"]["path_convergence"]["value"]
+        for profile in ("documented", "corrected")
+    }
+
+    # the tools: find read find read save, of which find-read-save is two of four; no agent comes back to a tool
+    assert shown == {"documented": 0.5, "corrected": 1.0}
+
+
 def test_several_runs_are_means_and_rows(tmp_path):
     path = tmp_path / "runs.jsonl"
     path.write_text("\n".join(json.dumps(dict(RUN, execution_id=str(at))) for at in range(3)), encoding="utf-8")

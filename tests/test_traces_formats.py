@@ -7,9 +7,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import trace_logs
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from markbook import plugins
+from markbook.cli import cli
 from markbook.errors import DataError, MarkbookError
 from markbook.trace import StepKind
 from markbook.traces import detect, read_trace, read_traces
@@ -225,6 +228,7 @@ LOGS = {
     "langsmith": (LANGSMITH, False, ("planner",), 1, 1, 12, 4),
     "inspect": (INSPECT, False, ("assistant", "worker"), 2, 3, 30, 3),
     "tau-bench": (TAU, False, ("agent",), 2, 6, None, None),
+    **trace_logs.LOGS,
 }
 
 
@@ -288,6 +292,70 @@ def test_claude_code_repeats_usage_and_it_is_counted_once(tmp_path):
         ("scout", "Bash", False),
     ]
     assert trace.unrecognised == {"events of type 'hologram'": 1}
+
+
+def session_row(kind, uuid, content, at, *, above=None, agent=None, side=False, usage=None, **more):
+    message = {"content": content}
+    if kind == "assistant":
+        message |= {"id": f"m-{uuid}", "usage": usage or {"input_tokens": 1, "output_tokens": 1}}
+    row = {"type": kind, "uuid": uuid, "parentUuid": above, "isSidechain": side, "sessionId": "s1", "message": message}
+    return row | ({"agentId": agent} if agent else {}) | {"timestamp": f"2026-01-01T00:00:{at:02}.000Z"} | more
+
+
+def session_log(*, ids):
+    """Two sub-agents side by side, with the ids that newer logs have or tied by their rows and prompts alone."""
+    one, two = ("a1", "a2") if ids else (None, None)
+    spawn = [
+        {"type": "tool_use", "id": f"t{at}", "name": "Task", "input": {"subagent_type": name, "prompt": f"go {name}"}}
+        for at, name in ((1, "scout"), (2, "critic"))
+    ]
+    usage = {"input_tokens": 3, "output_tokens": 9, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 500}
+
+    def work(kind, tool):
+        return [{"type": "tool_use", "id": kind, "name": tool, "input": {}}]
+
+    def answer(kind, **more):
+        return [{"type": "tool_result", "tool_use_id": kind, "content": "ok", **more}]
+
+    return [
+        {"type": "summary", "summary": "x", "leafUuid": "u0"},
+        session_row("user", "u0", "hello", 0),
+        session_row("assistant", "r0", spawn, 1, above="u0", usage=usage),
+        session_row("user", "s1", "go scout", 2, agent=one, side=True),
+        session_row("user", "c1", "go critic", 2, agent=two, side=True),
+        session_row("assistant", "s2", work("x1", "Read"), 3, above="s1", agent=one, side=True),
+        session_row("assistant", "c2", work("x2", "Grep"), 4, above="c1", agent=two, side=True),
+        session_row("user", "s3", answer("x1"), 7, above="s2", agent=one, side=True),
+        session_row("user", "c3", answer("x2", is_error=True), 6, above="c2", agent=two, side=True),
+        session_row("user", "u1", answer("t1"), 8, above="r0", toolUseResult={"agentId": one} if ids else {}),
+        session_row("user", "u2", answer("t2"), 9, above="u1", toolUseResult={"agentId": two} if ids else {}),
+    ]
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_claude_code_session_logs_give_sub_agents_their_calls_tokens_and_times(tmp_path, ids):
+    path = write(tmp_path, session_log(ids=ids), lines=True)
+    shown = json.loads(CliRunner().invoke(cli, ["trace", str(path), "--json"], catch_exceptions=False).stdout)
+    trace = read_trace(path)
+
+    assert detect(path) == "claude-code"
+    assert shown["graph"]["tools"] == [
+        {"agent": agent, "tool": tool, "calls": calls}
+        for agent, tool, calls in (("main", "Task", 2), ("scout", "Read", 1), ("critic", "Grep", 1))
+    ]
+    assert (shown["agent_names"], shown["unrecognised"]) == (["main", "scout", "critic"], 0)
+    assert (shown["input_tokens"], shown["cached_tokens"], shown["cache_written_tokens"]) == (5, 40, 500)
+    assert (trace.id, shown["seconds"]) == ("s1", 9.0)
+    assert [(step.name, step.seconds, step.ok) for step in trace.tools()] == [
+        ("Task", 7.0, True), ("Task", 8.0, True), ("Read", 4.0, True), ("Grep", 2.0, False),
+    ]  # fmt: skip
+    assert [(step.agent, step.target) for step in trace.interactions()] == [("main", "scout"), ("main", "critic")]
+
+
+def test_a_sub_agents_own_session_log_is_no_main_agents(tmp_path):
+    rows = [row for row in session_log(ids=True) if row.get("agentId") == "a2"]
+
+    assert read_trace(write(tmp_path, rows, lines=True)).agents == ("sub-agent a2",)
 
 
 def test_pydantic_ai_retry_prompts_are_failed_calls(tmp_path):

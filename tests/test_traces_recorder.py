@@ -1,10 +1,14 @@
 """Traces made here: by our own recorder, and by pydantic-ai through the real OpenTelemetry SDK."""
 
 import asyncio
+import functools
+import json
 import threading
 
 import pytest
+from click.testing import CliRunner
 
+from markbook.cli import cli
 from markbook.errors import OutputError
 from markbook.metrics.graph import trace_metrics
 from markbook.traces import detect, read_trace
@@ -48,6 +52,49 @@ def test_a_failing_tool_is_recorded_and_its_error_goes_on(tmp_path):
     [call] = read_trace(path).tools()
 
     assert (call.ok, call.error) == (False, "ZeroDivisionError")
+
+
+def test_a_call_with_wrong_arguments_is_a_failed_call(tmp_path):
+    path = tmp_path / "run.jsonl"
+    with Recorder(path) as record:
+
+        @record.traced
+        def search(query):
+            return query
+
+        @record.traced
+        async def fetch(page):
+            return page
+
+        with record.agent("a"):
+            search("x")
+            with pytest.raises(TypeError, match="missing 1 required positional argument"):
+                search()
+            with pytest.raises(TypeError, match="unexpected keyword"):
+                search(qery="x")
+            with pytest.raises(TypeError, match="takes 1 positional argument but 2"):
+                asyncio.run(fetch(1, 2))
+    shown = json.loads(CliRunner().invoke(cli, ["trace", str(path), "--json"], catch_exceptions=False).stdout)
+
+    assert [(call.name, call.ok, call.error, call.arguments) for call in read_trace(path).tools()] == [
+        ("search", True, "", {"query": "x"}),
+        ("search", False, "TypeError", {}),
+        ("search", False, "TypeError", {"qery": "x"}),
+        ("fetch", False, "TypeError", {"0": 1, "1": 2}),
+    ]
+    assert shown["metrics"]["tool_success_rate"]["value"] == 0.25
+
+
+def test_partials_and_builtins_without_a_signature_are_recorded_too(tmp_path):
+    path = tmp_path / "run.jsonl"
+    with Recorder(path) as record:
+        assert record.traced(functools.partial(divmod, 7))(2) == (3, 1)
+        assert record.traced(max)(1, 2) == 2
+
+    assert [(call.name, call.arguments) for call in read_trace(path).tools()] == [
+        ("divmod", {"y": 2}),
+        ("max", {"0": 1, "1": 2}),
+    ]
 
 
 def test_tasks_keep_their_own_agents(tmp_path):

@@ -7,8 +7,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from markbook.cli import cli
 from markbook.errors import DataError, UsageError
 from markbook.metrics.graph import trace_metrics
 from markbook.trace import StepKind
@@ -265,6 +267,40 @@ def test_handoff_spans_name_both_sides(written):
 
     [step] = trace.interactions()
     assert (step.agent, step.name, step.target) == ("a", "handoff", "b")
+
+
+def test_the_placeholder_of_the_openai_agents_instrumentation_is_no_agent(written):
+    nobody = "OpenAI Agent"
+
+    def turn(first, name, tool_name):
+        return (
+            # the agent's own span is renamed when it ends, or keeps the placeholder beside its label
+            span(first, 1, f"invoke_agent {name}", gen_ai__operation__name="invoke_agent", start=first,
+                 gen_ai__agent__name=name if name == "planner" else nobody),
+            chat(first + 1, first, gen_ai__agent__name=nobody, start=first),
+            tool(first + 2, first, tool_name, gen_ai__agent__name=nobody, start=first),
+        )  # fmt: skip
+
+    root = span(1, "", "Agent workflow", gen_ai__operation__name="invoke_agent", length=100)
+    handed = span(
+        8, 2, gen_ai__operation__name="handoff", gen_ai__agent__name=nobody, gen_ai__handoff__from_agent="planner",
+        gen_ai__handoff__to_agent="writer", start=8,
+    )  # fmt: skip
+    path = written(document(root, *turn(2, "planner", "look"), handed, *turn(10, "writer", "save")))
+    shown = json.loads(CliRunner().invoke(cli, ["trace", str(path), "--json"], catch_exceptions=False).stdout)
+    trace = read_trace(path)
+
+    assert (shown["agents"], shown["tool_calls"], shown["input_tokens"]) == (2, 2, 14)
+    assert facts(trace) == (("planner", "writer"), 2, 3, 14, 6)
+    assert [(step.agent, step.name) for step in trace.tools()] == [("planner", "look"), ("writer", "save")]
+    assert [(step.agent, step.target) for step in trace.interactions()] == [("planner", "writer")]
+    assert [step.input_tokens for step in trace.steps if step.agent == "writer" and step.input_tokens] == [7]
+
+
+def test_a_placeholder_without_an_agent_span_above_stays(written):
+    trace = read_trace(written(document(tool(1, "", "look", gen_ai__agent__name="OpenAI Agent"))))
+
+    assert [(step.agent, step.name) for step in trace.tools()] == [("OpenAI Agent", "look")]
 
 
 def test_created_agents_are_on_the_roster_and_idle_ones_count(written):

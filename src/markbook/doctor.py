@@ -19,6 +19,8 @@ _EXTRAS = {
     "code": ("tree_sitter",),
     "judge": ("pydantic_ai",),
     "lint": ("bandit", "ruff"),
+    "loggers": ("mlflow", "wandb"),
+    "notebook": ("pandas", "polars"),
     "parquet": ("duckdb", "pyarrow"),
     "ray": ("ray",),
     "report": ("vl_convert",),

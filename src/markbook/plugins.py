@@ -1,8 +1,9 @@
 """Parts by name: the one door through which built-ins and foreign plugins come in.
 
 A plugin is an entry point in one of the groups below whose value is a factory that takes keyword options.
-`package.module:factory` names one without packaging. Listing reads metadata only, so a broken plugin is
-listed as it is and breaks nothing until it is asked for.
+`package.module:factory` names one without packaging, and imports what it names: the door is closed to that form
+unless a caller opens it, for a name that a person typed or for files under `--allow-code`. Listing reads metadata
+only, so a broken plugin is listed as it is and breaks nothing until it is asked for.
 """
 
 from __future__ import annotations
@@ -11,17 +12,26 @@ import difflib
 import functools
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 from markbook import installed
-from markbook.errors import ConfigError, ExtraMissingError, UsageError
+from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
 
 KINDS = ("metrics", "loaders", "traces", "generators", "engines", "reports")
 """The kinds of part, each an entry-point group `markbook.<kind>`."""
 
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_MEMBERS = {
+    "metrics": ("name", "version", "range", "direction", "signature", "measure", "summarise"),
+    "loaders": (),
+    "traces": ("name", "sniff", "read"),
+    "generators": ("generate",),
+    "engines": ("submit", "shutdown"),
+    "reports": ("__call__",),
+}
+"""What a part of each kind must have to be one."""
 
 
 @functools.cache
@@ -40,13 +50,14 @@ def names(kind: str) -> list[str]:
     return sorted(_entry_points(kind))
 
 
-def factory(kind: str, name: str, *, allow_code: bool = True) -> Callable[..., Any]:
+def factory(kind: str, name: str, *, allow_code: bool = False) -> Callable[..., Any]:
     """Return the factory of a part.
 
     Args:
         kind: one of `KINDS`.
         name: a registered name, or `package.module:factory`.
-        allow_code: whether the dotted form may be used; it imports what it names.
+        allow_code: whether the dotted form may be used; it imports what it names. Never for a name out of a file,
+            unless the user said `--allow-code`.
 
     Raises:
         UsageError: no such name, with the nearest ones.
@@ -82,20 +93,41 @@ def _loaded(target: str) -> Any:
     return made
 
 
-def create(kind: str, name: str, **options: object) -> Any:
-    """Return a part made with these options.
+def create(kind: str, name: str, /, **options: object) -> Any:
+    """Return a part made with these options; its name is a registered one.
 
     Raises:
-        ConfigError: the factory does not take an option, or refuses its value; also as `factory`.
+        ConfigError: the factory does not take an option, refuses its value, or makes something else; also as
+            `factory`.
     """
-    make = factory(kind, name)
+    return make(kind, name, options)
+
+
+def create_typed(kind: str, name: str, /, **options: object) -> Any:
+    """As `create`, for a name that a person typed or a program passed: `package.module:factory` may be used too."""
+    return make(kind, name, options, allow_code=True)
+
+
+def make(kind: str, name: str, options: Mapping[str, object], *, allow_code: bool = False) -> Any:
+    """As `create`, with options that may have any name and the choice of `factory`."""
+    build = factory(kind, name, allow_code=allow_code)
+    what = f"{kind.removesuffix('s')} {name!r}"
     try:
-        return make(**options)
+        made = build(**options)
+    except MarkbookError:
+        raise
     except TypeError as error:
         given = ", ".join(sorted(options)) or "none"
+        raise ConfigError(f"{what} does not take these options ({given}): {error}") from error
+    except Exception as error:  # the plugin border, as in `factory`
+        raise ConfigError(f"{what} cannot be made: {type(error).__name__}: {error}") from error
+    lacking = [member for member in _MEMBERS[kind] if not hasattr(made, member)]
+    if lacking:
         raise ConfigError(
-            f"{kind.removesuffix('s')} {name!r} does not take these options ({given}): {error}"
-        ) from error
+            f"{what} makes no {kind.removesuffix('s')} but {type(made).__name__!r}",
+            hint=f"it lacks {', '.join(lacking)}",
+        )
+    return made
 
 
 def describe(kind: str) -> list[dict[str, str]]:

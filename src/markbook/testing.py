@@ -6,9 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from markbook.errors import UsageError
-from markbook.plugins import suggest
-
 if TYPE_CHECKING:
     from markbook.aggregate.standing import Standing
     from markbook.store import Run
@@ -26,7 +23,7 @@ def assert_marks(
 
     Args:
         run: a run or its folder.
-        at_least: what every model's mean must reach, or the threshold by model; in the metric's range (0..1). Where
+        at_least: what every model's mean must reach, or the threshold by model or metric; in the metric's range (0..1). Where
             lower is better it is what must not be exceeded.
         metric: which metric, where the run has several.
         surely: hold the near end of the interval against the threshold instead of the mean: a run too small to be
@@ -37,20 +34,26 @@ def assert_marks(
     Raises:
         AssertionError: a mark is missing or not good enough; the message has them all.
         DataError: the run is not finished or cannot be read.
-        UsageError: a threshold names no model of the run.
+        UsageError: a threshold names neither a model of the run nor its metric, or lies outside the metric's range.
     """
     __tracebackhide__ = True
     from markbook.aggregate.standing import standings
+    from markbook.comparison.gates import Gate, Mark, check_gates
     from markbook.comparison.runs import read_sheets
 
     failed: list[str] = []
     if at_least is not None:
-        found = {one.model: one for one in standings(read_sheets([run], metric=metric))}
+        sheet = read_sheets([run], metric=metric)
+        found, limits = {one.model: one for one in standings(sheet)}, sheet.range
         wanted = dict(at_least) if isinstance(at_least, Mapping) else dict.fromkeys(found, at_least)
-        for model, threshold in wanted.items():
-            if model not in found:
-                raise UsageError(f"the run has no model {model!r}", hint=suggest(model, list(found)))
-            failed += _below(found[model], threshold, surely=surely)
+        marks = [
+            Mark(model, (model, one.summary.metric), range=limits, direction=one.summary.direction)
+            for model, one in found.items()
+        ]
+        check_gates([Gate(model, threshold) for model, threshold in wanted.items()], marks)
+        for name, threshold in wanted.items():
+            for model in found if name not in found else [name]:
+                failed += _below(found[model], threshold, surely=surely)
     if not_worse_than is not None:
         failed += _worse(run, not_worse_than, metric)
     if failed:
@@ -59,13 +62,15 @@ def assert_marks(
 
 def _below(standing: Standing, threshold: float, *, surely: bool) -> list[str]:
     """Return what is wrong with a mark, nothing if it is good enough."""
+    from markbook.comparison.gates import reaches
+
     summary = standing.summary
     higher = summary.direction == "higher"
     interval = summary.interval
     held = summary.value
     if surely:
         held = None if interval is None else interval.low if higher else interval.high
-    if held is not None and (held >= threshold if higher else held <= threshold):
+    if reaches(held, threshold, summary.direction):
         return []
     value = "missing" if summary.value is None else f"{summary.value:.4f}"
     span = f" [{interval.low:.4f}, {interval.high:.4f}]" if interval else " (no interval)"

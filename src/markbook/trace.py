@@ -90,6 +90,8 @@ class Reference:
     """The number of steps from start to goal; the number of calls less one where it is not given."""
     source: str = ""
     """Where it comes from: `data`, a file, or `best run ...`."""
+    tools: Mapping[str, tuple[str, ...]] | None = None
+    """The right tools by the context of a call, `default` for the rest; None if the reference has no such map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,9 @@ class Trace:
     """What the models read, over all model calls, each counted once; None where the log holds no count."""
     output_tokens: int | None = None
     cached_tokens: int | None = None
-    """The part of the input that came from a cache, where the log says."""
+    """What came from a cache, where the log says; most logs count it in the input, and notes tell where one does not."""
+    cache_written_tokens: int | None = None
+    """What was written into a cache, where the log says; counted in the input or beside it as `cached_tokens` is."""
     cost: float | None = None
     start: float | None = None
     end: float | None = None
@@ -183,6 +187,7 @@ def join(runs: Iterable[Trace]) -> Trace:
         input_tokens=add_known(part.input_tokens for part in parts),
         output_tokens=add_known(part.output_tokens for part in parts),
         cached_tokens=add_known(part.cached_tokens for part in parts),
+        cache_written_tokens=add_known(part.cache_written_tokens for part in parts),
         cost=sum(costs) if costs else None,
         start=min((part.start for part in parts if part.start is not None), default=None),
         end=max((part.end for part in parts if part.end is not None), default=None),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copyreg
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -258,6 +258,16 @@ class Measurement:
             raise ValueError(f"{self.metric}: {self.value!r} is no value; say why it is missing")
 
 
+def missing_kinds(measurements: Iterable[Measurement]) -> dict[str, int]:
+    """Return how many measurements have no value, by the kind of reason."""
+    found: dict[str, int] = {}
+    for one in measurements:
+        if one.missing is not None:
+            kind = one.missing.kind.value
+            found[kind] = found.get(kind, 0) + 1
+    return dict(sorted(found.items()))
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A range that holds the true value with the stated confidence."""
@@ -291,6 +301,10 @@ class Summary:
     direction: Direction = "higher"
     note: str = ""
     signature: str = ""
+    n_items: int = 0
+    """How many samples there are, with and without a value."""
+    n_partial: int = 0
+    """How many of the n have a value for a part of their answers only; the others are in `n_missing`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ Always paired and always with an interval. "Not distinguishable" is a result, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from markbook.aggregate.pairs import Pair, compare_pairs
 from markbook.aggregate.sheet import Sheet
 from markbook.aggregate.standing import Standing, letters, standings
+from markbook.aggregate.task_summary import range_record
 from markbook.errors import DataError
 from markbook.stats.records import Ranking
 from markbook.types import Direction
@@ -41,11 +42,13 @@ class Comparison:
     only_solved_by: Mapping[str, tuple[str, ...]]
     """Samples whose tests one model alone passed; empty where there are no tests."""
     solved_by_none: tuple[str, ...]
-    by_topic: Mapping[str, Mapping[str, Mapping[str, float | int | None]]]
-    """by_topic[topic][model]: value, low, high, n; empty where samples have no topic."""
+    by_topic: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    """by_topic[topic][model]: value, low, high, n, method; empty where samples have no topic."""
     n_common: int
     """Samples for which every model has a mark."""
     notes: tuple[str, ...] = ()
+    alignment: Mapping[str, Any] = field(default_factory=dict)
+    """How the samples of several runs were paired and how many were not; empty for a single run."""
 
     def pair(self, first: str, second: str) -> Pair:
         """Return the pair of these two models, turned so that the difference is first - second.
@@ -66,7 +69,7 @@ class Comparison:
             "schema": 1,
             "metric": self.metric,
             "direction": self.direction,
-            "range": list(self.range),
+            "range": range_record(self.range),
             "alpha": self.alpha,
             "adjustment": "holm",
             "n_common": self.n_common,
@@ -78,6 +81,7 @@ class Comparison:
             "solved_by_none": list(self.solved_by_none),
             "by_topic": {topic: {m: dict(row) for m, row in rows.items()} for topic, rows in self.by_topic.items()},
             "notes": list(self.notes),
+            "alignment": dict(self.alignment),
         }
 
     def groups(self) -> list[list[str]]:
@@ -167,6 +171,7 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
         by_topic=_by_topic(sheet, names, alpha),
         n_common=len(common),
         notes=_notes(sheet, len(common)),
+        alignment=sheet.alignment,
     )
 
 
@@ -230,7 +235,7 @@ def _solved(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     return {model: tuple(ids) for model, ids in only.items()}, tuple(none)
 
 
-def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float) -> dict[str, dict[str, dict[str, float | int | None]]]:
+def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float) -> dict[str, dict[str, dict[str, Any]]]:
     from markbook.stats.intervals import mean_interval
 
     topics: dict[str, list[str]] = {}
@@ -238,22 +243,31 @@ def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float) -> dict[str, dic
         topic = sheet.meta.get(sample, {}).get("topic", "")
         if topic:
             topics.setdefault(topic, []).append(sample)
-    table: dict[str, dict[str, dict[str, float | int | None]]] = {}
+    table: dict[str, dict[str, dict[str, Any]]] = {}
     for topic, samples in sorted(topics.items()):
         table[topic] = {}
         for model in names:
             marks = (sheet.marks[model].get(sample) for sample in samples)
             values = [mark.value for mark in marks if mark is not None and mark.value is not None]
             found = mean_interval(values, limits=sheet.range, confidence=1 - alpha, n_resamples=1999)
-            table[topic][model] = {"value": found.value, "low": found.low, "high": found.high, "n": found.n}
+            table[topic][model] = {
+                "value": found.value,
+                "low": found.low,
+                "high": found.high,
+                "n": found.n,
+                "method": found.method,
+            }
     return table
 
 
 def _notes(sheet: Sheet, common: int) -> tuple[str, ...]:
-    notes = []
+    notes = list(sheet.notes)
     total = len(sheet.samples)
     if common < total:
         notes.append(
             f"{total - common} of {total} samples lack a value for at least one model; pairs use what both have"
         )
+    partial = sum(any(cells[s].is_partial for cells in sheet.marks.values() if s in cells) for s in sheet.samples)
+    if partial:
+        notes.append(f"{partial} of {total} samples have a value for a part of their answers only")
     return tuple(notes)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from markbook.aggregate.pairs import Pair
+from markbook.aggregate.summary import methods_note
 from markbook.stats.records import Estimate
 from markbook.text import Table
 from markbook.text.table import NOTHING
@@ -75,14 +76,17 @@ def _ranking(comparison: Comparison) -> Table:
         interval = summary.interval
         span = scale.spread(interval.low, interval.high) if interval else NOTHING
         ranks = f"{standing.rank_low}-{standing.rank_high}" if standing.rank_low is not None else NOTHING
-        missing = sum(summary.n_missing.values())
         group = " ".join(standing.group)
         rows.append(
-            (str(standing.rank), standing.model, scale.value(summary.value), span, f"{summary.n} of {summary.n + missing}",
+            (str(standing.rank), standing.model, scale.value(summary.value), span, f"{summary.n} of {summary.n_items}",
              ranks, group)
         )  # fmt: skip
     level = f"{100 * (1 - comparison.alpha):g} %"
-    note = "Models that share a letter are not distinguishable. " + " ".join(comparison.notes)
+    intervals = (standing.summary.interval for standing in comparison.standings)
+    methods = methods_note(interval.method for interval in intervals if interval)
+    note = " ".join(("Models that share a letter are not distinguishable.", methods, *comparison.notes)).replace(
+        "  ", " "
+    )
     better = "" if comparison.direction == "higher" else ", lower is better"
     return Table(
         title=f"Ranking by {comparison.metric}{better}",

@@ -94,7 +94,8 @@ def read_weights(given: Mapping[str, object], *, at: str = "") -> dict[str, floa
         if metric not in METRICS:
             raise ConfigError(f"unknown metric {name!r} among the weights", at=at, hint=suggest(name, list(METRICS)))
         if metric in weights:
-            raise ConfigError(f"{metric!r} is given twice, also as {name!r}", at=at)
+            other = next(one for one in given if ALIASES.get(one, one) == metric)
+            raise ConfigError(f"{metric!r} is given twice, as {other!r} and as {name!r}", at=at)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
             raise ConfigError(f"the weight of {name!r} must be a number from 0 up, not {value!r}", at=at)
         weights[metric] = float(value)

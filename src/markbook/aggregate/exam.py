@@ -7,6 +7,7 @@ that raised an error scores 0 whatever passed. Both scores are kept, whichever p
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,6 +85,8 @@ class Tally:
     seed: int = 0
     """For the bootstrap of small groups."""
     attempts: array[int] = field(init=False)
+    lacking: array[int] = field(init=False)
+    """How many samples of a problem, beside its attempts, nobody answered: each scores 0, as an absent problem does."""
     right: array[int] = field(init=False)
     zero: array[float] = field(init=False)
     partial: array[float] = field(init=False)
@@ -103,6 +106,7 @@ class Tally:
     def __post_init__(self) -> None:
         size = len(self.samples)
         self.attempts, self.right = array("I", [0] * size), array("I", [0] * size)
+        self.lacking = array("I", [0] * size)
         self.zero, self.partial = array("d", [0.0] * size), array("d", [0.0] * size)
 
     def add(self, place: int, outcome: Outcome) -> Mark:
@@ -172,10 +176,13 @@ class Tally:
         return self.unchecked / count if count else None
 
     def problem_score(self, place: int, policy: ErrorPolicy | None = None) -> float | None:
-        """Return the mean score of the attempts at a problem, 0..1; None if there is none."""
+        """Return the mean score of the samples of a problem, 0..1, those nobody answered at 0; None without an attempt."""
         total = self.zero if (policy or self.policy) == "zero" else self.partial
-        count = self.attempts[place]
-        return total[place] / count if count else None
+        return total[place] / self.tries(place) if self.attempts[place] else None
+
+    def tries(self, place: int) -> int:
+        """Return how many samples of a problem were asked for: its attempts and those that nobody answered."""
+        return self.attempts[place] + self.lacking[place]
 
     def groups(self, grouping: Grouping) -> list[str]:
         """Return the groups that the benchmark has, sorted."""
@@ -200,29 +207,42 @@ class Tally:
     ) -> Summary:
         key = metric, None if places is None else tuple(places), policy or self.policy
         if key not in self._found:
-            over = range(len(self.samples)) if places is None else places
-            scores = [self.problem_score(place, policy) for place in over]
-            values = [score for score in scores if score is not None]
-            self._found[key] = summarise_values(
-                [min(1.0, value) for value in values],  # the mean of many thirds may exceed 1 by one rounding
-                metric=metric,
-                n_missing={"absent": len(scores) - len(values)},
-                policy="exam" if absent_counts else "exclude",
-                seed=self.seed,
-            )
+            self._found[key] = self._computed(metric, places, policy, absent_counts=absent_counts)
         return replace(self._found[key], group=group)
+
+    def _computed(
+        self, metric: str, places: Sequence[int] | None, policy: ErrorPolicy | None, *, absent_counts: bool
+    ) -> Summary:
+        chosen = range(len(self.samples)) if places is None else places
+        scores = [self.problem_score(place, policy) for place in chosen]
+        values = [score for score in scores if score is not None]
+        found = summarise_values(
+            [min(1.0, value) for value in values],  # the mean of many thirds may exceed 1 by one rounding
+            metric=metric,
+            n_missing={"absent": len(scores) - len(values)},
+            policy="exam" if absent_counts else "exclude",
+            seed=self.seed,
+        )
+        partial = [place for place in chosen if self.attempts[place] and self.lacking[place]]
+        if not partial or found.bounds is None:
+            return found
+        high = found.bounds[1] + math.fsum(self.lacking[place] / self.tries(place) for place in partial) / len(scores)
+        words = f"{len(partial)} problems have samples that nobody answered, which score 0"
+        note = f"{found.note}; {words}" if found.note else words
+        bounds = found.bounds[0], min(1.0, high)
+        return replace(found, n_partial=len(partial), bounds=bounds, note=note)
 
     def pass_at(self, k: int) -> Estimate:
         """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.
 
         There is no value if a problem has attempts, but fewer than k.
         """
-        counts = [count or k for count in self.attempts]
+        counts = [self.tries(place) if self.attempts[place] else k for place in range(len(self.samples))]
         return pass_at_k_summary(counts, list(self.right), k, seed=self.seed)
 
     def pass_ks(self) -> Iterator[int]:
         """Yield the k up to the largest number of attempts at any problem."""
-        most = max(self.attempts, default=0)
+        most = max((self.tries(place) for place in range(len(self.samples)) if self.attempts[place]), default=0)
         return (k for k in PASS_AT if k <= most)
 
 

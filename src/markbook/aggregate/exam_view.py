@@ -89,6 +89,14 @@ class _Journal:
     isolation: str = ""
     """The weakest level of any attempt."""
 
+    def add(self, location: int, row: Row, place_of: Mapping[str, int]) -> None:
+        """Take up where an attempt lies."""
+        model, task, index = row.key
+        keys, locations = self.keys[str(model)]
+        keys.append(place_of[str(task)] << 32 | int(index))
+        locations.append(location)
+        self.isolation = max(self.isolation, row.data["isolation"])
+
 
 @dataclass
 class ExamView:
@@ -157,6 +165,9 @@ class ExamView:
         """What each model's marked attempts come to, in the order of `models`."""
         policy, seed = self.config.get("error_policy", "zero"), int(self.config.get("seed", 0))
         tallies = {model: Tally(model, self.samples, policy, seed) for model in self.models}
+        for model, about in self.models.items():
+            if "lacking" in about:
+                tallies[model].lacking = array("I", (about["lacking"][place] for place in sorted(self._settled)))
         for model, tally in tallies.items():
             for place, location in self._places(model):
                 tally.add(place, self._attempt(location).outcome)
@@ -194,33 +205,47 @@ class ExamView:
     @cached_property
     def _read(self) -> _Journal:
         found = _Journal()
+        samples: dict[int, Sample] = {}
+        faults: dict[int, dict[str, Any]] = {}
+        models: dict[str, Mapping[str, Any]] = {}
         place_of: dict[str, int] = {}
+        early: list[tuple[int, Row]] = []
         first: int | None = None
         for location, row in self.journal.locate_all():
             if row.kind == OUTCOME:
-                model, task, index = row.key
-                keys, locations = found.keys[str(model)]
-                keys.append(place_of[str(task)] << 32 | int(index))
-                locations.append(location)
-                found.isolation = max(found.isolation, row.data["isolation"])
                 first = location if first is None else first
                 if location - first < _KEPT_BYTES and len(found.kept) < _KEPT:
                     found.kept[location] = _attempt_of(row)
+                if str(row.key[0]) not in models or str(row.key[1]) not in place_of:
+                    early.append((location, row))
+                    continue
+                found.add(location, row, place_of)
             elif row.kind == SAMPLE:
                 sample = sample_of(row.data)
-                place_of[sample.id] = len(found.samples)
-                found.samples.append(sample)
+                samples[_number(row)] = sample
+                place_of[sample.id] = _number(row)
             elif row.kind == MODEL:
-                found.models[str(row.key[0])] = row.data
-                found.keys[str(row.key[0])] = array("Q"), array("Q")
+                models[str(row.key[0])] = row.data
+                found.keys.setdefault(str(row.key[0]), (array("Q"), array("Q")))
             elif row.kind == FAULT:
-                found.faults.append(dict(row.data))
+                faults[_number(row)] = dict(row.data)
+        for location, row in early:
+            found.add(location, row, place_of)
+        # By number and by name: a repaired journal has rows that were lost at its end.
+        found.samples = [samples[number] for number in sorted(samples)]
+        found.faults = [faults[number] for number in sorted(faults)]
+        named = [model for model in self.config.get("models", ()) if model in models]
+        found.models = {model: models[model] for model in (*named, *models)}
         return found
 
 
 def _attempt_of(row: Row) -> _Attempt:
     about = {name: row.data.get(name) for name in ("code", "step", "form", "source")}
     return _Attempt(int(row.key[2]), outcome_of(row.data), about)
+
+
+def _number(row: Row) -> int:
+    return int(row.key[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from markbook import plugins
 from markbook.aggregate.summary import Policy, summarise_values
 from markbook.errors import UsageError
-from markbook.types import Interval, Measurement, Metric, Summary
+from markbook.types import Interval, Measurement, Metric, Summary, missing_kinds
 
 _RESAMPLES = 1000
 
@@ -37,11 +36,14 @@ def summarise(
         seed: of the bootstrap.
         options: the metric's own, as they were given to `markbook.measure`.
 
+    The summary's signature is that of the measurements.
+
     Raises:
-        UsageError: an unknown metric, measurements of another metric, or a policy that it cannot honour.
+        UsageError: an unknown metric, measurements of another metric or made with other options than these, or with
+            several, or a policy that it cannot honour.
         ConfigError: an option that the metric does not take.
     """
-    made = plugins.create("metrics", metric, **options)
+    made = plugins.make("metrics", metric, options, allow_code=True)
     return summarise_with(made, measurements, policy=policy, confidence=confidence, seed=seed)
 
 
@@ -58,7 +60,8 @@ def summarise_with(
     others = {one.metric for one in measurements} - {metric.name}
     if others:
         raise UsageError(f"measurements of {', '.join(sorted(others))} cannot be summarised as {metric.name}")
-    n_missing = Counter(str(one.missing.kind) for one in measurements if one.missing is not None)
+    signature = _signature(metric, measurements)
+    n_missing = missing_kinds(measurements)
     if getattr(metric, "averages", True):
         values = [one.value for one in measurements if one.value is not None]
         summary = summarise_values(
@@ -72,7 +75,7 @@ def summarise_with(
             confidence=confidence,
             seed=seed,
         )
-        return dataclasses.replace(summary, signature=metric.signature)
+        return dataclasses.replace(summary, signature=signature)
     if policy != "exclude":
         raise UsageError(f"{metric.name} is no mean, so a missing row has no worst value", hint="use policy exclude")
     scored = [one for one in measurements if one.value is not None]
@@ -82,14 +85,40 @@ def summarise_with(
         group=group,
         value=metric.summarise(scored),
         n=len(scored),
-        n_missing=dict(sorted(n_missing.items())),
+        n_items=len(measurements),
+        n_missing=n_missing,
         interval=interval,
         bounds=None,
         policy=policy,
         direction=metric.direction,
         note=note,
-        signature=metric.signature,
+        signature=signature,
     )
+
+
+def _signature(metric: Metric, measurements: Sequence[Measurement]) -> str:
+    """Return the one signature of the measurements, the metric's own if they have none.
+
+    A metric that reads a model learns only then what it is: such a signature says more than the metric's.
+
+    Raises:
+        UsageError: they have several, or one of other options than the metric's.
+    """
+    signed = sorted({one.signature for one in measurements if one.signature and one.missing is None})
+    if len(signed) > 1:
+        raise UsageError(
+            "the measurements were made with different options: " + " and ".join(signed[:3]),
+            hint="summarise those of one signature at a time",
+        )
+    if not signed:
+        return metric.signature
+    matches = getattr(metric, "signs", lambda signature: signature == metric.signature)
+    if not matches(signed[0]):
+        raise UsageError(
+            f"the measurements are {signed[0]}, and {metric.signature} is asked for",
+            hint="give `summarise` the options that `measure` was given",
+        )
+    return signed[0]
 
 
 def _bootstrap(

@@ -54,6 +54,8 @@ class Pair:
     mde: float | None
     """The smallest true difference that this many samples would show in 80 % of cases; None without variation."""
     by_topic: Mapping[str, Estimate] = field(default_factory=dict)
+    n_partial: int = 0
+    """Common samples that have a value for a part of their answers only, by either model."""
 
     @property
     def n(self) -> int:
@@ -84,6 +86,7 @@ class Pair:
             "model_b": self.second,
             "n": found.n,
             "n_missing": self.n_missing,
+            "n_partial": self.n_partial,
             "difference": found.value,
             "interval": None if found.low is None or found.high is None else [found.low, found.high],
             "method": found.method,
@@ -100,7 +103,7 @@ class Pair:
             "better": self.better,
             "verdict": self.verdict(),
             "by_topic": {
-                topic: {"difference": one.value, "low": one.low, "high": one.high, "n": one.n}
+                topic: {"difference": one.value, "low": one.low, "high": one.high, "n": one.n, "method": one.method}
                 for topic, one in self.by_topic.items()
             },
         }
@@ -156,7 +159,7 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
             if not samples:
                 raise DataError(
                     f"{first!r} and {second!r} share no sample with a value",
-                    hint="compare runs of the same benchmark or task",
+                    hint=" ".join(("compare runs of the same benchmark or task", *sheet.notes)),
                 )
             raw.append((first, second, samples, a, b, left))
     ps = _flip_ps([(tuple(samples), a, b) for _, _, samples, a, b, _ in raw], seed)
@@ -218,6 +221,7 @@ def _pair(
         only_second=only[1] if known else None,
         mde=minimum_detectable_effect(difference.n, sd).value if difference.n >= 2 and sd > 0 else None,
         by_topic=_topics(sheet, names, samples, difference.confidence),
+        n_partial=sum(sheet.marks[first][s].is_partial or sheet.marks[second][s].is_partial for s in samples),
     )
 
 

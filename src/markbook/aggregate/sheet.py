@@ -6,16 +6,19 @@ know nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from markbook.types import Direction, Missing
 
-_NOTHING: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-def _nothing() -> Mapping[str, Mapping[str, str]]:
+def _nothing() -> Mapping[str, Any]:
     return _NOTHING
 
 
@@ -33,11 +36,45 @@ class Cell:
     """How long the model took, where known."""
     cost: float | None = None
     """US dollars, where known."""
+    n_missing: Mapping[str, int] = field(default_factory=_nothing)
+    """How many of several answers have no value, by kind; also beside a value, which is then over the others."""
+    span: tuple[float, float] | None = None
+    """The value if those were at the low and at the high end of the range; None if none is missing, or an end infinite."""
 
     def __post_init__(self) -> None:
         """Hold the rule that there is exactly one of value and reason."""
         if (self.value is None) == (self.missing is None):
             raise ValueError("a cell has a value or a reason, exactly one of them")
+
+    @property
+    def gaps(self) -> Mapping[str, int]:
+        """How many values are missing here, by kind; one where nobody counted several."""
+        return self.n_missing or ({} if self.missing is None else {self.missing.kind.value: 1})
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the value is over a part of the answers only."""
+        return self.value is not None and bool(self.n_missing)
+
+
+def cell_of(values: Sequence[float | Missing], limits: tuple[float, float], *, passed: bool | None = None) -> Cell:
+    """Return one cell of several answers: the mean of those with a value, the others counted.
+
+    Args:
+        values: of every answer to one sample, one at least.
+        limits: the metric's range.
+        passed: whether all tests passed, in every answer.
+    """
+    known = [value for value in values if not isinstance(value, Missing)]
+    lost = [value for value in values if isinstance(value, Missing)]
+    gaps = dict(sorted(Counter(one.kind.value for one in lost).items()))
+    if not known:
+        return Cell(None, lost[0], passed=passed, n_missing=gaps)
+    total, n = math.fsum(known), len(values)
+    span = None
+    if lost and math.isfinite(limits[1] - limits[0]):
+        span = (total + len(lost) * limits[0]) / n, (total + len(lost) * limits[1]) / n
+    return Cell(total / len(known), passed=passed, n_missing=gaps, span=span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +90,14 @@ class Sheet:
     """meta[sample_id]: topic, complexity and the like, the same for every model."""
     origins: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     """origins[model]: which run it came from, by position, and its name there; empty for a single run."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """digests[sample_id]: what its content is known by; empty where that is not known."""
+    by_place: bool = False
+    """Whether the ids are places in a file, which identify nothing."""
+    alignment: Mapping[str, Any] = field(default_factory=_nothing)
+    """How the samples of several runs were paired, and how many were not."""
+    notes: tuple[str, ...] = ()
+    """What a reader of a comparison has to know about its inputs."""
 
     @property
     def models(self) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from markbook.aggregate.sheet import Sheet
-from markbook.aggregate.summary import summarise_values
+from markbook.aggregate.summary import summarise_cells
 from markbook.types import Summary
 
 _DRAWS = 2000
@@ -42,6 +42,8 @@ class Standing:
             "interval": None if interval is None else [interval.low, interval.high],
             "method": None if interval is None else interval.method,
             "n": self.summary.n,
+            "n_items": self.summary.n_items,
+            "n_partial": self.summary.n_partial,
             "n_missing": dict(self.summary.n_missing),
             "bounds": None if self.summary.bounds is None else list(self.summary.bounds),
             "rank_range": None if self.rank_low is None else [self.rank_low, self.rank_high],
@@ -71,19 +73,12 @@ def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Stand
 
 
 def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
-    values, missing = [], dict[str, int]()
-    for mark in sheet.marks[model].values():
-        if mark.value is not None:
-            values.append(mark.value)
-        elif mark.missing is not None:
-            missing[mark.missing.kind] = missing.get(mark.missing.kind, 0) + 1
-    return summarise_values(
-        values,
+    return summarise_cells(
+        list(sheet.marks[model].values()),
         metric=sheet.metric,
         group=model,
         range=sheet.range,
         direction=sheet.direction,
-        n_missing=missing,
         confidence=1 - alpha,
         seed=seed,
     )

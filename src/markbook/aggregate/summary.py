@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Literal
 
+from markbook.aggregate.sheet import Cell
 from markbook.stats.intervals import clustered_standard_error, mean_interval
 from markbook.stats.records import Estimate
 from markbook.types import Direction, Interval, MissingKind, Summary
@@ -14,20 +16,15 @@ from markbook.types import Direction, Interval, MissingKind, Summary
 Policy = Literal["exclude", "worst", "fail", "exam"]
 
 
+def methods_note(methods: Iterable[str]) -> str:
+    """Return which methods made the intervals of a table, in words; empty if there is none."""
+    names = sorted({method for method in methods if method})
+    return f"Intervals: {', '.join(names)}." if names else ""
+
+
 def worst_end(limits: tuple[float, float], direction: Direction) -> float:
     """Return the worst value of a range: the bottom where higher is better, else the top."""
     return limits[0] if direction == "higher" else limits[1]
-
-
-def _bounds(values: Sequence[float], n_missing: int, limits: tuple[float, float]) -> tuple[float, float] | None:
-    """Return the mean if all that is missing were at either end, as (low, high); None if an end is infinite."""
-    n = len(values) + n_missing
-    total = math.fsum(values)
-    if n == 0 or (n_missing and not math.isfinite(limits[1] - limits[0])):
-        return None
-    if not n_missing:
-        return total / n, total / n  # also where the range is infinite: nothing is left open
-    return (total + n_missing * limits[0]) / n, (total + n_missing * limits[1]) / n
 
 
 def _settle(
@@ -98,13 +95,79 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
         group=group,
         value=found.value,
         n=len(settled),
+        n_items=len(values) + sum(missing.values()),
         n_missing=missing,
         interval=interval,
-        bounds=_bounds(values, sum(missing.values()), range),
+        bounds=_bounds([(value, value) for value in values], sum(missing.values()), range),
         policy=policy,
         direction=direction,
         note="; ".join(part for part in (done, found.note) if part),
     )
+
+
+def summarise_cells(
+    cells: Sequence[Cell],
+    *,
+    metric: str = "score",
+    group: str = "total",
+    range: tuple[float, float] = (0.0, 1.0),  # noqa: A002 - the records' own word for it
+    direction: Direction = "higher",
+    policy: Policy = "exclude",
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Summary:
+    """Return the mean of the cells that have a value; what is missing inside a cell stays counted and bounded.
+
+    Args:
+        cells: one a sample. `n` counts those with a value, `n_missing` every missing answer.
+        metric: as `summarise_values`, and so are the others.
+        group: see there.
+        range: see there.
+        direction: see there.
+        policy: under `worst` and `fail` also the missing answers of a cell with a value are at the worst end.
+        confidence: see there.
+        seed: see there.
+    """
+    known = [cell for cell in cells if cell.value is not None]
+    partial = [cell for cell in known if cell.is_partial]
+    whole: Counter[str] = Counter(cell.missing.kind.value for cell in cells if cell.missing is not None)
+    end = 0 if direction == "higher" else 1
+    counts_all = policy in ("worst", "fail")
+    values = [cell.span[end] if counts_all and cell.span else cell.value or 0.0 for cell in known]
+    summary = summarise_values(
+        values, metric=metric, group=group, range=range, direction=direction, n_missing=whole, policy=policy,
+        confidence=confidence, seed=seed,
+    )  # fmt: skip
+    gaps: Counter[str] = Counter()
+    for cell in cells:
+        gaps.update(cell.gaps)
+    spans = [cell.span or (cell.value or 0.0, cell.value or 0.0) for cell in known]
+    is_open = any(cell.is_partial and cell.span is None for cell in known)
+    words = f"{len(partial)} of {len(cells)} have a value for a part of their answers" if partial else ""
+    return dataclasses.replace(
+        summary,
+        n_items=len(cells),
+        n_partial=len(partial),
+        n_missing=dict(sorted(gaps.items())),
+        bounds=None if is_open else _bounds(spans, len(cells) - len(known), range),
+        note="; ".join(part for part in (summary.note, words) if part),
+    )
+
+
+def _bounds(
+    spans: Sequence[tuple[float, float]], n_missing: int, limits: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Return the mean of the low and of the high ends, with what is missing whole at the ends of the range.
+
+    None if there is nothing, or an end that is needed is infinite.
+    """
+    n = len(spans) + n_missing
+    if not n or (n_missing and not math.isfinite(limits[1] - limits[0])):
+        return None
+    low, high = (math.fsum(span[end] for span in spans) for end in (0, 1))
+    if not n_missing:
+        return low / n, high / n  # also where the range is infinite: nothing is left open
+    return (low + n_missing * limits[0]) / n, (high + n_missing * limits[1]) / n
 
 
 def _clipped(found: Estimate, limits: tuple[float, float]) -> Estimate:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markbook.aggregate.measured import summarise_with
-from markbook.aggregate.summary import Policy, summarise_values
+from markbook.aggregate.sheet import Cell, cell_of
+from markbook.aggregate.summary import Policy, summarise_cells
 from markbook.types import Direction, Measurement, Metric, Missing, Summary
 
-Marks = Mapping[str, "float | Missing"]
-"""By sample id: the mean over a row's answers, or why there is none."""
+Marks = Mapping[str, Cell]
+"""By sample id: the mean over a row's answers with what of them is missing, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,25 @@ class Column:
     measurements: Sequence[Measurement] = ()
 
 
-def row_mark(measurements: Sequence[Measurement]) -> float | Missing:
-    """Return the mean over the answers to one row that have a value, else the first reason why none has."""
-    values = [one.value for one in measurements if one.value is not None]
-    if values:
-        return math.fsum(values) / len(values)
-    reason = measurements[0].missing
-    assert reason is not None
-    return reason
+def row_mark(measurements: Sequence[Measurement], limits: tuple[float, float]) -> Cell:
+    """Return the mean over the answers to one row that have a value, with how many have none."""
+    return cell_of([_value(one) for one in measurements], limits)
+
+
+def _value(one: Measurement) -> float | Missing:
+    if one.value is not None:
+        return one.value
+    assert one.missing is not None
+    return one.missing
+
+
+def pass_cell(value: float | Missing, stats: Mapping[str, Any], *, passed: bool | None = None) -> Cell:
+    """Return the cell of a row's pass@k, whose stats tell which of its answers are missing and what that leaves open."""
+    if isinstance(value, Missing):
+        return Cell(None, value, passed=passed)
+    bounds = stats.get("bounds")
+    span = None if bounds is None else (float(bounds[0]), float(bounds[1]))
+    return Cell(value, passed=passed, n_missing=stats.get("n_missing") or {}, span=span)
 
 
 def summarise_column(column: Column, *, policy: Policy, seed: int) -> Summary:
@@ -52,14 +63,12 @@ def summarise_column(column: Column, *, policy: Policy, seed: int) -> Summary:
 
 def _mean(columns: Sequence[Column], group: str, *, policy: Policy, seed: int) -> Summary:
     first = columns[0]
-    marks = [mark for column in columns for mark in column.marks.values()]
-    summary = summarise_values(
-        [mark for mark in marks if not isinstance(mark, Missing)],
+    summary = summarise_cells(
+        [mark for column in columns for mark in column.marks.values()],
         metric=first.key,
         group=group,
         range=first.range,
         direction=first.direction,
-        n_missing=Counter(str(mark.kind) for mark in marks if isinstance(mark, Missing)),
         policy=policy,
         seed=seed,
     )
@@ -99,12 +108,12 @@ def compare_columns(first: Column, second: Column) -> dict[str, Any]:
     from markbook.stats import minimum_detectable_effect, paired_difference
 
     shared = [
-        sample
+        (mark, other)
         for sample, mark in first.marks.items()
-        if not isinstance(mark, Missing) and not isinstance(second.marks.get(sample), Missing | None)
+        if mark.value is not None and (other := second.marks.get(sample)) is not None and other.value is not None
     ]
-    a = [float(first.marks[sample]) for sample in shared]  # type: ignore[arg-type]  # missing ones are left out above
-    b = [float(second.marks[sample]) for sample in shared]  # type: ignore[arg-type]  # as above
+    a = [mark.value for mark, _ in shared if mark.value is not None]
+    b = [other.value for _, other in shared if other.value is not None]
     found = paired_difference(a, b)
     spread = found.stats.get("sd")
     effect = minimum_detectable_effect(len(shared), spread).value if spread and len(shared) > 1 else None
@@ -120,6 +129,7 @@ def compare_columns(first: Column, second: Column) -> dict[str, Any]:
         "p": found.p,
         "n": found.n,
         "n_left_out": len({*first.marks, *second.marks}) - len(shared),
+        "n_partial": sum(mark.is_partial or other.is_partial for mark, other in shared),
         "method": found.method,
         "minimum_detectable_effect": effect,
         "note": found.note,
@@ -142,12 +152,25 @@ def adjust(comparisons: list[dict[str, Any]]) -> None:
             record["verdict"] = f"{record['first' if better else 'second']} is better"
 
 
-def summary_record(summary: Summary) -> dict[str, Any]:
-    """Return a summary as JSON."""
+def range_record(limits: tuple[float, float]) -> list[float | None]:
+    """Return a range as JSON, which knows no infinity: an open end is null."""
+    return [end if math.isfinite(end) else None for end in limits]
+
+
+def range_of(record: Sequence[float | None]) -> tuple[float, float]:
+    """Return the range of `range_record`."""
+    low, high = record
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+def summary_record(summary: Summary, limits: tuple[float, float]) -> dict[str, Any]:
+    """Return a summary as JSON, with the range of the metric; an end that is infinite is null."""
     interval = summary.interval
     return {
         "value": summary.value,
         "n": summary.n,
+        "n_items": summary.n_items,
+        "n_partial": summary.n_partial,
         "n_missing": dict(summary.n_missing),
         "interval": None
         if interval is None
@@ -159,6 +182,7 @@ def summary_record(summary: Summary) -> dict[str, Any]:
         },
         "bounds": None if summary.bounds is None else list(summary.bounds),
         "direction": summary.direction,
+        "range": range_record(limits),
         "policy": summary.policy,
         "note": summary.note,
         "signature": summary.signature,

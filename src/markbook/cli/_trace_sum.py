@@ -38,6 +38,7 @@ class TraceSum:
         self.input_tokens: int | None = None
         self.output_tokens: int | None = None
         self.cached_tokens: int | None = None
+        self.cache_written_tokens: int | None = None
         self.cost: float | None = None
         self.seconds: float | None = None
         self._across = AcrossRuns(self.profile)
@@ -64,6 +65,7 @@ class TraceSum:
         self.input_tokens = add_known((self.input_tokens, run.input_tokens))
         self.output_tokens = add_known((self.output_tokens, run.output_tokens))
         self.cached_tokens = add_known((self.cached_tokens, run.cached_tokens))
+        self.cache_written_tokens = add_known((self.cache_written_tokens, run.cache_written_tokens))
         self.cost = _add(self.cost, run.cost)
         self.seconds = _add(self.seconds, run.seconds)
         self.unrecognised.update(run.unrecognised)
@@ -108,6 +110,7 @@ class TraceSum:
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "cached_tokens": self.cached_tokens,
+            "cache_written_tokens": self.cache_written_tokens,
             "cost": self.cost,
             "seconds": self.seconds,
             "unrecognised": sum(self.unrecognised.values()),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from markbook.cli.options import fail_under_option
 
 if TYPE_CHECKING:
     from markbook.aggregate.comparison import Comparison
@@ -17,6 +18,8 @@ _EXAMPLES = """
 Examples:
   markbook compare generated/evaluation_1790000000
   markbook compare old/evaluation_1 new/evaluation_2 --json
+  markbook compare generated                            (every run in that folder)
+  markbook compare latest generated/evaluation_1790000000
   markbook compare new/evaluation_2 --fail-if-worse old/evaluation_1
   markbook compare new/evaluation_2 --fail-under my-model=80%
 """
@@ -48,12 +51,7 @@ PIPED = 240
     help="How to print.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option(
-    "--fail-under",
-    multiple=True,
-    metavar="NAME=X",
-    help="Exit 1 if a model's (or every model's, by metric) mean is below X.",
-)
+@fail_under_option("a model, or the metric for all of them")
 @click.option(
     "--fail-if-worse",
     metavar="BASELINE",
@@ -66,22 +64,25 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     difference this many samples could have shown. Works on exams, tasks and reviews.
     """
     from markbook.aggregate.comparison import compare_sheet
-    from markbook.comparison.gates import check_under, check_worse, parse_threshold
+    from markbook.comparison.gates import check_gates, check_worse, hold_gates, marks_of, parse_gates
     from markbook.comparison.runs import baseline_pairs, read_sheets
+    from markbook.store.find import find_run, find_runs, means_run
 
-    thresholds = [parse_threshold(text) for text in options["fail_under"]]
-    paths = list(runs)
-    is_run = fail_if_worse is not None and (Path(fail_if_worse) / "run.json").exists()
+    gates = parse_gates(options["fail_under"])
+    paths = [folder for path in runs for folder in find_runs(path)]
+    is_run = fail_if_worse is not None and means_run(fail_if_worse)
     if fail_if_worse is not None and is_run:
-        paths.append(fail_if_worse)
+        paths.append(find_run(fail_if_worse))
     sheet = read_sheets(paths, metric=options["metric"])
     pairs = []
     if fail_if_worse is not None:
-        pairs = baseline_pairs(sheet, fail_if_worse, last_run=len(runs) if is_run else None)
+        pairs = baseline_pairs(sheet, fail_if_worse, last_run=len(paths) - 1 if is_run else None)
     comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"])
+    marks = marks_of(comparison)
+    check_gates(gates, marks)
     format_name = "json" if options["as_json"] else options["format_name"]
     _show(comparison, format_name, all_pairs=options["all_pairs"])
-    check_under(comparison, thresholds)
+    hold_gates(gates, marks)
     for pair in check_worse(comparison, pairs):
         click.echo(f"{pair.first} against {pair.second}: not shown to be worse", err=True)
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +14,18 @@ from markbook.cli.options import (
     check_baseline,
     ended_by_signal,
     engine_option,
+    fail_under_option,
     hold_against_baseline,
+    is_given,
     json_option,
     resume_option,
 )
 
 if TYPE_CHECKING:
+    from markbook.comparison.gates import Mark
     from markbook.store import Run
 
+GATE, BAD_INPUT = 1, 65
 _EXAMPLES = """
 \b
 Examples:
@@ -34,9 +37,7 @@ Examples:
 
 
 @click.command("exam", cls=Spread, epilog=_EXAMPLES)
-@click.option(
-    "--benchmark", type=click.Path(), required=True, help="The benchmark: a file, or a folder of .jsonl files."
-)
+@click.option("--benchmark", type=click.Path(), help="The benchmark: a file, or a folder of .jsonl files.")
 @click.option("--solutions", type=click.Path(), multiple=True, help="Answers: files or folders, one or several models.")
 @click.option(
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
@@ -90,7 +91,9 @@ Examples:
 @click.option("--reuse-verdicts", is_flag=True, help="Do not run again what an earlier run did in the same way.")
 @click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row would be skipped.")
 @click.option(
-    "--check-benchmark", is_flag=True, help="Run the canonical solutions instead and list problems that fail or flip."
+    "--check-benchmark",
+    is_flag=True,
+    help="Run the canonical solutions instead, list problems that fail or flip, and exit 1 if any does.",
 )
 @click.option(
     "--profile",
@@ -100,12 +103,7 @@ Examples:
     help="Recorded; the exam's arithmetic is the same.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="For resampled intervals.")
-@click.option(
-    "--fail-under",
-    multiple=True,
-    metavar="NAME=X",
-    help="Exit 1 if a score is below X: a model's, or exam_score for all, such as gpt-4=0.8 or exam_score=80%.",
-)
+@fail_under_option("a model, or exam_score for all of them")
 @baseline_option
 @engine_option
 @resume_option
@@ -118,58 +116,89 @@ def command(**options: Any) -> int:
     """
     from markbook.cli.exam_terminal import Terminal, show_check, show_run
 
-    if options.pop("check_benchmark"):
+    check = options.pop("check_benchmark")
+    if options["resume"] is not None:
+        _fill_from_run(options)
+    for name in ("benchmark",) if check else ("benchmark", "solutions"):
+        if not options[name]:
+            raise click.UsageError(f"Missing option '--{name}'.")
+    if check:
         return _check(options, show_check)
     paths = options.pop("solutions")
-    if not paths:
-        raise click.UsageError("Missing option '--solutions'.")
     as_json = options.pop("as_json")
-    terminal = Terminal(verbose=options.pop("verbose"))
+    from markbook.comparison.gates import hold_gates, parse_gates
     from markbook.pipeline.exam import exam
 
-    thresholds = _thresholds(options["fail_under"])
-    check_baseline(options["fail_if_worse"], "exam")
+    gates = parse_gates(options["fail_under"])
+    baseline = check_baseline(options["fail_if_worse"], "exam")
+    terminal = Terminal(verbose=options.pop("verbose"), gates=gates, baseline=baseline)
     with ended_by_signal(), terminal:
         run = exam(options.pop("benchmark"), list(paths), watcher=terminal, **_settings(options))
     show_run(run, as_json=as_json)
-    _check_gates(run, thresholds)
+    if gates:
+        hold_gates(gates, _marks(run))
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
     return 0
 
 
-def _thresholds(texts: Sequence[str]) -> list[tuple[str, float]]:
-    if not texts:
-        return []
-    from markbook.comparison.gates import parse_threshold
+_KEPT = {
+    "format_name": "format",
+    "timeout": "timeout",
+    "memory_mb": "memory_mb",
+    "error_policy": "error_policy",
+    "extract": "extract",
+    "profile": "profile",
+    "seed": "seed",
+    "adaptive_timeout": "adaptive",
+    "in_process": "separate",
+    "python": "python",
+}
+"""Options that a run keeps, and what run.json calls them."""
 
-    return [parse_threshold(text) for text in texts]
 
+def _fill_from_run(options: dict[str, Any]) -> None:
+    """Set what the user did not give to what the run to go on with was started with.
 
-def _check_gates(run: Run, thresholds: Sequence[tuple[str, float]]) -> None:
-    """Hold exam scores against thresholds; `exam_score` means every model.
+    A run folder may come from anybody: what it names is not executed unless the user names it too.
 
     Raises:
-        GateFailed: a score lies below its threshold.
-        UsageError: no model of this name.
+        ConfigError: the run was started with an interpreter or a loader of the user's own.
     """
-    if not thresholds:
-        return
-    from markbook.aggregate.exam_view import ExamView
-    from markbook.errors import GateFailed, UsageError
-    from markbook.plugins import suggest
+    from markbook.errors import ConfigError
+    from markbook.store import open_manifest
 
-    scores = {model: tally.exam_score().value for model, tally in ExamView(run, run.manifest["config"]).tallies.items()}
-    failed = []
-    for name, threshold in thresholds:
-        if name not in {*scores, "exam_score"}:
-            raise UsageError(f"no model {name!r}", hint=suggest(name, ["exam_score", *scores]))
-        for model in scores if name == "exam_score" else [name]:
-            score = scores[model]
-            if score is None or score < threshold:
-                has = "no score" if score is None else f"{100 * score:.2f}"
-                failed.append(f"{model} has {has}, and {100 * threshold:g} is asked for")
-    if failed:
-        raise GateFailed("; ".join(failed))
+    manifest = open_manifest(options["resume"])
+    if manifest is None or manifest.get("command") != "exam":
+        return  # whatever is wrong with it is said where it is resumed
+    config, sources = manifest.get("config", {}), manifest.get("sources", {})
+    given = {name for name in options if is_given(name)}
+    for name, key in _KEPT.items():
+        if name in given or key not in config:
+            continue
+        value = config[key]
+        if (name == "python" and value) or (name == "format_name" and ":" in str(value)):
+            flag = "--python" if name == "python" else "--format"
+            raise ConfigError(
+                f"the run was started with {flag} {value!r}, which would be executed",
+                at=str(options["resume"]),
+                hint=f"give {flag} again if you trust it",
+            )
+        options[name] = not value if name == "in_process" else value
+    if not options["benchmark"]:
+        options["benchmark"] = sources.get("benchmark")
+    if not options["solutions"]:
+        options["solutions"] = tuple(sources.get("solutions", ()))
+
+
+def _marks(run: Run) -> list[Mark]:
+    """Return what gates may be about."""
+    from markbook.aggregate.exam_view import ExamView
+    from markbook.cli.exam_terminal import exam_mark
+
+    return [
+        exam_mark(model, tally.exam_score().value)
+        for model, tally in ExamView(run, run.manifest["config"]).tallies.items()
+    ]
 
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
@@ -210,4 +239,6 @@ def _check(options: dict[str, Any], show: Any) -> int:
         click.echo(json.dumps(found.record(), indent=2, ensure_ascii=False))
     else:
         show(found)
-    return 65 if options["strict"] and found.problems else 0
+    if options["strict"] and found.rejected_rows:
+        return BAD_INPUT
+    return 0 if found.holds else GATE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from markbook.comparison.gates import Gate, Mark as GateMark, check_gates
+from markbook.comparison.runs import counterpart
 from markbook.pipeline.exam import Planned, Watcher
 from markbook.text import terminal
 from markbook.types import Verdict
@@ -37,13 +40,19 @@ _NAMED_FAULTS = 5
 class Terminal(Watcher):
     """Progress on stderr: a live bar on a terminal, plain lines elsewhere."""
 
-    def __init__(self, *, verbose: bool = False) -> None:
+    def __init__(
+        self, *, verbose: bool = False, gates: Sequence[Gate] = (), baseline: Sequence[str] | None = None
+    ) -> None:
         self._verbose = verbose
+        self._gates = gates
+        self._baseline = baseline
         self._console = Console(stderr=True)
         self._live: tuple[Progress, TaskID] | None = None
         self._total = self._done = self._passed = 0
         self._start = self._last = time.monotonic()
         self._fresh = 0
+        self._unsound = 0
+        self._folder: Path | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -55,14 +64,24 @@ class Terminal(Watcher):
             self._live[0].stop()
         elif self._total and kind is None:
             self._line()
+        if kind is not None and issubclass(kind, KeyboardInterrupt) and self._folder is not None:
+            self._say(f"{self._done} of {self._total} are marked; go on with: markbook exam --resume {self._folder}")
 
     def loaded(self, benchmark: Benchmark, answers: Answers) -> None:
-        """Say what was read, and what was skipped."""
+        """Say what was read, and what was skipped; refuse a gate that nothing can pass.
+
+        Raises:
+            UsageError: a gate names no model, or a model has no counterpart in the baseline.
+        """
+        check_gates(self._gates, [exam_mark(model) for model in answers.models])
+        for model in answers.models if self._baseline is not None else ():
+            counterpart(model, self._baseline or ())
         skipped = [("benchmark rows", len(benchmark.rejections), benchmark.rejections)]
         for name, log in (
             ("invalid answers", answers.invalid),
             ("answers to unknown tasks", answers.unknown),
             ("repeated answers", answers.collapsed),
+            ("answers that are null", answers.null),
         ):
             skipped.append((name, log.count, tuple(log.first)))
         for name, count, rows in skipped:
@@ -78,6 +97,7 @@ class Terminal(Watcher):
 
     def started(self, planned: Planned, folder: Path) -> None:
         """Begin the bar."""
+        self._folder = folder
         models = len(planned.answers.models)
         self._say(
             f"{planned.benchmark.name}: {len(planned.benchmark.samples)} problems, {planned.attempts} answers of "
@@ -86,10 +106,11 @@ class Terminal(Watcher):
         for fault in planned.faults[: None if self._verbose else _NAMED_FAULTS]:
             self._say(f"benchmark fault: {fault.task_id}, test {fault.test_index}: {fault.reason}; charged to nobody")
         self._total, self._done = planned.attempts, planned.done_before
+        self._passed = planned.passed_before
         self._start = self._last = time.monotonic()
         if self._console.is_terminal:
             bar = _bar(self._console)
-            task = bar.add_task("marking", total=self._total, completed=self._done, passed=0, rate="-")
+            task = bar.add_task("marking", total=self._total, completed=self._done, passed=self._passed, rate="-")
             self._live = bar, task
             bar.start()
 
@@ -112,6 +133,15 @@ class Terminal(Watcher):
             self._last = now
             self._line()
 
+    def unsound(self, task_id: str, detail: str) -> None:
+        """Name a problem that its own solution fails."""
+        self._unsound += 1
+        if self._verbose or self._unsound <= _NAMED_FAULTS:
+            self._say(
+                f"warning: {task_id}: nobody solved it, and the benchmark's own solution fails it too ({detail}); see "
+                "--check-benchmark"
+            )
+
     def spared(self, duplicates: int, reused: int) -> None:
         """Say what did not have to run."""
         if duplicates:
@@ -127,6 +157,11 @@ class Terminal(Watcher):
 
     def _say(self, text: str) -> None:
         self._console.print(Text(terminal(text)), soft_wrap=True, highlight=False)
+
+
+def exam_mark(model: str, value: float | None = None) -> GateMark:
+    """Return a model's exam score as a gate knows it."""
+    return GateMark(model, (model, "exam_score"), value)
 
 
 def _bar(console: Console) -> Progress:
@@ -172,10 +207,16 @@ def show_run(run: Run, *, as_json: bool) -> None:
         }
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
+    from markbook.aggregate.summary import methods_note
+
     console = Console(soft_wrap=False)
     if not run.manifest["config"].get("separate", True):
         console.print(Text(NOT_SEPARATED), soft_wrap=True)
     console.print(_score_table(scores))
+    if methods := methods_note(
+        one["method"] for record in scores.values() if (one := record["statistics"]["total"]["interval"])
+    ):
+        console.print(methods)
     _say_unchecked(console, scores)
     if any(record["total_errors"] for record in errors.values()):
         console.print(_error_table(errors))
@@ -217,7 +258,9 @@ def _score_table(scores: dict[str, Any]) -> Table:
 
 def _error_table(errors: dict[str, Any]) -> Table:
     kinds = sorted({kind for record in errors.values() for kind in record["error_counts"]})
-    table = Table(title="Errors by kind; failed tests are none", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title="Errors by kind (a failed test is no error)", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+    )
     table.add_column("model", overflow="fold", min_width=12)
     for name in (*(kind.removesuffix("Error") or "other" for kind in kinds), "all", "rate"):
         table.add_column(name, justify="right", no_wrap=True)

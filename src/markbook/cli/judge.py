@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from markbook.cli.judge_options import judge_choices, read_judge_options
-from markbook.cli.options import json_option
+from markbook.cli.options import fail_under_option, json_option
+
+if TYPE_CHECKING:
+    from markbook.comparison.gates import Mark
 
 _FILE = click.Path(path_type=Path)
+_EXAMPLES = """
+\b
+Examples:
+  markbook judge check --judge openai:gpt-4o-mini --papers papers/ --cassette check.jsonl
+"""
 
 
 @click.group("judge")
@@ -19,30 +27,31 @@ def command() -> None:
     """Ask how far a judge can be trusted."""
 
 
-@command.command("check")
+@command.command("check", epilog=_EXAMPLES)
 @click.option("--judge", required=True, help="PROVIDER:NAME.")
 @click.option("--papers", type=_FILE, required=True, help="Human reviews with their scores, in the PeerRead layout.")
 @click.option("--reviews", type=_FILE, help="Generated reviews with `system` names, for the same-family preference.")
 @click.option("--limit", type=click.IntRange(2), default=40, show_default=True, help="The most reviews to use.")
 @click.option("--pairs", type=click.IntRange(0), default=30, show_default=True, help="The most pairs to compare.")
-@click.option("--min-kappa", type=float, help="Exit 1 if the weighted kappa with people is below this.")
+@click.option("--min-kappa", metavar="X", help="The same as --fail-under weighted_kappa=X.")
+@fail_under_option("weighted_kappa, krippendorff_alpha or exact: the agreement with people")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the judge.")
 @click.option("--output", type=_FILE, help="Also write the report as JSON to this file.")
 @judge_choices
 @json_option
 def check(**options: Any) -> None:
-    r"""Report a judge's consistency, biases and agreement with people.
-
-    \b
-    markbook judge check --judge openai:gpt-4o-mini --papers papers/ --cassette check.jsonl
-    """
+    """Report a judge's consistency, biases and agreement with people."""
     import json
     from dataclasses import replace
 
-    from markbook.errors import GateFailed, IncompleteError, OutputError
+    from markbook.comparison.gates import check_gates, hold_gates, parse_gates
+    from markbook.errors import IncompleteError, OutputError
     from markbook.pipeline.judge_check import CheckRequest, check_judge
     from markbook.pipeline.review_config import default_config
 
+    asked = [*options["fail_under"], *([f"weighted_kappa={options['min_kappa']}"] if options["min_kappa"] else [])]
+    gates = parse_gates(asked)
+    check_gates(gates, _marks())
     config = replace(default_config(), seed=options["seed"])
     if options["max_retries"] is not None:
         config = replace(config, max_retries=options["max_retries"])
@@ -69,12 +78,24 @@ def check(**options: Any) -> None:
         click.echo(text, nl=False)
     else:
         _show(report)
-    kappa = report["agreement_with_humans"]["weighted_kappa"]["value"]
-    if options["min_kappa"] is not None and (kappa is None or kappa < options["min_kappa"]):
-        raise GateFailed(f"the weighted kappa with people is {_number(kappa)}, below {options['min_kappa']:g}")
+    hold_gates(gates, _marks(report["agreement_with_humans"]))
     if report["unanswered"]:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in report["unanswered"].items())
         raise IncompleteError(f"not every question was answered: {reasons}")
+
+
+def _marks(agreement: Mapping[str, Any] | None = None) -> list[Mark]:
+    """Return what gates may be about; before the work, without values."""
+    from markbook.comparison.gates import Mark
+
+    return [
+        Mark(f"{name} with people", (name,), None if agreement is None else agreement[name]["value"], limits)
+        for name, limits in (
+            ("weighted_kappa", (-1.0, 1.0)),
+            ("krippendorff_alpha", (-1.0, 1.0)),
+            ("exact", (0.0, 1.0)),
+        )
+    ]
 
 
 def _show(report: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path)
 
 _OPTIONS = (
-    click.option("--base-url", default="", help="Where an openai: judge is, if not at the provider's own address."),
+    click.option("--base-url", default="", help="Where the judge's server is, if not at its provider's own address."),
     click.option("--cassette", type=_FILE, help="Record the judge's answers in this file; replay it if it is there."),
     click.option(
         "--samples", type=click.IntRange(1, 100), default=1, show_default=True, help="Answers a question and judge."
@@ -29,11 +29,15 @@ _OPTIONS = (
         default="auto",
         help="How the structured reply is asked for.",
     ),
-    click.option("--max-retries", type=click.IntRange(0, 20), help="Further requests after a failed one (2)."),
+    click.option(
+        "--max-retries",
+        type=click.IntRange(0, 20),
+        help="Further HTTP requests for one judgement, whatever went wrong (2).",
+    ),
     click.option(
         "--judge-timeout",
         type=click.FloatRange(min=0, min_open=True),
-        help="Deadline of one judgement in seconds (30).",
+        help="Deadline of one request in seconds, waiting for a turn aside (30).",
     ),
     click.option(
         "--requests-per-minute",

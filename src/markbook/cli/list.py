@@ -10,10 +10,15 @@ _KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "reports")
 
 
 @click.command("list")
-@click.argument("kind", type=click.Choice(_KINDS))
+@click.argument("kind", metavar="|".join(_KINDS))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(kind: str, *, as_json: bool) -> None:
     """List the parts of a KIND: built-ins and installed plugins."""
+    if kind not in _KINDS:
+        from markbook.errors import UsageError
+        from markbook.plugins import suggest
+
+        raise UsageError(f"there is no list of {kind!r}", hint=suggest(kind, list(_KINDS)))
     rows = _rows(kind)
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=2))

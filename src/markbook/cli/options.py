@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,13 +44,29 @@ class Spread(click.Command):
             yield arg
 
 
+def is_given(name: str) -> bool:
+    """Whether the user gave an option of the running command, rather than leaving it at its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source not in (None, click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP)
+
+
+def _one_run(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """Resolve `latest` and a folder with one run while the arguments are read: afterwards there is a newer one."""
+    if value is None:
+        return None
+    from markbook.store.find import existing_run
+
+    return str(existing_run(value))
+
+
 def resume_option(function: _F) -> _F:
     """Add `--resume RUN`."""
     return click.option(
         "--resume",
         type=click.Path(),
+        callback=_one_run,
         metavar="RUN",
-        help="Go on with this run folder (evaluation_*); give the other arguments as before.",
+        help="Go on with this run folder (evaluation_*); `exam` takes the other arguments from it, other commands want them as before.",
     )(function)
 
 
@@ -70,25 +86,36 @@ def engine_option(function: _F) -> _F:
     )(function)
 
 
+def fail_under_option(names: str) -> Callable[[_F], _F]:
+    """Add `--fail-under NAME=X`; `names` says what a name may be."""
+    return click.option(
+        "--fail-under",
+        multiple=True,
+        metavar="NAME=X",
+        help=f"Exit 1 if a mark is worse than X, such as 0.8 or 80%. NAME: {names}. Names are checked before any work.",
+    )
+
+
 def baseline_option(function: _F) -> _F:
     """Add `--fail-if-worse RUN`."""
     return click.option(
         "--fail-if-worse",
         type=click.Path(),
+        callback=_one_run,
         metavar="RUN",
         help="Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
         "compare` shows it, lies on the worse side.",
     )(function)
 
 
-def check_baseline(path: str | None, command: str) -> None:
-    """Find out before any work that a run cannot be held against its baseline.
+def check_baseline(path: str | None, command: str) -> list[str] | None:
+    """Find out before any work that a run cannot be held against its baseline, and return the baseline's models.
 
     Raises:
         DataError: the baseline is no run, not finished, or of another command.
     """
     if path is None:
-        return
+        return None
     from markbook.comparison.runs import sheet_of
     from markbook.errors import DataError
     from markbook.store import open_run
@@ -98,7 +125,7 @@ def check_baseline(path: str | None, command: str) -> None:
         raise DataError(
             f"the baseline was made by `markbook {run.command}`", at=path, hint="name a run of this command"
         )
-    sheet_of(run)
+    return sheet_of(run).models
 
 
 def hold_against_baseline(run: Run, path: str | None, seed: int) -> None:
@@ -141,3 +168,11 @@ def ended_by_signal() -> Iterator[None]:
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def cost_text(found: Mapping[str, Any]) -> str:
+    """Return what a model cost; what is not known is said to be so, with the most that it can be."""
+    if found["cost"] is not None:
+        return f"${found['cost']:.4f}"
+    most = found.get("cost_at_most")
+    return "cost unknown" if most is None else f"cost unknown (at most ${most:.4f})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +12,41 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.judge_options import judge_choices, read_judge_options
-from markbook.cli.options import baseline_option, check_baseline, ended_by_signal, engine_option, hold_against_baseline
+from markbook.cli.options import (
+    baseline_option,
+    check_baseline,
+    cost_text,
+    ended_by_signal,
+    engine_option,
+    fail_under_option,
+    hold_against_baseline,
+    resume_option,
+)
 
 if TYPE_CHECKING:
+    from markbook.comparison.gates import Gate, Mark
     from markbook.pipeline.review_config import ReviewConfig
     from markbook.store import Run
 
 _FILE = click.Path(path_type=Path)
+_EXAMPLES = """
+\b
+Examples:
+  markbook review --papers papers/ --reviews reviews.jsonl
+  markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
+  markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
+"""
 
 
-@click.command("review")
+@click.command("review", epilog=_EXAMPLES)
 @click.option("--papers", type=_FILE, help="Papers and human reviews in the PeerRead layout (folder or file).")
 @click.option("--reviews", type=_FILE, help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.")
 @click.option("--traces", type=_FILE, help="A folder with one trace a paper, or <system>/<paper>.")
+@click.option(
+    "--tool-reference",
+    type=_FILE,
+    help="Which tools are right: JSON, a map of contexts to tools (`default` for the rest), for all papers or by paper.",
+)
 @click.option(
     "--judge", "judges", multiple=True, default=("off",), help="PROVIDER:NAME, several times for a panel; or off."
 )
@@ -40,7 +62,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
 )
-@click.option("--resume", type=_FILE, help="Go on with this run folder; give the same arguments.")
+@resume_option
 @click.option(
     "--rescore",
     "rescored",
@@ -56,9 +78,7 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--limit", type=click.IntRange(1), help="Only the first N generated reviews.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of resampling and of the judge.")
-@click.option(
-    "--fail-under", multiple=True, metavar="NAME=X", help="Exit 1 if a mean is below X, such as composite_score=0.6."
-)
+@fail_under_option("a number, such as composite_score or tier1.cosine_score")
 @baseline_option
 @engine_option
 @click.option(
@@ -69,18 +89,16 @@ _FILE = click.Path(path_type=Path)
 @click.option("--verbose", is_flag=True, help="Name every rejected row and log more.")
 @click.option("--log-file", type=_FILE, help="Write the log to this file.")
 def command(**options: Any) -> None:
-    r"""Evaluate generated peer reviews in three tiers: similarity, judge, trace.
+    """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
+    from markbook.comparison.gates import check_gates, parse_gates
 
-    \b
-    markbook review --papers papers/ --reviews reviews.jsonl
-    markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
-    markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
-    """
+    gates = parse_gates(options["fail_under"])
+    check_gates(gates, _marks())
     check_baseline(options["fail_if_worse"], "review")
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
         run = _rescore(options) if options["rescored"] else _review(options)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
-    _finish(run, options["fail_under"])
+    _finish(run, gates)
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
 
 
@@ -122,6 +140,8 @@ def _config(options: Mapping[str, Any]) -> ReviewConfig:
     if options["similarity"]:
         names = tuple(name.strip() for name in options["similarity"].split(","))
         config = replace(config, similarity=parse_similarity(names, "--similarity"), semantic_asked="semantic" in names)
+    if options["tool_reference"] is not None:
+        config = replace(config, tool_reference=options["tool_reference"])
     if options["max_retries"] is not None:
         config = replace(config, max_retries=options["max_retries"])
     if options["judge_timeout"] is not None:
@@ -151,7 +171,7 @@ def _review(options: Mapping[str, Any]) -> Run:
         judges=models,
         judge_options=read_judge_options(options),
         output=options["output"],
-        resume=options["resume"],
+        resume=Path(options["resume"]) if options["resume"] else None,
         limit=options["limit"],
         strict=options["strict"],
         workers=options["workers"],
@@ -196,6 +216,7 @@ def _tables(summary: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from markbook.pipeline import review_lacking
     from markbook.pipeline.review_report import HEAD, short_rows
     from markbook.text import terminal
 
@@ -211,6 +232,8 @@ def _tables(summary: Mapping[str, Any]) -> None:
         for row in short_rows(system):
             table.add_row(*map(Text, row))
         console.print(table)
+        for line in review_lacking.lines(system):
+            click.echo(terminal(line, limit=400))
     human = summary["human_yardstick"]["closest_other"]
     if human:
         parts = ", ".join(f"{name} {spread['median']:.3f}" for name, spread in human.items())
@@ -233,9 +256,11 @@ def _judges(accounts: Mapping[str, Any]) -> None:
     from markbook.text import terminal
 
     for name, found in accounts.items():
-        cost = "cost unknown" if found["cost"] is None else f"${found['cost']:.4f}"
+        cost = cost_text(found)
         if found["requests"] and found["requests_without_price"] and found["cost"] is not None:
-            cost += f" and {found['requests_without_price']} requests without a price"
+            cost += f" and {found['requests_without_price']} requests of unknown cost"
+            if found.get("cost_at_most") is not None:
+                cost += f", ${found['cost_at_most']:.4f} at most"
         click.echo(
             f"Judge {terminal(name, limit=60)}: {found['requests']} requests, {found['replayed']} answers from the cassette, "
             f"{found['input_tokens']} tokens in and {found['output_tokens']} out, {cost}, "
@@ -243,25 +268,25 @@ def _judges(accounts: Mapping[str, Any]) -> None:
         )
 
 
-def _finish(run: Run, gates: tuple[str, ...]) -> None:
+def _marks(summary: Mapping[str, Any] | None = None) -> list[Mark]:
+    """Return what gates may be about: every number of each system; before the work, of none."""
+    from markbook.comparison.gates import Mark
+    from markbook.pipeline.review_summary import FIELDS
+
+    systems = {"": None} if summary is None else {name: one["metrics"] for name, one in summary["systems"].items()}
+    return [
+        Mark(f"{key} of {system}", (key, name), None if metrics is None else metrics[key]["value"])
+        for system, metrics in systems.items()
+        for key, name in ((f"{tier}.{name}", name) for tier, name in FIELDS)
+    ]
+
+
+def _finish(run: Run, gates: Sequence[Gate]) -> None:
     import json
 
-    from markbook.errors import GateFailed, IncompleteError, UsageError
+    from markbook.comparison.gates import hold_gates
+    from markbook.errors import IncompleteError
 
-    metrics = [system["metrics"] for system in json.loads(run.read("summary.json"))["systems"].values()]
-    for gate in gates:
-        name, _, limit = gate.partition("=")
-        try:
-            least = float(limit)
-        except ValueError as error:
-            raise UsageError(f"{gate!r} is no gate", hint="NAME=X, such as composite_score=0.6") from error
-        matching = [(key, found[key]) for found in metrics for key in found if name in (key, key.partition(".")[2])]
-        if not matching:
-            raise UsageError(f"unknown metric {name!r} in --fail-under")
-        for key, found in matching:
-            if found["value"] is None or found["value"] < least:
-                raise GateFailed(
-                    f"{key} is {'missing' if found['value'] is None else format(found['value'], '.4f')}, below {least:g}"
-                )
+    hold_gates(gates, _marks(json.loads(run.read("summary.json"))))
     if run.status == "incomplete":
         raise IncompleteError("incomplete: " + "; ".join(run.manifest.get("incomplete", [])), at=str(run.folder))

@@ -16,6 +16,7 @@ from markbook.cli.options import (
     check_baseline,
     ended_by_signal,
     engine_option,
+    fail_under_option,
     hold_against_baseline,
     json_option,
     resume_option,
@@ -44,7 +45,12 @@ class _Run(Spread):
 @click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
 @click.option("--predictions", type=click.Path(), help="Answers that exist: a file, or a folder with one file a task.")
 @click.option("--model", metavar="PROVIDER:NAME", help="The model to ask instead, such as openai:gpt-4o-mini.")
-@click.option("--base-url", default="", metavar="URL", help="An OpenAI-compatible server (vLLM, Ollama, llama.cpp).")
+@click.option(
+    "--base-url",
+    default="",
+    metavar="URL",
+    help="Where the model's server is: with openai:NAME any OpenAI-compatible one (vLLM, Ollama, llama.cpp).",
+)
 @click.option("--data", type=click.Path(), help="A file of rows to use instead of the one that the tasks name.")
 @click.option(
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
@@ -83,7 +89,7 @@ class _Run(Spread):
 @click.option("--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="Requests at a time.")
 @click.option("--requests-per-minute", type=click.FloatRange(min=0, min_open=True), help="The most requests a minute.")
 @click.option(
-    "--retries", type=click.IntRange(min=0), default=5, show_default=True, help="Further requests for one answer."
+    "--retries", type=click.IntRange(min=0), default=5, show_default=True, help="Further HTTP requests for one answer."
 )
 @click.option(
     "--request-timeout",
@@ -96,7 +102,11 @@ class _Run(Spread):
 @click.option(
     "--price", default="", metavar="IN/OUT", help="US dollars for a million tokens, where no price is listed."
 )
-@click.option("--allow-code", is_flag=True, help="Let `!function` run Python files beside the task.")
+@click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Let a task name code: `!function` a Python file beside it, a metric `package.module:factory`.",
+)
 @click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row or answer would be skipped.")
 @click.option("--verbose", is_flag=True, help="Name each skipped row with its file and line.")
 @click.option(
@@ -109,7 +119,7 @@ class _Run(Spread):
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="For models that take one, and resampled intervals."
 )
-@click.option("--fail-under", multiple=True, metavar="NAME=X", help="Exit 1 if a metric ([TASK/]NAME) is worse than X.")
+@fail_under_option("a metric, or TASK/METRIC")
 @baseline_option
 @engine_option
 @resume_option
@@ -120,19 +130,23 @@ def command(**options: Any) -> int:
     TASK is a YAML file (our format or lm-evaluation-harness's) or the name of a ready task or group
     (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.
     """
-    from markbook.cli.run_terminal import Terminal, check_gates, parse_gates, show_run
+    from markbook.cli.run_terminal import Terminal, show_run, with_values
+    from markbook.comparison.gates import hold_gates, parse_gates
+    from markbook.comparison.runs import counterpart
     from markbook.pipeline.task import run_task
 
     # Rows, answers and marks live to the end: looking through them for garbage again and again finds none.
     gc.set_threshold(100_000, 50, 100)
     gates = parse_gates(options["fail_under"])
-    check_baseline(options["fail_if_worse"], "run")
+    baseline = check_baseline(options["fail_if_worse"], "run")
+    if baseline is not None and options["model"]:
+        counterpart(options["model"], baseline)
     terminal = Terminal(verbose=options["verbose"], gates=gates)
     with ended_by_signal(), terminal:
         run = run_task(list(options["tasks"]), watcher=terminal, **_settings(options))
     summary = json.loads(run.read("summary.json"))
     show_run(run, summary, as_json=options["as_json"])
-    check_gates(summary, gates)
+    hold_gates(gates, with_values(terminal.marks, summary))
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
     return INCOMPLETE if run.status == "incomplete" else 0
 

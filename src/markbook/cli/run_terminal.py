@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -15,15 +15,16 @@ import click
 from rich.console import Console
 
 from markbook.aggregate.task_tables import tables
-from markbook.errors import GateFailed, UsageError
+from markbook.cli.options import cost_text
+from markbook.comparison.gates import Gate, Mark, check_gates
 from markbook.pipeline.task import Watcher
-from markbook.plugins import suggest
 from markbook.text import terminal
 
 if TYPE_CHECKING:
-    from markbook.generate import Reply
+    from markbook.model import Reply
     from markbook.pipeline.task_plan import Plan
     from markbook.store import Run
+    from markbook.types import Direction
 
 _EVERY = 5.0
 """Seconds between two lines of progress."""
@@ -37,6 +38,8 @@ class Terminal(Watcher):
     def __init__(self, *, verbose: bool = False, gates: Sequence[Gate] = ()) -> None:
         self._verbose = verbose
         self._gates = gates
+        self.marks: list[Mark] = []
+        """What the gates may be about."""
         self._total = self._done = self._failed = 0
         self._start = self._last = time.monotonic()
         self._reasons: dict[str, int] = {}
@@ -53,7 +56,7 @@ class Terminal(Watcher):
             if self._on_terminal:
                 click.echo(err=True)
         for reason, count in self._reasons.items():
-            click.echo(f"no answer ({count} times): {reason}", err=True)
+            click.echo(f"no answer ({count} of {self._total}): {reason}", err=True)
 
     def planned(self, plan: Plan) -> None:
         """Say what was skipped; refuse a gate that nothing can pass.
@@ -61,12 +64,9 @@ class Terminal(Watcher):
         Raises:
             UsageError: no task has a gate's metric.
         """
-        known = [(each.task.name, key) for each in plan.tasks for key in each.keys]
-        for gate in self._gates:
-            task, _, metric = gate.name.rpartition("/")
-            if not any(metric == key and task in ("", name) for name, key in known):
-                hint = suggest(metric, list(dict.fromkeys(key for _name, key in known)))
-                raise UsageError(f"--fail-under {gate.name}: no task has this metric", hint=hint)
+        if self._gates:
+            self.marks = planned_marks(plan)
+            check_gates(self._gates, self.marks)
         for warning in plan.warnings:
             click.echo(f"warning: {terminal(warning, limit=500)}", err=True)
         if self._verbose:
@@ -108,65 +108,36 @@ def show_run(run: Run, summary: Mapping[str, Any], *, as_json: bool) -> None:
     for table in tables(summary):
         console.print(table.rich())
     if usage:
-        cost = "unknown" if usage["cost"] is None else f"${usage['cost']:.4f}"
+        cost = cost_text(usage)
         tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens']}"
-        click.echo(f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, cost {cost}")
+        click.echo(f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, {cost}")
     if run.status == "incomplete":
         broken = ", ".join(f"{count} x {what}" for what, count in run.manifest.get("broken", {}).items())
         click.echo(f"incomplete: {terminal(broken)}; `--resume {run.folder}` tries again", err=True)
     click.echo(f"{run.folder}")
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """A threshold that the user set."""
-
-    name: str
-    limit: float
-
-
-def parse_gates(texts: Sequence[str]) -> list[Gate]:
-    """Return gates from `NAME=X`.
-
-    Raises:
-        UsageError: it is not a name and a number.
-    """
-    gates = []
-    for text in texts:
-        name, sign, limit = text.rpartition("=")
-        try:
-            gates.append(Gate(name, float(limit)))
-        except ValueError:
-            sign = ""
-        if not sign or not name:
-            raise UsageError(
-                f"{text!r} is no gate", hint="NAME=X, such as bleu=0.3 or python_code_repair/exact_match=0.5"
-            )
-    return gates
-
-
-def check_gates(summary: Mapping[str, Any], gates: Sequence[Gate]) -> None:
-    """Hold the results against the gates; a metric without a value does not pass.
-
-    Raises:
-        UsageError: no task has the metric.
-        GateFailed: one is worse than its gate.
-    """
-    failed = []
-    for gate in gates:
-        task, _, metric = gate.name.rpartition("/")
-        found = [
-            (name, record["metrics"][metric])
-            for name, record in summary["tasks"].items()
-            if task in ("", name) and metric in record["metrics"]
+def planned_marks(plan: Plan) -> list[Mark]:
+    """Return what gates may be about, before it has values: by metric, or by task and metric."""
+    marks = []
+    for each in plan.tasks:
+        known = [(bound.key, bound.metric.range, bound.metric.direction) for bound in each.metrics]
+        passes: list[tuple[str, tuple[float, float], Direction]] = [
+            (key, (0.0, 1.0), "higher") for key in (each.passes.keys if each.passes else ())
         ]
-        if not found:
-            raise UsageError(f"--fail-under {gate.name}: no task has this metric")
-        for name, record in found:
-            value = record["value"]
-            worse = value is None or (value < gate.limit if record["direction"] == "higher" else value > gate.limit)
-            if worse:
-                shown = "has no value" if value is None else f"is {value:.4f}"
-                failed.append(f"{name}/{metric} {shown}, the gate is {gate.limit:g}")
-    if failed:
-        raise GateFailed("; ".join(failed))
+        for filtered in each.pipelines:
+            for name, limits, direction in [*known, *passes]:
+                key = each.key(name, filtered.pipeline)
+                label = f"{each.task.name}/{key}"
+                marks.append(Mark(label, (key, label), range=limits, direction=direction))
+    return marks
+
+
+def with_values(marks: Sequence[Mark], summary: Mapping[str, Any]) -> list[Mark]:
+    """Return the marks with what a finished run found."""
+    found = {
+        f"{task}/{key}": metric["value"]
+        for task, record in summary["tasks"].items()
+        for key, metric in record["metrics"].items()
+    }
+    return [replace(mark, value=found[mark.label]) for mark in marks]

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from markbook.cli.options import fail_under_option
+
 if TYPE_CHECKING:
-    from markbook.types import Measurement, Summary
+    from markbook.comparison.gates import Mark
+    from markbook.types import Measurement, Metric, Summary
+
+_EXAMPLES = """
+\b
+Examples:
+  markbook score rougeL answers.jsonl
+  markbook score bleu,rouge_score,meteor answers.jsonl --json
+  markbook score bleu answers.jsonl -o tokenize=intl -o lowercase=true
+  markbook score edit_distance answers.jsonl --fail-under edit_distance=0.3
+"""
 
 
-@click.command("score")
+@click.command("score", epilog=_EXAMPLES)
 @click.argument("metrics")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the metric; repeat.")
@@ -23,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Stop with exit 65 at the first row that cannot be read.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--fail-under", multiple=True, metavar="NAME=X", help="Exit 1 unless the metric is at least as good.")
+@fail_under_option("a metric")
 def command(  # noqa: PLR0913 - one argument an option, as click wants it
     metrics: str,
     file: Path,
@@ -36,23 +48,17 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     workers: int,
     seed: int,
 ) -> int:
-    """Mark the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS.
-
-    \b
-    Examples:
-      markbook score rougeL answers.jsonl
-      markbook score bleu,rouge_score,meteor answers.jsonl --json
-      markbook score bleu answers.jsonl -o tokenize=intl -o lowercase=true
-      markbook score edit_distance answers.jsonl --fail-under edit_distance=0.3
-    """  # noqa: D301 - \b is click's mark for lines to keep
+    """Mark the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS."""
     from markbook.aggregate.measured import summarise_with
+    from markbook.comparison.gates import check_gates, hold_gates, parse_gates
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
 
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
     given = _options(options)
-    gates = _gates(fail_under, names)
+    gates = parse_gates(fail_under)
     made = make(names, given)
+    check_gates(gates, _marks(made))
     read = _read(file, strict=strict, needs_reference=any(getattr(m, "needs_reference", True) for m in made.values()))
     if workers > 1:
         with create("engines", "local", workers=workers) as executor:
@@ -65,10 +71,13 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     if rows:
         _print_rows(read, found)
     elif as_json:
-        click.echo(json.dumps(_report(file, read, made, summaries), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(_report(file, read, made, summaries), ensure_ascii=False, allow_nan=False, indent=2))
     else:
         _print_table(read, summaries)
-    return _exit_code(found, summaries, gates)
+    code = _exit_code(found)
+    if not code:
+        hold_gates(gates, _marks(made, summaries))
+    return code
 
 
 @dataclass(slots=True)
@@ -132,22 +141,21 @@ def _options(pairs: Sequence[str]) -> dict[str, object]:
     return found
 
 
-def _gates(pairs: Sequence[str], names: Sequence[str]) -> dict[str, float]:
-    from markbook.errors import UsageError
+def _marks(made: Mapping[str, Metric], summaries: Mapping[str, Summary] | None = None) -> list[Mark]:
+    """Return what gates may be about; before the work, without values."""
+    from markbook.comparison.gates import Mark
+    from markbook.metrics.measure import ALIASES
 
-    found = {}
-    for pair in pairs:
-        name, _, text = pair.partition("=")
-        try:
-            found[name] = float(text)
-        except ValueError as error:
-            raise UsageError(f"--fail-under {pair!r} is not NAME=NUMBER") from error
-        if name not in names:
-            raise UsageError(f"--fail-under {name!r} is not among the metrics", hint=", ".join(names))
-    return found
+    spelled = {name: [alias for alias, several in ALIASES.items() if name in several] for name in made}
+    return [
+        Mark(name, (name, *spelled[name]), summaries[name].value if summaries else None, metric.range, metric.direction)
+        for name, metric in made.items()
+    ]
 
 
 def _report(file: Path, read: _Read, made: Any, summaries: dict[str, Summary]) -> dict[str, object]:
+    from markbook.aggregate.task_summary import range_record
+
     return {
         "file": str(file),
         "rows": len(read.candidates),
@@ -169,7 +177,7 @@ def _report(file: Path, read: _Read, made: Any, summaries: dict[str, Summary]) -
                 "bounds": summary.bounds,
                 "policy": summary.policy,
                 "direction": summary.direction,
-                "range": list(made[name].range),
+                "range": range_record(made[name].range),
                 "note": summary.note,
                 "signature": summary.signature,
             }
@@ -193,21 +201,22 @@ def _print_rows(read: _Read, found: dict[str, list[Measurement]]) -> None:
 
 def _print_table(read: _Read, summaries: dict[str, Summary]) -> None:
     width = max(6, *(len(name) for name in summaries))
-    click.echo(f"{'metric':<{width}}   value   95% interval       n  missing")
+    click.echo(f"{'metric':<{width}}   value   95% interval     method            n  missing")
     for name, summary in summaries.items():
         value = "   -  " if summary.value is None else f"{summary.value:.4f}"
-        between = "-".ljust(16)
+        between, method = "-".ljust(16), "-"
         if summary.interval is not None:
             between = f"{summary.interval.low:.4f} - {summary.interval.high:.4f}".ljust(16)
+            method = summary.interval.method
         arrow = "" if summary.direction == "higher" else "  (lower is better)"
         reasons = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items()) or "0"
-        click.echo(f"{name:<{width}}  {value}  {between}  {summary.n:>5}  {reasons}{arrow}")
+        click.echo(f"{name:<{width}}  {value}  {between} {method:<13} {summary.n:>5}  {reasons}{arrow}")
     if read.problems:
         click.echo(f"{len(read.problems)} rows could not be read; see stderr")
 
 
-def _exit_code(found: dict[str, list[Measurement]], summaries: dict[str, Summary], gates: dict[str, float]) -> int:
-    """Return 3 if a metric could not do its work, else 1 if a gate failed, else 0."""
+def _exit_code(found: dict[str, list[Measurement]]) -> int:
+    """Return 3 if a metric could not do its work, else 0."""
     from markbook.types import MissingKind
 
     unavailable = {
@@ -218,14 +227,4 @@ def _exit_code(found: dict[str, list[Measurement]], summaries: dict[str, Summary
     }
     for detail in sorted(unavailable):
         click.echo(f"markbook: {detail}", err=True)
-    if unavailable:
-        return 3
-    failed = False
-    for name, gate in gates.items():
-        value = summaries[name].value
-        lower = summaries[name].direction == "lower"
-        if value is None or (value > gate if lower else value < gate):
-            shown = "no value" if value is None else f"{value:.4f}"
-            click.echo(f"markbook: gate failed: {name} is {shown}, wanted {'<=' if lower else '>='} {gate:g}", err=True)
-            failed = True
-    return 1 if failed else 0
+    return 3 if unavailable else 0

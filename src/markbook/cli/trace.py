@@ -13,12 +13,21 @@ if TYPE_CHECKING:
     from markbook.trace import Reference, Trace
 
 
-@click.command("trace")
+_EXAMPLES = """
+\b
+Examples:
+  markbook trace spans.jsonl
+  markbook trace run.json --reference expected.json --json
+  markbook trace trajectories.json --reference-from-best
+"""
+
+
+@click.command("trace", epilog=_EXAMPLES)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--reference",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What a good run does: a JSON list of calls, or a trace in any format.",
+    help="What a good run does: a JSON list of calls, a map of contexts to tools, or a trace in any format.",
 )
 @click.option("--reference-from-best", is_flag=True, help="Take each task's shortest successful run as the reference.")
 @click.option("--format", "reader", metavar="NAME", help="The trace's format; found out from the content by default.")
@@ -37,13 +46,7 @@ def command(
     reference_from_best: bool,
     as_json: bool,
 ) -> None:
-    r"""Show one trace: its timeline, its graph of agents, and its numbers.
-
-    \b
-    markbook trace spans.jsonl
-    markbook trace run.json --reference expected.json --json
-    markbook trace trajectories.json --reference-from-best
-    """
+    """Show one trace: its timeline, its graph of agents, and its numbers."""
     from markbook.errors import UsageError
 
     if reference is not None and reference_from_best:

@@ -15,12 +15,11 @@ def command(folder: str, port: int, *, open_browser: bool) -> int:
     Lists runs, filters attempts, opens one with its code and tests, and sets two side by side. It answers this
     machine only, to whoever has the printed address, and writes nothing.
     """
-    from pathlib import Path
-
     from markbook.errors import OutputError, UsageError
     from markbook.report.browse.server import Server
+    from markbook.store.find import latest_run
 
-    path = Path(folder)
+    path = latest_run(folder)
     if not path.is_dir():
         raise UsageError("there is no such folder", at=folder, hint="name the folder that runs were written to")
     try:

@@ -5,7 +5,7 @@ The package is not called `compare` because `markbook.compare` is the function.
 
 from __future__ import annotations
 
-from markbook.comparison.gates import check_under, check_worse, parse_threshold
+from markbook.comparison.gates import check_worse
 from markbook.comparison.runs import compare, sheet_of
 
-__all__ = ["check_under", "check_worse", "compare", "parse_threshold", "sheet_of"]
+__all__ = ["check_worse", "compare", "sheet_of"]

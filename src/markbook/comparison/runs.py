@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from markbook.aggregate.alignment import merged
 from markbook.aggregate.comparison import Comparison, compare_sheet
 from markbook.aggregate.exam_view import ExamView
 from markbook.aggregate.files_view import FilesView
 from markbook.aggregate.pairs import Pair
 from markbook.aggregate.sheet import Sheet
-from markbook.aggregate.sheets import exam_sheet, merged
+from markbook.aggregate.sheets import exam_sheet
 from markbook.comparison.files import review_sheet, task_sheet
 from markbook.comparison.gates import check_worse
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
-from markbook.store import Run, open_run
+from markbook.store import Run, find_runs, open_run
 
 RunLike = Run | str | os.PathLike[str]
 
@@ -26,7 +29,7 @@ def compare(
     """Return the paired comparison of all models of one or more finished runs.
 
     Args:
-        runs: run folders or runs, of the same command and the same samples. A model that two of them hold is shown
+        runs: run folders, folders of them or runs, of the same command and the same samples. A model that two of them hold is shown
             with its run's name behind it.
         metric: which metric to compare by, where a run has several; the run's own main one by default.
         alpha: family-wise error of all "distinguishable" claims; intervals have confidence 1 - alpha.
@@ -46,13 +49,45 @@ def read_sheets(runs: Sequence[RunLike], *, metric: str | None = None) -> Sheet:
     Raises:
         DataError: a run is not finished, or the runs are marked by different metrics.
     """
-    opened = [run if isinstance(run, Run) else open_run(run) for run in runs]
+    opened = [run for each in runs for run in _opened(each)]
     if not opened:
         raise DataError("there is no run to compare", hint="name two run folders or more")
     try:
-        return merged([(run.folder.name, sheet_of(run, metric=metric)) for run in opened])
+        sheets = [(run.folder.name, sheet_of(run, metric=metric)) for run in opened]
+        differing = _differing_inputs(opened)
+        if not differing:
+            # One benchmark for all: its ids say which problem is which, however it was read.
+            sheets = [(name, sheet if sheet.by_place else replace(sheet, digests={})) for name, sheet in sheets]
+        return merged(sheets, _input_notes(differing))
     except ValueError as error:
         raise DataError(str(error), hint="compare runs of one kind, or choose with --metric") from error
+
+
+_ANSWERS = re.compile(r"(?:[^/]+/)?answers/|solutions/|reviews/|traces$")
+"""Inputs that are what the models gave, which differ by right."""
+
+
+def _differing_inputs(runs: Sequence[Run]) -> list[str]:
+    """Return the inputs, answers excepted, that are not the same in all runs, by the names in run.json."""
+    found = [
+        {name: d for name, d in run.manifest.get("inputs", {}).items() if not _ANSWERS.match(name)} for run in runs
+    ]
+    names = dict.fromkeys(name for inputs in found for name in inputs)
+    return [name for name in names if len({inputs.get(name) for inputs in found}) > 1]
+
+
+def _input_notes(differing: Sequence[str]) -> list[str]:
+    if not differing:
+        return []
+    more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
+    return [
+        f"The runs read different inputs ({', '.join(differing[:3])}{more}): only samples with equal content are paired."
+    ]
+
+
+def _opened(run: RunLike) -> list[Run]:
+    """Return a run, or all runs of a folder that holds several."""
+    return [run] if isinstance(run, Run) else [open_run(folder) for folder in find_runs(run)]
 
 
 def hold_against(run: RunLike, baseline: RunLike, *, seed: int = 0) -> list[Pair]:
@@ -96,12 +131,21 @@ def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list
     for name, (run, model) in sheet.origins.items():
         if run == last_run:
             continue
-        if model not in old and len(old) > 1:
-            raise UsageError(
-                f"the baseline run has several models, and none is called {model!r}", hint=suggest(model, list(old))
-            )
-        pairs.append((name, old.get(model) or next(iter(old.values()))))
+        pairs.append((name, old[counterpart(model, list(old))]))
     return pairs
+
+
+def counterpart(model: str, baseline: Sequence[str]) -> str:
+    """Return which of a baseline run's models a model is held against: its namesake, or the only one.
+
+    Raises:
+        UsageError: there are several, and none has its name.
+    """
+    if model not in baseline and len(baseline) > 1:
+        raise UsageError(
+            f"the baseline run has several models, and none is called {model!r}", hint=suggest(model, list(baseline))
+        )
+    return model if model in baseline else baseline[0]
 
 
 def sheet_of(run: Run, *, metric: str | None = None) -> Sheet:

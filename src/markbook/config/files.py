@@ -14,6 +14,7 @@ from markbook.errors import ConfigError, UsageError
 _MAX_CHAIN = 8
 _MAX_FILES = 2_000
 _SUFFIXES = (".yaml", ".yml")
+_DATA = (".jsonl", ".csv", ".parquet")
 _NAMED = re.compile(r"^(?:name|task|group):[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
 
 
@@ -40,6 +41,10 @@ def load(target: str | Path) -> spec.Task | spec.Group:
     if path.suffix in _SUFFIXES or path.is_file():
         if not path.is_file():
             raise ConfigError("no such file", at=str(path))
+        if path.name.removesuffix(".gz").endswith(_DATA):
+            raise ConfigError(
+                "this holds data, and a task is a YAML file", at=str(path), hint="the task's `data` names it"
+            )
         return _read(path)
     ready = ready_tasks()
     if str(target) not in ready:

@@ -19,15 +19,23 @@ from markbook.types import Missing, MissingKind
 DOCUMENTED_EXCERPT = 2000
 
 
+NO_REVIEW = "there is no review: it is null"
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What is judged."""
 
     review: str
+    """Empty also where there is none; `is_absent` says which."""
     paper: Sequence[str] = ()
     """The paper's sections; empty where there is no text."""
     trace: str = ""
     """A summary of what the agents planned and did; empty where there is no trace."""
+    is_absent: bool = False
+    """Whether there is no review at all, which is not an empty one."""
+    trace_share: float = 1.0
+    """The share of the trace's steps that the summary stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +122,8 @@ def unreadable(subject: Subject) -> dict[str, Missing]:
 
 
 def _unreadable(rubric: Rubric, subject: Subject) -> Missing | None:
+    if "review" in rubric.reads and subject.is_absent:
+        return Missing(MissingKind.ABSENT, NO_REVIEW)
     if "review" in rubric.reads and not subject.review.strip():
         return Missing(MissingKind.NO_COMPLETION, "the review is empty")
     if "paper" in rubric.reads and not any(text.strip() for text in subject.paper):
@@ -129,6 +139,7 @@ def _rubric_questions(rubric: Rubric, subject: Subject, settings: Settings) -> I
         review, share = review[:REVIEW_CHARS], REVIEW_CHARS / len(review)
     note = "" if share == 1 else f"The review is cut: you see its first {share:.0%}."
     pieces = _pieces(subject, settings) if "paper" in rubric.reads else Cut((Part("", 1, 1),), 1.0)
+    coverage = pieces.coverage * share * (subject.trace_share if "trace" in rubric.reads else 1.0)
     for part in pieces.parts:
         texts = {"paper": part.text, "review": review, "trace": subject.trace}
         prompt = question(rubric, texts, part=part, excerpt_note=note)
@@ -146,10 +157,19 @@ def _rubric_questions(rubric: Rubric, subject: Subject, settings: Settings) -> I
                     settings={**wire, "seed": settings.seed + sample},
                     sample=sample,
                     mode=settings.mode,
+                    told=_told(rubric, settings, part),
                 )
                 read = tuple(texts[name] for name in rubric.reads)
                 chars = len(part.text) or 1
-                yield Question(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
+                yield Question(rubric, model, part.number, sample, chars, coverage, call, read)
+
+
+def _told(rubric: Rubric, settings: Settings, part: Part) -> str:
+    """Return in words what is asked, so that a reader sees why a recording does not have it."""
+    words = rubric.name if part.of == 1 else f"{rubric.name}, part {part.number} of {part.of}"
+    if "paper" in rubric.reads and settings.profile == "documented":
+        words += f" on the paper's first {DOCUMENTED_EXCERPT:,} characters, as the documented profile has it"
+    return f"{words}; a call is found if model, texts, settings and mode are those recorded"
 
 
 def _pieces(subject: Subject, settings: Settings) -> Cut:

@@ -40,6 +40,8 @@ class Call:
     settings: Mapping[str, Any]
     sample: int = 0
     mode: str = "auto"
+    told: str = ""
+    """In words what it asks, for a reader; no part of the key."""
 
     @property
     def key(self) -> str:

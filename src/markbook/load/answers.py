@@ -81,11 +81,14 @@ class Answers:
         """Answers to tasks that the benchmark does not have."""
         self.collapsed = Skipped()
         """Answers that repeat an earlier one to the letter."""
+        self.null = Skipped()
+        """Rows that say null: nobody answered."""
         self.warnings: list[str] = []
         self.inputs: dict[str, str] = {}
         """SHA-256 of each input's content, by the path as given."""
         self._samples = benchmark.samples
         self._indexes: dict[str, _Index] = {}
+        self._lacking: dict[str, Counter[int]] = {}
         self._sources: dict[str, str] = {}
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
 
@@ -118,6 +121,15 @@ class Answers:
         """Return how many answers a model gave to each problem, in benchmark order."""
         counts = Counter(self._indexes[model].problem)
         return [counts[place] for place in range(len(self._samples))]
+
+    def lacking(self, model: str) -> list[int]:
+        """Return how many of a model's several samples of each problem are null, in benchmark order.
+
+        A problem without any answer needs no such count: it is absent.
+        """
+        answered = set(self._indexes[model].problem)
+        counts = self._lacking.get(model, Counter())
+        return [counts[place] if place in answered else 0 for place in range(len(self._samples))]
 
     def attempts(self, model: str) -> Iterator[Attempt]:
         """Yield a model's answers in benchmark order, numbered from 0 within each problem."""
@@ -178,6 +190,7 @@ class _Reader:
         self._places = {sample.id: place for place, sample in enumerate(benchmark.samples)}
         self._is_mbpp = any(sample.id.startswith("Mbpp/") for sample in benchmark.samples[:1])
         self._found: dict[str, _Index] = {}
+        self._nulls: dict[str, list[tuple[int, int | None]]] = {}
         self._are_samples = benchmark.repeats_are_samples
 
     def read(self) -> None:
@@ -219,6 +232,10 @@ class _Reader:
         number = _sample_number(record)
         self._are_samples = self._are_samples or row.key == "completion"
         index = self._found.setdefault(model, _Index())
+        if row.text is None:
+            self._nulls.setdefault(model, []).append((place, number))
+            self._answers.null.add(Rejection(at, f"{row.key!r} is null: nobody answered"))
+            return
         code = assemble(row, sample, self._extract)
         digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
         index.problem.append(place)
@@ -250,6 +267,7 @@ class _Reader:
         nameless = self._found.pop("", None)
         if nameless is not None:
             name = next(iter(self._found)) if len(self._found) == 1 else self._default_name()
+            self._nulls.setdefault(name, []).extend(self._nulls.pop("", []))
             if name in self._found:
                 self._found[name].extend(nameless)
             else:
@@ -271,6 +289,10 @@ class _Reader:
             )
         answers._indexes[unique] = index  # noqa: SLF001 - its builder
         answers._sources[unique] = str(self._path)  # noqa: SLF001 - its builder
+        # Without a number a null beside an answer is a sample of its own only where answers are samples.
+        samples = {one for one in self._nulls.get(name, []) if one[1] is not None}
+        loose = [one for one in self._nulls.get(name, []) if one[1] is None and self._are_samples]
+        answers._lacking[unique] = Counter(place for place, _ in [*samples, *loose])  # noqa: SLF001 - its builder
 
     def _settle_repeats(self, index: _Index, model: str) -> None:
         """Sort into benchmark order; collapse what repeats to the letter, refuse what contradicts."""

@@ -26,12 +26,13 @@ _DEEP = 64
 class RowText:
     """The text of an answer and the key under which it stood."""
 
-    text: str
+    text: str | None
+    """None where the row says null: nobody answered, which is not an empty answer."""
     key: str
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
-        """Return the answer in a row; null is an empty one.
+        """Return the answer in a row; null is none, whatever other keys hold.
 
         Raises:
             RowError: the row has none of the known keys, or its value is no string.
@@ -42,7 +43,7 @@ class RowText:
         text = record[key]
         if text is not None and not isinstance(text, str):
             raise RowError(f"{key!r} is no string")
-        return cls(text or "", key)
+        return cls(text, key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Program:
 
 def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> Program:
     """Return the program of an answer: its code, behind the prompt where it only completes one."""
-    if not row.text.strip():
+    if row.text is None or not row.text.strip():
         return Program("", "as_is", "whole")
     prompt = str(sample.meta.get("prompt_code", ""))
     name = sample.entry_point

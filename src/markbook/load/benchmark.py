@@ -1,26 +1,33 @@
 """Benchmarks of code problems: one file or a folder, the format known by its content.
 
-A format is a plugin of the group `markbook.loaders` with two members that this module uses:
+A format is a plugin of the group `markbook.loaders` with these members, of which the first two are needed:
 
     matches(record) -> bool                  whether a row is of this format
     to_sample(record, at) -> Sample          the problem, or RowError with the reason why there is none
+    keys                                     what its rows hold, for the message about a file that is none of them
+    repeats_are_samples                      whether answers repeat a task id to give several samples (they do)
+
+A file's first row decides: the built-in formats are asked in their order, then those of plugins, by name.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from markbook import plugins
-from markbook.errors import DataError, UsageError
+from markbook.errors import DataError, MarkbookError, UsageError
 from markbook.load.jsonl import Line, Rejection, read_jsonl
 from markbook.types import Sample
 
 FORMATS = ("codeeval", "evalplus", "humaneval", "mbpp-sanitized", "mbpp")
-"""The built-in formats in the order in which content is asked."""
+"""The built-in formats in the order in which content is asked; those of plugins come after them."""
+_log = logging.getLogger(__name__)
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 
@@ -55,10 +62,10 @@ class Benchmark:
     digest: str
     """SHA-256 over the content of every file."""
 
-    @property
-    def repeats_are_samples(self) -> bool:
-        """Whether answers to this benchmark repeat a task id to give several samples (all but CodeEval)."""
-        return self.format != "codeeval"
+    repeats_are_samples: bool = True
+    """Whether answers to this benchmark repeat a task id to give several samples (all but CodeEval)."""
+    files: tuple[str, ...] = ()
+    """The files that hold its problems."""
 
 
 def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
@@ -94,6 +101,8 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         samples=tuple(samples),
         rejections=tuple(rejection for found in read.values() for rejection in found.rejections),
         digest=digest.hexdigest(),
+        repeats_are_samples=bool(getattr(_format(formats[0]), "repeats_are_samples", True)),
+        files=tuple(str(file) for file, found in read.items() if found.samples),
     )
 
 
@@ -155,20 +164,46 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
 
 
 def detect(record: Mapping[str, Any]) -> str | None:
-    """Return the name of the built-in format that a row is of, None if it is of none."""
-    return next((name for name in FORMATS if _format(name).matches(record)), None)
+    """Return the name of the format that a row is of, None if it is of none."""
+    for name, reader in _readers().items():
+        try:
+            if reader.matches(record):
+                return name
+        except Exception as error:  # the plugin border: a row that it does not expect is none of its own
+            if name in FORMATS:
+                raise
+            _log.warning("the loader %r cannot say whether a row is its own: %s: %s", name, type(error).__name__, error)
+    return None
+
+
+@functools.cache
+def _readers() -> Mapping[str, BenchmarkFormat]:
+    """Return every format that can be detected; a plugin that cannot be made is named and left out."""
+    found: dict[str, BenchmarkFormat] = {}
+    for name in (*FORMATS, *(name for name in plugins.names("loaders") if name not in FORMATS)):
+        try:
+            reader = plugins.create("loaders", name)
+        except MarkbookError as error:
+            _log.warning("%s", error)
+            continue
+        if hasattr(reader, "matches") and hasattr(reader, "to_sample"):
+            found[name] = reader
+    return found
 
 
 def _format(name: str) -> BenchmarkFormat:
-    reader = plugins.create("loaders", name)
+    reader = _readers().get(name) or plugins.create_typed("loaders", name)
     if not hasattr(reader, "to_sample"):
-        raise UsageError(f"the loader {name!r} does not read benchmarks", hint=f"one of {', '.join(FORMATS)}")
-    return reader  # type: ignore[no-any-return]  # a plugin, checked by what it has
+        raise UsageError(f"the loader {name!r} does not read benchmarks", hint=f"one of {', '.join(_readers())}")
+    return reader
 
 
 def _unknown_row(row: Line) -> str:
     keys = ", ".join(sorted(row.record)[:8]) or "none"
-    return f"not a problem of a known format (its keys: {keys})"
+    wanted = {name: tuple(getattr(reader, "keys", ())) for name, reader in _readers().items()}
+    nearest = max(wanted, key=lambda name: len(set(wanted[name]) & row.record.keys()))
+    hint = f"; a row of {nearest} has {', '.join(wanted[nearest])}" if wanted[nearest] else ""
+    return f"not a problem of a known format (its keys: {keys}){hint}"
 
 
 def _refuse_duplicates(samples: Sequence[Sample]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,9 @@ Its published results rest on that, so an answer to such a benchmark may use the
 class CodeEval:
     """Reads rows with task_id, name, problem, canonical_solution, tests, topic, object and complexity."""
 
+    keys = ("task_id", "name", "problem", "canonical_solution", "tests", "topic", "object", "complexity")
+    repeats_are_samples = False
+
     def matches(self, record: Mapping[str, Any]) -> bool:
         """Whether a row looks like this format."""
         return "tests" in record and ("canonical_solution" in record or "topic" in record or "object" in record)
@@ -43,15 +47,38 @@ class CodeEval:
         meta = {"object": kind, "problem_type": kind, "topic": text_field(record, "topic"), "complexity": int(level)}
         if is_older:
             meta["preloaded"] = PRELOADED
+        canonical = text_field(record, "canonical_solution")
         return Sample(
             id=text_field(record, "task_id"),
             input=text_field(record, "problem", required=False),
-            references=(text_field(record, "canonical_solution"),),
+            references=(canonical,),
             tests=tuple(_test(test, number) for number, test in enumerate(tests, start=1)),
-            entry_point=text_field(record, "name", required=False),
+            entry_point=_entry_point(text_field(record, "name", required=False), canonical),
             meta=meta,
             source=at,
         )
+
+
+def _entry_point(name: str, canonical: str) -> str:
+    """Return the name that `func` and `cls` stand for: the row's, unless the canonical solution has another one alone.
+
+    Some benchmarks put a title there.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a bad escape in a solution is not this user's warning
+            nodes = ast.parse(canonical.replace("\r\n", "\n")).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return name
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    defined = [node.name for node in nodes if isinstance(node, kinds)]
+    is_bound = any(
+        isinstance(part, ast.Name) and part.id == name
+        for node in nodes
+        if not isinstance(node, kinds)
+        for part in ast.walk(node)
+    )
+    return name if is_bound or name in defined or len(set(defined)) != 1 else defined[0]
 
 
 def _tests(value: object) -> tuple[list[Any], bool]:

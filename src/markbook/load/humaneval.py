@@ -14,6 +14,8 @@ from markbook.types import Sample, Test
 class HumanEval:
     """Reads rows with task_id, prompt, entry_point, canonical_solution and test (which defines `check`)."""
 
+    keys = ("task_id", "prompt", "entry_point", "canonical_solution", "test")
+
     def matches(self, record: Mapping[str, Any]) -> bool:
         """Whether a row looks like this format."""
         return {"prompt", "entry_point", "test"} <= record.keys()
@@ -39,6 +41,8 @@ class EvalPlus:
     The right answer to each input is what the canonical solution gives. It is computed by the examiner, which the
     candidate cannot reach. An input on which the canonical solution itself fails is no test.
     """
+
+    keys = ("task_id", "prompt", "entry_point", "canonical_solution", "base_input", "plus_input")
 
     def matches(self, record: Mapping[str, Any]) -> bool:
         """Whether a row looks like this format."""

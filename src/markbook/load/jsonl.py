@@ -194,7 +194,11 @@ def _read_array(path: Path, digest: hashlib._Hash | None) -> Iterator[Line | Rej
     except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON: {error}", at=str(path)) from error
     if not isinstance(records, list):
-        raise DataError(f"not an array of objects but {_kind(records)}", at=str(path))
+        raise DataError(
+            f"not an array of objects but {_kind(records)}",
+            at=str(path),
+            hint="one object a line is a .jsonl file; where a folder was named, name the files in it that hold rows",
+        )
     for number, record in enumerate(records, start=1):
         at = f"{path}[{number}]"
         if isinstance(record, dict):
@@ -224,7 +228,14 @@ def _finite(text: str) -> float:
 
 
 def _kind(value: object) -> str:
-    names = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    names = {
+        dict: "an object",
+        list: "an array",
+        str: "a string",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+    }
     return names.get(type(value), "null")
 
 

@@ -16,6 +16,7 @@ class Mbpp:
     """Reads rows with text, code, task_id, test_setup_code and test_list."""
 
     prompt_key = "text"
+    keys: tuple[str, ...] = ("task_id", "text", "code", "test_list", "test_setup_code")
 
     def matches(self, record: Mapping[str, Any]) -> bool:
         """Whether a row looks like this format."""
@@ -47,6 +48,7 @@ class MbppSanitized(Mbpp):
     """Reads rows with prompt, code, task_id, test_imports and test_list."""
 
     prompt_key = "prompt"
+    keys = ("task_id", "prompt", "code", "test_list", "test_imports")
 
 
 def mbpp_id(value: object) -> str:

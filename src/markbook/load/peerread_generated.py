@@ -17,7 +17,7 @@ from typing import Any
 from markbook.errors import DataError
 from markbook.load.jsonl import Line, Rejection, read_jsonl
 from markbook.load.peerread import ASPECTS
-from markbook.load.peerread_text import as_number, as_text, mend, read_object
+from markbook.load.peerread_text import as_number, as_text, mend, read_object, read_scale
 from markbook.types import Attempt
 
 DEFAULT_SYSTEM = "default"
@@ -123,7 +123,7 @@ def _read_run(file: Path, digests: dict[str, str], name: str) -> Iterator[Attemp
         digests[name] = source.digest
         row = dict(source.record)
     row.setdefault("paper_id", known.get("paper_id"))
-    row.setdefault("review", "")
+    row.setdefault("review", None)
     row["system"] = as_text(row.get("system")) or as_text(known.get("engine_type")) or folder.name
     if (folder / "trace.json").is_file():
         row.setdefault("trace", "trace.json")
@@ -154,6 +154,8 @@ def _attempt(row: object, at: str, file: Path) -> Attempt | Rejection:
     text, mended = mend(_text(review))
     notes = [f"doubly encoded UTF-8 undone in {mended} places"] if mended else []
     meta = _meta(row, review, file, notes)
+    if _is_null(review):
+        meta["absent"] = True
     # A boolean or a word in the place of the time is no time; a negative one is kept for the score to refuse.
     seconds = as_number(row.get("execution_time"))
     return Attempt(as_text(paper), text, model=_system(row), seconds=seconds, meta=meta, source=at)
@@ -171,6 +173,11 @@ def _meta(row: Mapping[str, Any], review: object, file: Path, notes: list[str]) 
         meta["recommendation"] = number if number is not None else word
     elif stated is not None:
         notes.append("its recommendation is neither a number nor one of the four labels")
+    scale = row.get("recommendation_scale", fields.get("recommendation_scale"))
+    if (ends := read_scale(scale)) is not None:
+        meta["recommendation_scale"] = ends
+    elif scale is not None:
+        notes.append("its recommendation_scale is no [lowest, highest]")
     trace = as_text(row.get("trace"))
     if trace:
         place = (file.parent / trace).resolve()
@@ -197,6 +204,15 @@ def _text(review: object) -> str:
     if as_text(fields.get("comments")):
         return as_text(fields["comments"])
     return "\n\n".join(part for name in _TEXT_FIELDS if (part := as_text(fields.get(name))))
+
+
+def _is_null(review: object) -> bool:
+    """Whether there is no review, which is not an empty one: null, or an object whose texts are all null."""
+    if not isinstance(review, Mapping):
+        return review is None
+    fields = {str(name).lower(): value for name, value in review.items()}
+    texts = [fields[name] for name in ("comments", *_TEXT_FIELDS) if name in fields]
+    return bool(texts) and all(text is None for text in texts)
 
 
 def _scores(fields: Mapping[str, Any]) -> dict[str, float]:

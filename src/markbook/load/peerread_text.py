@@ -95,3 +95,16 @@ def as_number(value: object) -> float | None:
     if isinstance(value, str) and (match := re.match(r"\s*(\d{1,3}(?:\.\d{1,6})?)\s*(?:$|[:/(\-])", value)):
         return float(match.group(1))
     return None
+
+
+def read_scale(value: object) -> tuple[float, float] | None:
+    """Return the lowest and the highest mark of a scale, given as `[1, 6]` or `"1-6"`; None if it is none.
+
+    >>> read_scale([1, 6]), read_scale("1-10"), read_scale([6, 1])
+    ((1.0, 6.0), (1.0, 10.0), None)
+    """
+    ends = value.split("-") if isinstance(value, str) else value
+    if not isinstance(ends, list | tuple) or len(ends) != 2:
+        return None
+    low, high = map(as_number, ends)
+    return (low, high) if low is not None and high is not None and low < high else None

@@ -38,7 +38,8 @@ INDICES = ("index", "sample")
 class Prediction:
     """One answer as it was read."""
 
-    text: str
+    text: str | None
+    """None where the source says null: nobody answered, which is not an empty answer."""
     source: str
     task: str = ""
     id: str | None = None
@@ -169,9 +170,11 @@ def _predictions(line: Line) -> Iterator[Prediction]:
         )
 
 
-def _texts(record: Mapping[str, Any]) -> tuple[list[str], bool]:
-    """Return the answers of a row, and whether they went through filters already."""
-    if "extracted_solution" in record and isinstance(record["extracted_solution"], str):
+def _texts(record: Mapping[str, Any]) -> tuple[list[str | None], bool]:
+    """Return the answers of a row, and whether they went through filters already; null is no answer."""
+    if record.get("answered") in (False, "False", "false"):
+        return [None], False  # our own table as CSV, which has no word for null
+    if "extracted_solution" in record and isinstance(record["extracted_solution"], str | None):
         return [record["extracted_solution"]], True
     if "resps" in record or "filtered_resps" in record:
         raw = "resps" in record
@@ -182,10 +185,10 @@ def _texts(record: Mapping[str, Any]) -> tuple[list[str], bool]:
     raise ValueError(f"no answer in it: one of {', '.join(TEXTS)} is needed")
 
 
-def _flat(value: object) -> list[str]:
-    """Return texts out of a text or of lists of them; null is an answer that came back empty."""
+def _flat(value: object) -> list[str | None]:
+    """Return texts out of a text or of lists of them; null, which is no answer, stays None."""
     if value is None:
-        return [""]
+        return [None]
     if isinstance(value, str):
         return [value]
     if isinstance(value, list) and value:
@@ -240,10 +243,10 @@ def _match(
         answers.attempts[sample_id] = [
             Attempt(
                 sample_id,
-                each.text,
+                each.text or "",
                 model=each.model or model,
                 index=index,
-                meta={"filtered": each.filtered},
+                meta={"filtered": each.filtered, "absent": each.text is None},
                 source=each.source,
             )
             for index, each in enumerate(kept)

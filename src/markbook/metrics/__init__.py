@@ -9,5 +9,7 @@ an entry point in `markbook.metrics` names. Beyond the protocol a metric may hav
 - `averages` (bool, default True): False if its summary is not the mean; then `resample(measurements, draws)` may
   give the summaries of many resamplings at once;
 - `whole_batch` (bool, default False): True if dividing a batch would change its values;
+- `signs(signature) -> bool`: whether a measurement so signed was made with its options, where measuring tells more
+  than the options do (which model was loaded); by default the signatures must be equal;
 - `together(metrics, items) -> list[list[Measurement]]`: several metrics of one family in one pass.
 """

@@ -7,12 +7,11 @@ between white space; a piece is split once in a batch. Source: mteval-v13a.pl an
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from markbook.metrics._tokens import Vocabulary
+from markbook.metrics._unicode import members
 
 _SYMBOLS = str.maketrans({symbol: f" {symbol} " for symbol in ' !"#$%&()*+/:;<=>?@[\\]^_`{|}~'})
 """What 13a writes as `[\\{-\\~\\[-\\` -\\&\\(-\\+\\:-\\@\\/]`."""
@@ -105,16 +104,8 @@ def _intl(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _intl_rules() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Build the classes of numbers, punctuation and symbols from Python's own Unicode tables."""
-    ranges: dict[str, list[str]] = {"N": [], "P": [], "S": []}
-    start, kind = 0, ""
-    for point in range(sys.maxunicode + 2):
-        now = unicodedata.category(chr(point))[0] if point <= sys.maxunicode else ""
-        if now != kind:
-            if kind in ranges:
-                ranges[kind].append(f"\\U{start:08x}-\\U{point - 1:08x}")
-            start, kind = point, now
-    number, mark, symbol = ("".join(ranges[kind]) for kind in "NPS")
+    """Return the rules on the classes of numbers, punctuation and symbols."""
+    number, mark, symbol = map(members, ("number", "mark", "symbol"))
     return (
         (re.compile(f"([^{number}])([{mark}])"), r"\1 \2 "),
         (re.compile(f"([{mark}])([^{number}])"), r" \1 \2"),

@@ -168,7 +168,7 @@ def _tokenizer(folder: Path) -> Callable[[str], list[int]]:
         tokenizer.no_padding()
         return lambda text: list(tokenizer.encode(text).ids)
     transformers = need("transformers", extra="semantic")
-    slow = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    slow = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     return lambda text: list(slow.encode(text, add_special_tokens=True, truncation=False, verbose=False))
 
 
@@ -181,7 +181,7 @@ class _TorchEncoder:
         self._torch = need("torch", extra="semantic")
         transformers = need("transformers", extra="semantic")
         transformers.utils.logging.disable_progress_bar()
-        network = transformers.AutoModel.from_pretrained(str(folder), local_files_only=True)
+        network = transformers.AutoModel.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
         if getattr(network.config, "is_encoder_decoder", False):
             network = network.get_encoder()
         self._layer = layer

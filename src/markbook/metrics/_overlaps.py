@@ -7,15 +7,13 @@ every n. Sorting many short lines takes a few nanoseconds a number, a tenth of w
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from markbook.metrics._tokens import GAP, Numbers, Tokens
+from markbook.metrics._tokens import FIRST, GAP, Numbers, Tokens, runs
 
 Row = tuple[int, tuple[int, ...]]
 """A candidate and its references, as indices of texts."""
@@ -23,7 +21,7 @@ Row = tuple[int, tuple[int, ...]]
 _CELLS = 1 << 16
 """How many numbers a table holds, so that it stays in the processor's cache."""
 _MOST_REFERENCES = 7
-"""More than this many references leave too few bits for the tokens."""
+"""More than this many references leave too few bits for the tokens, and are searched for the candidate's n-grams."""
 
 
 def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
@@ -33,9 +31,17 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
     """
     assert order <= GAP + 1
     found = np.zeros((len(rows), order), dtype=np.int64)
+    few = [i for i, (_, references) in enumerate(rows) if len(references) <= _MOST_REFERENCES]
+    if len(few) < len(rows):
+        if few:
+            found[few] = overlaps(tokens, [rows[i] for i in few], order)
+        search = _Search(tokens, order)
+        for i in set(range(len(rows))) - set(few):
+            found[i] = search.matches(*rows[i])
+        return found
     n_references = max((len(references) for _, references in rows), default=0)
     side_bits = n_references.bit_length()
-    if n_references > _MOST_REFERENCES or order * tokens.width + side_bits > 63:
+    if order * tokens.width + side_bits > 63:
         return _in_halves(tokens, rows, order)
     spelled = _spelled(tokens, order, side_bits)
     for chosen, width in tables(tokens, rows):
@@ -45,9 +51,9 @@ def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
 
 
 def _in_halves(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
-    """Compute for fewer rows, which have fewer tokens and so shorter numbers; a single row is counted in a dict."""
+    """Compute for fewer rows, which have fewer tokens and so shorter numbers; a single row is searched."""
     if len(rows) == 1:
-        return np.array([_by_counting(tokens, rows[0], order)], dtype=np.int64)
+        return np.array([_Search(tokens, order).matches(*rows[0])], dtype=np.int64)
     parts = []
     for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
         texts = sorted({text for candidate, references in half for text in (candidate, *references)})
@@ -57,19 +63,56 @@ def _in_halves(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
     return np.concatenate(parts)
 
 
-def _by_counting(tokens: Tokens, row: Row, order: int) -> list[int]:
-    def grams(text: int, n: int) -> Counter[tuple[int, ...]]:
-        start = int(tokens.starts[text])
-        numbers = tokens.numbers[start : start + int(tokens.sizes[text])].tolist()
-        return Counter(zip(*(islice(numbers, i, None) for i in range(n)), strict=False))
+class _Search:
+    """Finds the candidate's n-grams in its references, however many there are, row by row.
 
-    matches = []
-    for n in range(1, order + 1):
-        most: Counter[tuple[int, ...]] = Counter()
-        for reference in set(row[1]):
-            most |= grams(reference, n)
-        matches.append((grams(row[0], n) & most).total())
-    return matches
+    Only where an n-gram of the candidate was found can one of n + 1 begin, so each order looks at fewer places.
+    """
+
+    def __init__(self, tokens: Tokens, order: int) -> None:
+        self._tokens = tokens
+        self._order = order
+        self._ranks = np.full(len(tokens.words) + FIRST, -1, dtype=np.int64)
+        """The place of each word among those of the candidate at hand, -1 for one that it has not."""
+
+    def matches(self, candidate: int, references: Sequence[int]) -> list[int]:
+        """Return how many of the candidate's n-grams match, for each n."""
+        tokens, order = self._tokens, self._order
+        start = int(tokens.starts[candidate])
+        words, ours = np.unique(tokens.numbers[start : start + int(tokens.sizes[candidate])], return_inverse=True)
+        texts = np.unique(np.array(references))
+        extents = tokens.sizes[texts] + 1  # with an end, over which no n-gram reaches
+        self._ranks[words] = np.arange(len(words))
+        theirs = np.append(self._ranks[tokens.numbers[runs(tokens.starts[texts], extents)]], [-1] * order)
+        self._ranks[words] = -1
+        sides = np.repeat(np.arange(len(texts)), extents)
+        places = np.flatnonzero(theirs >= 0)
+        grams, own = theirs[places], ours
+        found = [_clipped(own, sides[places], grams)]
+        for n in range(1, order):
+            following = theirs[places + n]
+            go_on = following >= 0
+            known, own = np.unique(own[:-1] * len(words) + ours[n:], return_inverse=True)
+            spelled = grams[go_on] * len(words) + following[go_on]
+            grams = np.searchsorted(known, spelled)
+            grams[grams == len(known)] = 0
+            hits = known[grams] == spelled if len(known) else np.zeros(len(spelled), dtype=np.bool_)
+            places, grams = places[go_on][hits], grams[hits]
+            found.append(_clipped(own, sides[places], grams))
+        return found
+
+
+def _clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
+    """Count the candidate's n-grams, each at most as often as the text has it that has most of it."""
+    if not len(grams):
+        return 0
+    counts = np.bincount(own)
+    most = np.zeros(len(counts), dtype=np.int64)
+    keys = sides * len(counts) + grams
+    keys.sort()
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    np.maximum.at(most, keys[starts] % len(counts), np.diff(starts, append=len(keys)))
+    return int(np.minimum(counts, most).sum())
 
 
 def _spelled(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers, Numbers]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from markbook.types import Direction, Item, Measurement, Missing, MissingKind
@@ -100,6 +100,23 @@ def is_plain(candidate: object, references: Sequence[object]) -> bool:
 def failed(error: Exception) -> Missing:
     """Return the reason for a metric that raised, with the error's type and message."""
     return Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}"[:500])
+
+
+def held_to_range(limits: tuple[float, float], measurements: list[Measurement]) -> list[Measurement]:
+    """Return the measurements, those with a value outside the range that their metric states as failed."""
+    low, high = limits
+    return [
+        one
+        if one.value is None or low <= one.value <= high
+        else replace(
+            one,
+            value=None,
+            missing=Missing(
+                MissingKind.FAILED, f"the metric gave {one.value:g}, outside its own range {low:g}..{high:g}"
+            ),
+        )
+        for one in measurements
+    ]
 
 
 def mean(measurements: Iterable[Measurement]) -> float | None:

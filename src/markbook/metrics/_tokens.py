@@ -60,7 +60,7 @@ class Tokens:
         """Return the tokens of some of the texts, numbered anew."""
         sizes = self.sizes[texts]
         extents = sizes + GAP
-        numbers = self.numbers[_runs(self.starts[texts], extents)]
+        numbers = self.numbers[runs(self.starts[texts], extents)]
         numbers -= np.minimum(numbers, FIRST - 1)
         return _numbered(numbers, np.cumsum(extents) - extents, sizes, self.words)
 
@@ -121,14 +121,14 @@ class Vocabulary(dict[Hashable, int]):
         known_sizes = np.array(self._sizes)
         sizes = known_sizes[numbers]
         ends = np.cumsum(sizes)
-        flat = np.array(self._tokens)[_runs((np.cumsum(known_sizes) - known_sizes)[numbers], sizes)]
+        flat = np.array(self._tokens)[runs((np.cumsum(known_sizes) - known_sizes)[numbers], sizes)]
         stop = ends[np.array(stops, dtype=np.int64)] - GAP
         start = np.zeros_like(stop)
         start[1:] = stop[:-1] + GAP
         return _numbered(flat, start, stop - start, np.arange(1, len(self._known) + 1))
 
 
-def _runs(starts: Numbers, sizes: Numbers) -> Numbers:
+def runs(starts: Numbers, sizes: Numbers) -> Numbers:
     """Return the indices start, start + 1, ... of each run, one run after the other."""
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from markbook.errors import UsageError
-from markbook.metrics.measure import expand, make, measure_rows
-from markbook.types import Measurement, Metric
+from markbook.metrics.measure import expand, make, measure_rows, paired_rows
+from markbook.types import Measurement, Metric, missing_kinds
+
+_NAMES = ("predictions", "references")
 
 
 class Compute:
@@ -36,11 +38,11 @@ class Compute:
         """Remember rows for the next `compute`.
 
         Raises:
-            UsageError: the lists are of unequal length.
+            UsageError: the lists are of unequal length, or one of them is a single text.
         """
-        _check(predictions, references)
-        self._predictions += predictions
-        self._references += references
+        rows, answers = paired_rows(predictions, references, names=_NAMES)
+        self._predictions += rows
+        self._references += answers or []
 
     def compute(
         self, *, predictions: Sequence[object] | None = None, references: Sequence[object] | None = None
@@ -50,11 +52,13 @@ class Compute:
         Rows that were added before are included and then forgotten.
 
         Raises:
-            UsageError: the lists are of unequal length.
+            UsageError: the lists are of unequal length, one of them is a single text, or references come alone.
         """
+        if predictions is None and references is not None:
+            raise UsageError("there are references and no predictions")
         if predictions is not None:
-            no_references: list[object] = [None] * len(predictions)
-            self.add_batch(predictions=predictions, references=no_references if references is None else references)
+            rows, _ = paired_rows(predictions, None, names=_NAMES)
+            self.add_batch(predictions=rows, references=[None] * len(rows) if references is None else references)
         rows, answers = self._predictions, self._references
         self._predictions, self._references = [], []
         return _numbers(self._metrics, _measure(self._metrics, self._options, rows, answers))
@@ -67,6 +71,8 @@ class Accumulator:
     >>> metric.update(["fest"], ["test"])
     >>> metric.compute()
     0.25
+    >>> metric.n, metric.n_missing
+    (1, {})
     """
 
     def __init__(self, metric: str, **options: object) -> None:
@@ -82,16 +88,29 @@ class Accumulator:
         """Mark a batch and keep its measurements (counts, not texts).
 
         Raises:
-            UsageError: the lists are of unequal length.
+            UsageError: the lists are of unequal length, or one of them is a single text.
         """
-        _check(preds, target)
-        for measured in _measure(self._metrics, self._options, preds, target).values():
+        rows, answers = paired_rows(preds, target, names=("preds", "target"))
+        for measured in _measure(self._metrics, self._options, rows, answers or []).values():
             self._found += measured
 
     def compute(self) -> float | None:
-        """Return the metric over everything since the last reset, None if nothing could be marked."""
+        """Return the metric over everything since the last reset, None if nothing could be marked.
+
+        What could not is left out of it, and counted in `n_missing`.
+        """
         (metric,) = self._metrics.values()
         return metric.summarise(self._found)
+
+    @property
+    def n(self) -> int:
+        """How many rows have a value since the last reset."""
+        return sum(one.missing is None for one in self._found)
+
+    @property
+    def n_missing(self) -> dict[str, int]:
+        """How many rows have none since the last reset, by the kind of reason."""
+        return missing_kinds(self._found)
 
     def reset(self) -> None:
         """Forget everything."""
@@ -134,11 +153,6 @@ def aggregate(values: Sequence[float]) -> float:
     if not values:
         raise UsageError("no value to aggregate")
     return sum(values) / len(values)
-
-
-def _check(predictions: Sequence[object], references: Sequence[object]) -> None:
-    if len(predictions) != len(references):
-        raise UsageError(f"{len(predictions)} predictions and {len(references)} references", hint="one for each row")
 
 
 def _measure(

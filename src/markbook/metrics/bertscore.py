@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Literal
 
 import numpy as np
@@ -11,6 +14,7 @@ import numpy as np
 from markbook.errors import ConfigError
 from markbook.metrics._encoders import RUNTIMES, Array, Model, ModelUnavailableError, load
 from markbook.metrics._pairwise import NO_STATS, failed, given, mean, measurement, problem, undefined
+from markbook.metrics._vector_cache import VectorCache
 from markbook.types import Direction, Item, Measurement, Missing, MissingKind
 
 Part = Literal["precision", "recall", "f1"]
@@ -20,6 +24,8 @@ _BLOCK = 32
 """How many rows' embeddings are held at a time."""
 _MOST_TOKENS = 20_000
 """The longest text that is read window by window."""
+_READ = VectorCache()
+"""By options, model and text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ class Options:
     runtime: str
     device: str
     batch_size: int
+    threads: int
 
 
 def bertscore_precision(
@@ -44,9 +51,13 @@ def bertscore_precision(
     runtime: str = "auto",
     device: str = "cpu",
     batch_size: int | None = None,
+    threads: int = 1,
 ) -> BertScore:
     """Return BERTScore's precision; see `bertscore_f1`."""
-    return _make("precision", model, layer, long, special_tokens, runtime, device, batch_size)
+    return _make(
+        "precision",
+        Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads),
+    )
 
 
 def bertscore_recall(
@@ -58,9 +69,12 @@ def bertscore_recall(
     runtime: str = "auto",
     device: str = "cpu",
     batch_size: int | None = None,
+    threads: int = 1,
 ) -> BertScore:
     """Return BERTScore's recall; see `bertscore_f1`."""
-    return _make("recall", model, layer, long, special_tokens, runtime, device, batch_size)
+    return _make(
+        "recall", Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads)
+    )
 
 
 def bertscore_f1(
@@ -72,6 +86,7 @@ def bertscore_f1(
     runtime: str = "auto",
     device: str = "cpu",
     batch_size: int | None = None,
+    threads: int = 1,
 ) -> BertScore:
     """Return BERTScore's F1, -1 to 1 (cosines; in practice 0.2 to 1), higher is better.
 
@@ -95,34 +110,34 @@ def bertscore_f1(
         device: `cpu`, `cuda`, `cuda:0`.
         batch_size: None means 1 on the CPU, where padding costs more than batching gains, and 32 elsewhere. The
             value does not depend on it beyond 1e-6, nor on the other rows.
+        threads: how many threads compute on the CPU. One text's matrices are small: on a busy machine a second thread
+            makes all wait for it; `measure(..., executor=...)` uses more cores better. Needs the package threadpoolctl,
+            which the extras bring; without it the libraries choose.
 
     Raises:
         ConfigError: an unknown value.
     """
-    return _make("f1", model, layer, long, special_tokens, runtime, device, batch_size)
+    return _make(
+        "f1", Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads)
+    )
 
 
-def _make(
-    part: Part,
-    model: str,
-    layer: int | None,
-    long: str,
-    special_tokens: str,
-    runtime: str,
-    device: str,
-    batch_size: int | None,
-) -> BertScore:
+def _size(batch_size: int | None, device: str) -> int:
+    if batch_size is not None and batch_size < 1:
+        raise ConfigError(f"bertscore: batch_size {batch_size}", hint="1 or more")
+    return batch_size or (1 if device == "cpu" else 32)
+
+
+def _make(part: Part, options: Options) -> BertScore:
     for what, value, known in (
-        ("long", long, ("truncate", "window")),
-        ("special_tokens", special_tokens, ("exclude", "match")),
-        ("runtime", runtime, RUNTIMES),
+        ("long", options.long, ("truncate", "window")),
+        ("special_tokens", options.special_tokens, ("exclude", "match")),
+        ("runtime", options.runtime, RUNTIMES),
     ):
         if value not in known:
             raise ConfigError(f"bertscore: unknown {what} {value!r}", hint=f"one of {', '.join(known)}")
-    if batch_size is not None and batch_size < 1:
-        raise ConfigError(f"bertscore: batch_size {batch_size}", hint="1 or more")
-    size = batch_size or (1 if device == "cpu" else 32)
-    options = Options(str(model), layer, long, special_tokens, runtime, device, size)
+    if options.threads < 1:
+        raise ConfigError(f"bertscore: threads {options.threads}", hint="1 or more")
     name = f"bertscore_{part}"
     return BertScore(name, _signature(name, options, None), part, options)
 
@@ -157,16 +172,37 @@ class BertScore:
         """Return the mean of the values there are, None if there is none."""
         return mean(measurements)
 
+    def signs(self, signature: str) -> bool:
+        """Whether a measurement so signed was made with these options: only with the model its digest is known."""
+        own, other = self.signature.split("|"), signature.split("|")
+        open_parts = {"layer:best", f"runtime:{self.options.runtime}-fp32"} if "#?" in self.signature else set()
+        return len(own) == len(other) and all(
+            mine == theirs or (mine in open_parts and mine.partition(":")[0] == theirs.partition(":")[0])
+            or (mine.endswith("#?") and theirs.startswith(mine.removesuffix("?")))
+            for mine, theirs in zip(own, other, strict=True)
+        )  # fmt: skip
+
     @staticmethod
     def together(metrics: Sequence[BertScore], items: Sequence[Item]) -> list[list[Measurement]]:
         """Return each metric's measurements; those of equal options share one pass through the network."""
-        rows = {options: _rows(options, items) for options in {metric.options for metric in metrics}}
+        rows = {}
+        for options in {metric.options for metric in metrics}:
+            with _limited(options.threads):
+                rows[options] = _rows(options, items)
         found = []
         for metric in metrics:
             scored, model = rows[metric.options]
             signature = metric.signature if model is None else _signature(metric.name, metric.options, model)
             found.append([_pick(metric, signature, item, row) for item, row in zip(items, scored, strict=True)])
         return found
+
+
+def _limited(threads: int) -> AbstractContextManager[object]:
+    """Return what bounds the threads of the libraries that multiply matrices, and gives them back at the end."""
+    if find_spec("threadpoolctl") is None:
+        return nullcontext()
+    limits: AbstractContextManager[object] = import_module("threadpoolctl").threadpool_limits(limits=threads)
+    return limits
 
 
 _Row = Missing | Mapping[str, object]
@@ -191,7 +227,8 @@ def _rows(options: Options, items: Sequence[Item]) -> tuple[list[_Row], Model | 
     except ModelUnavailableError as error:
         missing = Missing(MissingKind.UNAVAILABLE, str(error))
         return [missing if row is None else row for row in found], None
-    open_rows.sort(key=lambda i: len(items[i].attempt.text) + sum(map(len, given(items[i].sample.references))))
+    if options.batch_size > 1:  # alone, no text is padded to another's length, and neighbours share references
+        open_rows.sort(key=lambda i: len(items[i].attempt.text) + sum(map(len, given(items[i].sample.references))))
     for start in range(0, len(open_rows), _BLOCK):
         block = open_rows[start : start + _BLOCK]
         try:
@@ -218,17 +255,23 @@ class _States:
                 if text not in self._ids:
                     self._ids[text] = model.ids(text.strip())
         self._limit = model.limit
+        place = (options, model.digest, model.layer)
+        known = {text: windows for text in self._ids if (windows := _READ.find((place, text))) is not None}
+        new = [text for text in self._ids if text not in known]
+        self._vectors: dict[str, list[tuple[int, Array]]] = {text: list(windows) for text, windows in known.items()}
         pieces = sorted(
-            ((text, start, ids) for text in self._ids for start, ids in self._windows(self._ids[text])),
+            ((text, start, ids) for text in new for start, ids in self._windows(self._ids[text])),
             key=lambda piece: len(piece[2]),
         )
-        self._vectors: dict[str, list[tuple[int, Array]]] = {}
         for first in range(0, len(pieces), options.batch_size):
             batch = pieces[first : first + options.batch_size]
             encoded = model.encoder.encode([ids for _, _, ids in batch])
             for (text, start, _), vectors in zip(batch, encoded, strict=True):
                 norms = np.linalg.norm(vectors, axis=1, keepdims=True)
                 self._vectors.setdefault(text, []).append((start, vectors / np.maximum(norms, np.float32(1e-12))))
+        for text in new:
+            if text in self._vectors:
+                _READ.keep((place, text), self._vectors[text])
 
     def score(self, item: Item) -> _Row:
         """Return the scores against the best reference."""

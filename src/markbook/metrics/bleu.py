@@ -15,6 +15,7 @@ from markbook.metrics._bleu_tokens import NAMES, cutter, vocabulary
 from markbook.metrics._blocks import Block, measure_blocks
 from markbook.metrics._overlaps import overlaps
 from markbook.metrics._pairwise import Score, clamp, mean, undefined
+from markbook.metrics._unicode import version
 from markbook.types import Direction, Item, Measurement
 
 ORDER = 4
@@ -43,7 +44,7 @@ class Options:
                 f"n:{ORDER}",
                 f"case:{'lc' if self.lowercase else 'mixed'}",
                 f"eff:{'yes' if effective else 'no'}",
-                f"tok:{self.tokenize}",
+                f"tok:{self.tokenize}" + (f"-unicode{version()}" if self.tokenize == "intl" else ""),
                 f"smooth:{smooth}",
                 f"ref:{'shortest' if self.convention == 'hf' else 'closest'}",
                 f"conv:{self.convention}",

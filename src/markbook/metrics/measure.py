@@ -10,7 +10,8 @@ from typing import Any, Literal, cast, overload
 
 from markbook import plugins
 from markbook.errors import ConfigError, UsageError
-from markbook.metrics._pairwise import NO_STATS, given, problem
+from markbook.metrics._pairwise import NO_STATS, given, held_to_range, problem
+from markbook.metrics.columns import as_rows
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -85,7 +86,7 @@ def measure(
     Args:
         metrics: a name of `markbook list metrics` or a documented spelling (`bleu_score`, `rouge_score`, ...), or
             several of them; several of one family share one pass over the texts.
-        candidates: the texts to mark.
+        candidates: the texts to mark: a list, an array or a column of a data frame, taken by position.
         references: for each candidate a text or a list of texts; None for metrics that need no reference.
         executor: where big batches run, such as `concurrent.futures.ProcessPoolExecutor()`; the measurements are
             the same. None means this process.
@@ -100,9 +101,8 @@ def measure(
         ConfigError: an option that no named metric takes, or a value that one refuses.
     """
     names = expand([metrics] if isinstance(metrics, str) else metrics)
-    _check_lists(candidates, references)
-    made = make(names, options)
-    found = measure_rows(made, candidates, references, options, executor=executor)
+    rows, answers = paired_rows(candidates, references)
+    found = measure_rows(make(names, options), rows, answers, options, executor=executor)
     if isinstance(metrics, str) and len(names) == 1:
         return found[names[0]]
     return found
@@ -125,30 +125,43 @@ def make(names: Sequence[str], options: Mapping[str, object]) -> dict[str, Metri
     for name in names:
         taken = _taken(name, options)
         unused -= set(taken)
-        made[name] = plugins.create("metrics", name, **taken)
+        made[name] = plugins.make("metrics", name, taken, allow_code=True)
     if unused:
         raise ConfigError(f"no option of {', '.join(names)}: {', '.join(sorted(unused))}", hint=_options_of(names))
     return made
 
 
 def _taken(name: str, options: Mapping[str, object]) -> dict[str, object]:
-    parameters = inspect.signature(plugins.factory("metrics", name)).parameters
+    parameters = inspect.signature(plugins.factory("metrics", name, allow_code=True)).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return dict(options)
     return {key: value for key, value in options.items() if key in parameters}
 
 
 def _options_of(names: Sequence[str]) -> str:
-    known = sorted({key for name in names for key in inspect.signature(plugins.factory("metrics", name)).parameters})
+    known = sorted(
+        {
+            key
+            for name in names
+            for key in inspect.signature(plugins.factory("metrics", name, allow_code=True)).parameters
+        }
+    )
     return f"known: {', '.join(known)}" if known else "they take none"
 
 
-def _check_lists(candidates: Sequence[object], references: Sequence[object] | None) -> None:
-    for given_as, what in ((candidates, "candidates"), (references, "references")):
-        if isinstance(given_as, str | bytes):
-            raise UsageError(f"{what} is one text", hint="pass a list, also for a single row")
-    if references is not None and len(candidates) != len(references):
-        raise UsageError(f"{len(candidates)} candidates and {len(references)} references", hint="one for each row")
+def paired_rows(
+    candidates: object, references: object | None, *, names: tuple[str, str] = ("candidates", "references")
+) -> tuple[list[object], list[object] | None]:
+    """Return candidates and references by position; see `as_rows`.
+
+    Raises:
+        UsageError: one of them is a single text, a mapping or a data frame, or they are of unequal length.
+    """
+    rows = as_rows(candidates, names[0])
+    answers = None if references is None else as_rows(references, names[1])
+    if answers is not None and len(rows) != len(answers):
+        raise UsageError(f"{len(rows)} {names[0]} and {len(answers)} {names[1]}", hint="one for each row")
+    return rows, answers
 
 
 def measure_rows(
@@ -181,7 +194,7 @@ def measure_rows(
         for i, missing in problems.items():
             if needs or problem(candidates[i], (), needs_reference=False) is not None:
                 found[name][i] = _missing(name, metric.signature, i, missing)
-    return {name: found[name] for name in made}
+    return {name: held_to_range(metric.range, found[name]) for name, metric in made.items()}
 
 
 def _items(candidates: Sequence[object], references: Sequence[object] | None) -> tuple[list[Item], dict[int, Missing]]:

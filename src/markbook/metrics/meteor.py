@@ -16,6 +16,7 @@ from markbook.metrics._blocks import Block, measure_blocks
 from markbook.metrics._pairwise import Score, mean
 from markbook.metrics._synonyms import table_digest
 from markbook.metrics._tokens import Numbers, Vocabulary
+from markbook.metrics._unicode import version
 from markbook.types import Direction, Item, Measurement
 
 _ALPHA, _BETA, _GAMMA = 0.9, 3.0, 0.5
@@ -42,8 +43,9 @@ def meteor(tokenizer: str = "treebank", *, synonyms: bool = True) -> Meteor:
     if tokenizer not in TOKENIZERS:
         raise ConfigError(f"meteor: unknown tokenizer {tokenizer!r}", hint=f"one of {', '.join(TOKENIZERS)}")
     table = f"wordnet-3.0#{table_digest()}" if synonyms else "none"
+    tok = f"{tokenizer}-unicode{version()}" if tokenizer == "treebank" else tokenizer
     return Meteor(
-        signature=f"meteor|a:.9|b:3|g:.5|tok:{tokenizer}|stem:porter-nltk|syn:{table}|multi:max|v1",
+        signature=f"meteor|a:.9|b:3|g:.5|tok:{tok}|stem:porter-nltk|syn:{table}|multi:max|v1",
         tokenizer=tokenizer,
         synonyms=synonyms,
     )

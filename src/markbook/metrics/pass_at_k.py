@@ -159,6 +159,10 @@ class PassAtK:
         """Return the mean over problems, None if there is none."""
         return mean(measurements)
 
+    def signs(self, signature: str) -> bool:
+        """Whether a measurement so signed has this k: a time limit is the runs' own, and no option of a summary."""
+        return _without_limit(signature) == _without_limit(self.signature)
+
     def _outcomes(self, items: Sequence[Item]) -> list[Outcome | Missing]:
         """Return each item's outcome: the one it has, or that of running it."""
         found: list[Outcome | Missing | None] = []
@@ -229,6 +233,10 @@ class PassAtK:
             stats=stats,
             signature=self.signature,
         )
+
+
+def _without_limit(signature: str) -> list[str]:
+    return [part for part in signature.split("|") if not part.startswith("cpu:")]
 
 
 def passed(outcome: Outcome) -> bool:

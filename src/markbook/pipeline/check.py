@@ -47,6 +47,11 @@ class BenchmarkCheck:
     verdicts: dict[str, int]
     """How many tests got each verdict in the first round: every label, also those that none got."""
 
+    @property
+    def holds(self) -> bool:
+        """Whether every item does what it says: each solution passes every time, and every test parses."""
+        return not self.problems and not self.faults
+
     def record(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return asdict(self)

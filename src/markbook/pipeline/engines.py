@@ -29,7 +29,7 @@ def other_engine(name: str, workers: int | None) -> Iterator[Executor | None]:
     if name == "local":
         yield None
         return
-    executor: Executor = plugins.create("engines", name, workers=workers)
+    executor: Executor = plugins.create_typed("engines", name, workers=workers)
     with lost_workers():
         try:
             yield executor

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from markbook import plugins
-from markbook.aggregate.exam import ErrorPolicy, Mark, mark
+from markbook.aggregate.exam import ErrorPolicy, Mark, mark, outcome_of
 from markbook.aggregate.exam_view import FAULT, MODEL, OUTCOME, SAMPLE, ExamView, attempt_record, sample_record
 from markbook.errors import StrictDataError
 from markbook.load.answers import Answers, load_answers
 from markbook.load.assembly import Extract
 from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.load.faults import Fault, without_faults
+from markbook.pipeline.options import options_of
 from markbook.pipeline.sandboxes import BoxSettings, RemoteSandbox, begin_sandbox, open_sandboxes
 from markbook.sandbox import Job, Sandbox
 from markbook.store import Manifest, Run, RunWriter, open_run
@@ -54,6 +56,10 @@ class ExamOptions:
     """Give an attempt that was run before, in the same way, the outcome that it had."""
     strict: bool = field(default=False, metadata={"identity": False})
 
+    def limits(self) -> Limits:
+        """Return what an attempt may use."""
+        return Limits(seconds=self.timeout, memory_bytes=self.memory_mb << 20)
+
     def identity(self) -> dict[str, Any]:
         """Return the options that can change a result."""
         fields = type(self).__dataclass_fields__
@@ -70,6 +76,8 @@ class Planned:
     attempts: int
     done_before: int
     """How many of them a resumed run had marked."""
+    passed_before: int
+    """How many of those passed every test."""
     isolation: str
 
 
@@ -84,6 +92,9 @@ class Watcher:
 
     def marked(self, attempt: Attempt, result: Mark, outcome: Outcome) -> None:
         """Be told of one more attempt."""
+
+    def unsound(self, task_id: str, detail: str) -> None:
+        """Be told of a problem that nobody solved and whose own solution fails its tests too."""
 
     def spared(self, duplicates: int, reused: int) -> None:
         """Be told how many attempts were not run: exact duplicates of others, and those run by an earlier run."""
@@ -118,8 +129,9 @@ def exam(
         EnvironmentUnfitError: the machine cannot isolate the solutions well enough.
         OutputError: the output cannot be written; nothing was run.
         StorageError: the disk failed during the run, which can be resumed.
+        UsageError: an option that does not exist.
     """
-    settings = ExamOptions(**options)
+    settings = options_of(ExamOptions, options, "exam")
     follow = watcher or Watcher()
     paths = [Path(solutions)] if isinstance(solutions, str | os.PathLike) else [Path(path) for path in solutions]
     box_settings = _box_settings(settings)
@@ -130,17 +142,20 @@ def exam(
             follow.loaded(paper, answers)
             if settings.strict:
                 _refuse_skipped(paper, answers)
-            manifest = _manifest(sound, answers, settings)
+            manifest = _manifest(os.fspath(benchmark), sound, answers, settings)
             if resume is not None and _is_finished(Path(resume), manifest):
                 return open_run(resume)
             with (
                 open_sandboxes(settings.engine, box_settings, begun=begun, jobs=_planned(answers)) as box,
                 _open_writer(resume, output, manifest) as writer,
             ):
-                _hold(writer, box, sound, answers, faults, settings, follow)
+                unsolved = _hold(writer, box, sound, answers, faults, settings, follow)
                 if isinstance(box, Sandbox):  # others run elsewhere and do not say
                     follow.spared(box.duplicates, box.reused)
-                _publish(writer, manifest, reports)
+                unsound = _unsound(box, unsolved, settings)
+                for task_id, detail in unsound.items():
+                    follow.unsound(task_id, detail)
+                _publish(writer, manifest, reports, unsound)
     return open_run(writer.folder)
 
 
@@ -156,7 +171,7 @@ def _open_writer(
     return RunWriter.create(Path(output or "generated"), manifest)
 
 
-def _manifest(benchmark: Benchmark, answers: Answers, settings: ExamOptions) -> Manifest:
+def _manifest(source: str, benchmark: Benchmark, answers: Answers, settings: ExamOptions) -> Manifest:
     inputs = {"benchmark": benchmark.digest}
     for number, digest in enumerate(answers.inputs.values(), start=1):
         inputs[f"solutions/{number}"] = digest
@@ -167,12 +182,13 @@ def _manifest(benchmark: Benchmark, answers: Answers, settings: ExamOptions) -> 
         "models": answers.models,
     }
     extra = {
-        "sources": {"benchmark": benchmark.samples[0].source.rpartition(":")[0], "solutions": list(answers.inputs)},
+        "sources": {"benchmark": source, "benchmark_files": list(benchmark.files), "solutions": list(answers.inputs)},
         "skipped": {
             "benchmark_rows": len(benchmark.rejections),
             "answers_invalid": answers.invalid.count,
             "answers_unknown_task": answers.unknown.count,
             "answers_repeated": answers.collapsed.count,
+            "answers_null": answers.null.count,
         },
         "warnings": list(answers.warnings),
         "workers": settings.workers,
@@ -208,17 +224,56 @@ def _hold(
     faults: Sequence[Fault],
     settings: ExamOptions,
     follow: Watcher,
-) -> None:
+) -> list[Sample]:
+    """Run what is not run yet, and return the problems that some answer tried and none solved."""
     _record_inputs(writer, benchmark, answers, faults)
-    done = sum(1 for _ in writer.rows(OUTCOME)) if writer.is_resumed else 0
-    follow.started(Planned(benchmark, answers, faults, _planned(answers), done, box.level.value), writer.folder)
-    limits = Limits(seconds=settings.timeout, memory_bytes=settings.memory_mb << 20)
+    tried, solved = _solved_before(writer, benchmark) if writer.is_resumed else (Counter[str](), Counter[str]())
+    follow.started(
+        Planned(benchmark, answers, faults, _planned(answers), tried.total(), solved.total(), box.level.value),
+        writer.folder,
+    )
+    limits = settings.limits()
     running: dict[str, Attempt] = {}
     for job, outcome in box.run(_jobs(writer, benchmark, answers, limits, running)):
         attempt = running.pop(job.key)
-        follow.marked(attempt, mark(job.sample, outcome), outcome)
+        result = mark(job.sample, outcome)
+        tried[attempt.sample_id] += 1
+        solved[attempt.sample_id] += result.all_passed
+        follow.marked(attempt, result, outcome)
         key = (attempt.model, attempt.sample_id, attempt.index)
         writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
+    return [sample for sample in benchmark.samples if tried[sample.id] and not solved[sample.id]]
+
+
+def _unsound(box: Sandbox | RemoteSandbox, unsolved: Sequence[Sample], settings: ExamOptions) -> dict[str, str]:
+    """Return the problems whose own solution does not pass their tests, with what it fails at.
+
+    Only those that no answer solved are tried: elsewhere somebody has shown that the tests can be passed.
+    """
+    jobs = [
+        Job(f"own:{sample.id}", sample.references[0], sample, settings.limits())
+        for sample in unsolved
+        if sample.references
+    ]
+    found: dict[str, str] = {}
+    for job, outcome in box.run(jobs) if jobs else ():
+        if not mark(job.sample, outcome).all_passed:
+            failed = next((number for number, test in enumerate(outcome.tests) if not test.passed), 0)
+            why = outcome.error_type or (outcome.tests[failed].error_type if outcome.tests else "") or "AssertionError"
+            found[job.sample.id] = f"test {failed}: {why}"
+    return dict(sorted(found.items()))
+
+
+def _solved_before(writer: RunWriter, benchmark: Benchmark) -> tuple[Counter[str], Counter[str]]:
+    """Return how many attempts at each problem a resumed run had marked, and how many of them passed every test."""
+    samples = {sample.id: sample for sample in benchmark.samples}
+    tried: Counter[str] = Counter()
+    solved: Counter[str] = Counter()
+    for row in writer.rows(OUTCOME):
+        name = str(row.key[1])
+        tried[name] += 1
+        solved[name] += mark(samples[name], outcome_of(row.data)).all_passed
+    return tried, solved
 
 
 def _jobs(
@@ -240,18 +295,21 @@ def _record_inputs(writer: RunWriter, benchmark: Benchmark, answers: Answers, fa
         writer.add(SAMPLE, (place,), sample_record(sample))
     for model in answers.models:
         planned = answers.planned(model)
-        writer.add(MODEL, (model,), {"source": answers.source(model), "attempts": sum(planned), "planned": planned})
+        about = {"source": answers.source(model), "attempts": sum(planned), "planned": planned}
+        lacking = answers.lacking(model)
+        writer.add(MODEL, (model,), {**about, "lacking": lacking} if any(lacking) else about)
     for number, fault in enumerate(faults):
         writer.add(FAULT, (number,), asdict(fault))
     writer.commit()
 
 
-def _publish(writer: RunWriter, manifest: Manifest, reports: Sequence[str]) -> None:
+def _publish(writer: RunWriter, manifest: Manifest, reports: Sequence[str], unsound: Mapping[str, str]) -> None:
     view = ExamView(writer, manifest.config)
     for name in reports:
-        render: Callable[[ExamView], Mapping[str, Any]] = plugins.create("reports", name)
+        render: Callable[[ExamView], Mapping[str, Any]] = plugins.create_typed("reports", name)
         writer.publish(render(view))
-    writer.finish("done", {"isolation": view.isolation, "attempts": view.planned})
+    extra = {"own_solution_fails": dict(unsound)} if unsound else {}
+    writer.finish("done", {"isolation": view.isolation, "attempts": view.planned, **extra})
 
 
 def _refuse_skipped(benchmark: Benchmark, answers: Answers) -> None:

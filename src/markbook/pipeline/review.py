@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,24 +28,31 @@ from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
 from markbook.pipeline.engines import lost_workers, other_engine
 from markbook.pipeline.review_asking import Asking, Work
+from markbook.pipeline.review_clock import Clock
 from markbook.pipeline.review_config import ReviewConfig, default_config
 from markbook.pipeline.review_judge import JudgeOptions, JudgePlan, make_plan
+from markbook.pipeline.review_log import log_answer
 from markbook.pipeline.review_score import publish, read_journal, score
 from markbook.pipeline.review_tiers import (
     Similarities,
     TraceFolder,
     human_rows,
+    reference_for,
     tier1_rows,
     tier3_rows,
     to_json,
+    tool_references,
 )
 from markbook.store import Manifest, Run, RunWriter, open_run
 from markbook.text import terminal
+from markbook.trace import Reference
 from markbook.types import Attempt, MissingKind
 
 _log = logging.getLogger(__name__)
 
 Key = tuple[str | int, ...]
+PAPERS_TOGETHER = 32
+"""Papers measured together: enough for every worker, few enough that their texts' vectors fit into memory."""
 _OUR_FAULT = {MissingKind.UNAVAILABLE, MissingKind.TIMEOUT, MissingKind.BUDGET, MissingKind.FAILED}
 """Reasons that lie in what should have worked, not in the data."""
 
@@ -70,39 +78,6 @@ class ReviewRequest:
     progress: Callable[[str], None] = lambda _line: None
 
 
-@dataclass(slots=True)
-class _Clock:
-    """How long each tier took. Tiers run beside one another, so the whole takes less than their sum."""
-
-    start: float = field(default_factory=time.perf_counter)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextlib.contextmanager
-    def measure(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.add(name, time.perf_counter() - start)
-
-    def add(self, name: str, seconds: float) -> None:
-        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-        _log.info("%s took %.3f s", name, seconds)
-
-    def report(self, reviews: int, targets: Mapping[str, float]) -> dict[str, Any]:
-        """Return the time of each tier for one review beside its documented target."""
-        found = {**self.seconds, "total": time.perf_counter() - self.start}
-        return {
-            name: {
-                "seconds": round(seconds, 6),
-                "seconds_per_review": round(seconds / max(1, reviews), 6),
-                "target": targets.get(name),
-                "met": name not in targets or seconds / max(1, reviews) <= targets[name],
-            }
-            for name, seconds in found.items()
-        }
-
-
 def run_review(request: ReviewRequest) -> Run:
     """Evaluate generated reviews and return the finished run.
 
@@ -120,13 +95,18 @@ def run_review(request: ReviewRequest) -> Run:
     plan = None
     if request.judges:
         plan = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
+    references = tool_references(request.config)
     manifest = _manifest(request, plan, papers, generated, attempts)
+    if references:
+        text = json.dumps({name: asdict(held) for name, held in sorted(references.items())}, sort_keys=True)
+        inputs = {**manifest.inputs, "tool_reference": hashlib.sha256(text.encode()).hexdigest()}
+        manifest = replace(manifest, inputs=inputs)
     if request.resume is not None:
         writer = RunWriter.resume(request.resume, manifest)
     else:
         writer = RunWriter.create(request.output, manifest)
     with writer:
-        _Conductor(request, plan, papers, attempts, writer).run()
+        _Conductor(request, plan, papers, attempts, writer, references).run()
     return open_run(writer.folder)
 
 
@@ -151,6 +131,16 @@ def _manifest(
     return Manifest("review", config, inputs, extra)
 
 
+def _digest_folder(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*")) if folder.is_dir() else []:
+        if file.is_file():
+            digest.update(file.relative_to(folder).as_posix().encode() + b"\0")
+            with file.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()
+
+
 def _log_inputs(
     request: ReviewRequest, papers: Papers, attempts: Sequence[Attempt], rejections: Sequence[Rejection]
 ) -> None:
@@ -172,16 +162,6 @@ def _log_inputs(
             _log.debug("%s: %s", attempt.source, word)
 
 
-def _digest_folder(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for file in sorted(folder.rglob("*")) if folder.is_dir() else []:
-        if file.is_file():
-            digest.update(file.relative_to(folder).as_posix().encode() + b"\0")
-            with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
-
-
 class _Conductor:
     """One run, from measuring to the reports."""
 
@@ -192,11 +172,13 @@ class _Conductor:
         papers: Papers,
         attempts: Sequence[Attempt],
         writer: RunWriter,
+        references: Mapping[str, Reference],
     ) -> None:
+        self.references = references
         self.request, self.plan, self.papers, self.attempts, self.writer = request, plan, papers, attempts, writer
         self.config = request.config
         self.known = papers.by_id()
-        self.clock = _Clock()
+        self.clock = Clock()
         self.accounts: dict[str, Any] = {}
         self._sections: dict[str, list[str]] = {}
 
@@ -264,32 +246,40 @@ class _Conductor:
         return (attempt.sample_id, attempt.model, attempt.index)
 
     def _tier1(self, asking: Asking | None) -> None:
-        todo = [
-            (attempt, self.known.get(attempt.sample_id))
-            for attempt in self.attempts
-            if not self.writer.has("tier1", self._key(attempt))
-        ]
-        with self.clock.measure("tier1"):
-            for done, (attempt, record) in enumerate(tier1_rows(self.similarities, todo), start=1):
-                paper = self.known.get(attempt.sample_id)
-                self.writer.add("tier1", self._key(attempt), record | _recommendations(attempt, paper))
-                if asking is not None:
-                    asking.check()
-                if done % 500 == 0:
-                    self.request.progress(f"tier 1: {done} of {len(todo)} reviews")
-        papers = [paper for paper in self.papers.papers if not self.writer.has("human", (paper.id,))]
-        with self.clock.measure("human_yardstick"):
-            for paper_id, record in human_rows(self.similarities, papers):
-                self.writer.add("human", (paper_id,), record)
-        self.request.progress(f"tier 1: {len(todo)} reviews measured")
+        todo: dict[str, list[tuple[Attempt, Paper | None]]] = {}
+        for attempt in self.attempts:
+            if not self.writer.has("tier1", self._key(attempt)):
+                todo.setdefault(attempt.sample_id, []).append((attempt, self.known.get(attempt.sample_id)))
+        human = {paper.id: paper for paper in self.papers.papers if not self.writer.has("human", (paper.id,))}
+        done = 0
+        # A few papers at a time: what a semantic model has read of their human reviews is still at hand for the yardstick.
+        for names in _batches(dict.fromkeys((*todo, *human)), PAPERS_TOGETHER):
+            work = [pair for name in names for pair in todo.get(name, ())]
+            with self.clock.measure("tier1"):
+                for attempt, record in tier1_rows(self.similarities, work):
+                    paper = self.known.get(attempt.sample_id)
+                    self.writer.add("tier1", self._key(attempt), record | _recommendations(attempt, paper))
+                    if asking is not None:
+                        asking.check()
+                    if (done := done + 1) % 500 == 0:
+                        self.request.progress(f"tier 1: {done} of {sum(map(len, todo.values()))} reviews")
+            with self.clock.measure("human_yardstick"):
+                for paper_id, record in human_rows(self.similarities, [human[name] for name in names if name in human]):
+                    self.writer.add("human", (paper_id,), record)
+        self.request.progress(f"tier 1: {done} reviews measured")
 
     def _tier3(self, traces: TraceFolder, executor: Executor | None, asking: Asking | None) -> None:
         """Read the traces; hand each review to the judges as soon as its trace is known."""
-        summaries = {row.key: str(row.data.get("summary", "")) for row in self.writer.rows("tier3")}
+        summaries = {row.key: _summary_of(row.data) for row in self.writer.rows("tier3")}
         found = [
             None if self.writer.has("tier3", self._key(attempt)) else traces.find(attempt) for attempt in self.attempts
         ]
-        measured = tier3_rows([path for path in found if path is not None], self.config.profile, executor)
+        work = [
+            (path, reference_for(self.references, attempt))
+            for attempt, path in zip(self.attempts, found, strict=True)
+            if path is not None
+        ]
+        measured = tier3_rows(work, self.config.profile, executor)
         for attempt, path in zip(self.attempts, found, strict=True):
             key = self._key(attempt)
             if path is not None:
@@ -300,9 +290,9 @@ class _Conductor:
                 # What this machine lacks is not kept: a resume where it is installed finds the trace.
                 lacking = reason is not None and reason["kind"] == MissingKind.UNAVAILABLE
                 self.writer.add("tier3_gap" if lacking else "tier3", key, record)
-                summaries[key] = "" if lacking else str(record.get("summary", ""))
+                summaries[key] = ("", 1.0) if lacking else _summary_of(record)
             if asking is not None:
-                subject = self._subject(attempt, summaries.pop(key, ""))
+                subject = self._subject(attempt, *summaries.pop(key, ("", 1.0)))
                 reasons = {name: to_json(value) for name, value in unreadable(subject).items()}
                 self.writer.add("unanswerable", key, reasons)
                 asking.give(Work(key, subject))
@@ -312,23 +302,36 @@ class _Conductor:
         counter = itertools.count(1)
 
         def keep(question: Any, judged: Judged, key: Key) -> None:
-            self.writer.add("judgement" if judged.is_lasting else "judgement_gap", key, question.record(judged))
-            _log_answer(key, judged)
+            paid = {} if judged.replayed else {"paid": judged.cost_at_most}
+            row = question.record(judged) | paid
+            self.writer.add("judgement" if judged.is_lasting else "judgement_gap", key, row)
+            log_answer(key, judged)
 
         def tick() -> None:
             if (done := next(counter)) % 20 == 0:
                 self.request.progress(f"tier 2: {done} answers")
 
-        return Asking(self.plan, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick)
+        return Asking(
+            self.plan, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick, spent=self._spent()
+        )
 
-    def _subject(self, attempt: Attempt, trace: str) -> Subject:
+    def _spent(self) -> dict[str, float]:
+        """Return what each judge has cost in the run so far: a budget is for all of it, however often it is resumed."""
+        spent: dict[str, float] = {}
+        for row in itertools.chain(self.writer.rows("judgement"), self.writer.rows("judgement_gap")):
+            model = str(row.data["model"])
+            spent[model] = spent.get(model, 0.0) + (row.data.get("paid") or 0.0)
+        return spent
+
+    def _subject(self, attempt: Attempt, trace: str, share: float) -> Subject:
         paper_id = attempt.sample_id
         if paper_id not in self._sections:
             # One copy a paper, however many systems reviewed it.
             paper = self.known.get(paper_id)
             parts = [f"{part.heading}\n{part.text}".strip() for part in paper.sections] if paper else []
             self._sections[paper_id] = [text for text in parts or [paper.abstract if paper else ""] if text]
-        return Subject(attempt.text, self._sections[paper_id], trace)
+        is_absent = bool(attempt.meta.get("absent"))
+        return Subject(attempt.text, self._sections[paper_id], trace, is_absent=is_absent, trace_share=share)
 
     def _incomplete(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return what was asked for and could not do its work."""
@@ -343,25 +346,17 @@ class _Conductor:
         return found
 
 
-def _log_answer(key: Key, judged: Judged) -> None:
-    paper, system, _index, rubric, model, part, sample = key
-    ended = "answered" if judged.missing is None else f"missing ({judged.missing.kind}: {judged.missing.detail})"
-    _log.log(
-        logging.DEBUG if judged.missing is None else logging.INFO,
-        "%s on %s of %s by %s, part %s, sample %s: %s after %d requests, %.2f s, %d and %d tokens%s",
-        terminal(str(model), limit=60),
-        rubric,
-        terminal(str(paper), limit=60),
-        terminal(str(system), limit=60),
-        part,
-        sample,
-        terminal(ended, limit=400),
-        judged.requests,
-        judged.seconds,
-        judged.input_tokens,
-        judged.output_tokens,
-        ", from the cassette" if judged.replayed else "",
-    )
+def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Yield the names in lists of a size; one empty list where there are none, so that every tier has its time."""
+    iterator = iter(names)
+    yield list(itertools.islice(iterator, size))
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch
+
+
+def _summary_of(record: Mapping[str, Any]) -> tuple[str, float]:
+    """Return what a judge reads of a kept trace, and the share of its steps that this stands for."""
+    return str(record.get("summary", "")), float(record.get("summary_share", 1.0))
 
 
 def _lost_answers(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -386,6 +381,7 @@ def _gaps(
 def _recommendations(attempt: Attempt, paper: Paper | None) -> dict[str, Any]:
     return {
         "recommendation": attempt.meta.get("recommendation"),
+        "recommendation_scale": attempt.meta.get("recommendation_scale"),
         "human_recommendations": paper.recommendations if paper else [],
         "scale": list(paper.scale) if paper and paper.scale else None,
         "accepted": paper.accepted if paper else None,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from markbook.pipeline.review import ReviewRequest, run_review
 from markbook.pipeline.review_config import ReviewConfig, check_policy, default_config, parse_similarity, read_config
@@ -20,6 +21,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
     reviews: _Place,
     *,
     traces: _Place | None = None,
+    tool_reference: _Place | Mapping[str, Any] | None = None,
     judge: str | Sequence[str] = "off",
     config: _Place | ReviewConfig | None = None,
     policy: str = "",
@@ -36,6 +38,8 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         papers: a folder in the PeerRead layout, or one file of it.
         reviews: generated reviews: JSON or JSON Lines, or a folder of them or of runs.
         traces: a folder with one trace a paper.
+        tool_reference: which tools are right: a map of contexts to tools, `default` for the rest, for all papers or by
+            paper; or a JSON file of it.
         judge: `PROVIDER:NAME`, several for a panel, or `off`.
         config: a `config_eval.json`, or a configuration made in Python.
         policy: `require_complete`, `renormalise` or `bounds`; empty takes the configuration's.
@@ -58,6 +62,9 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         chosen = replace(
             chosen, similarity=parse_similarity(tuple(similarity)), semantic_asked="semantic" in similarity
         )
+    if tool_reference is not None:
+        held = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
+        chosen = replace(chosen, tool_reference=held)
     judges = (judge,) if isinstance(judge, str) else tuple(judge)
     return run_review(
         ReviewRequest(

@@ -44,6 +44,7 @@ class Asking:
         *,
         is_done: Callable[[Key], bool] = lambda _key: False,
         tick: Callable[[], None] = lambda: None,
+        spent: Mapping[str, float] | None = None,
     ) -> None:
         """Set up, asking nothing.
 
@@ -53,8 +54,10 @@ class Asking:
                 `Judged.is_lasting` whether a later run should ask again.
             is_done: whether the answer of this key is known already.
             tick: is told of each answer.
+            spent: US dollars that each judge has cost before, in the run that is resumed.
         """
         self._plan, self._keep, self._is_done, self._tick = plan, keep, is_done, tick
+        self._spent = spent or {}
         self._thread = threading.Thread(target=self._work, name="markbook-judges", daemon=True)
         self._running = threading.Event()
         self._inbox: asyncio.Queue[Work | None]
@@ -124,7 +127,7 @@ class Asking:
         self._inbox = asyncio.Queue()
         self._task = asyncio.current_task()  # type: ignore[assignment]  # there is one: this runs in it
         self._running.set()
-        async with open_judges(self._plan) as (judges, cassette):
+        async with open_judges(self._plan, self._spent) as (judges, cassette):
             complete = await self._ask(judges)
             if cassette is not None:
                 cassette.close(whole=complete)

@@ -22,7 +22,7 @@ from markbook.aggregate.review_scores import SIMILARITY_WEIGHTS, THRESHOLD
 from markbook.errors import ConfigError
 from markbook.judge.rubrics import TIER_WEIGHTS
 from markbook.load.jsonl import Rejection
-from markbook.load.peerread_text import read_object
+from markbook.load.peerread_text import read_object, read_scale
 from markbook.plugins import suggest
 
 GRAPH_WEIGHTS: Mapping[str, float] = {
@@ -69,7 +69,10 @@ class ReviewConfig:
     graph_weights: Mapping[str, float] = field(default_factory=lambda: dict(GRAPH_WEIGHTS))
     targets: Mapping[str, float] = field(default_factory=lambda: dict(TARGETS))
     recommendation_scale: tuple[float, float] = (1.0, 5.0)
-    """Of the generated reviews' own recommendation."""
+    """Of the generated reviews' own recommendation, where a row does not state its own."""
+    tool_reference: Mapping[str, Any] | Path | None = None
+    """Which tools are right: a map of contexts to tools (`default` for the rest) or expected calls, for all papers or
+    by paper; or the file that holds it."""
     max_retries: int = 2
     judge_seconds: float = 30.0
     cost_per_review: float | None = None
@@ -93,8 +96,9 @@ class ReviewConfig:
     def as_record(self) -> dict[str, Any]:
         """Return it as JSON for the manifest."""
         record = asdict(self)
-        # How long to wait and what is fast enough change no number, so a resumed run may change them.
-        for name in ("notes", "judge_seconds", "targets"):
+        # How long to wait and what is fast enough change no number, so a resumed run may change them. The reference of
+        # tools is an input, known by its content.
+        for name in ("notes", "judge_seconds", "targets", "tool_reference"):
             record.pop(name)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in record.items()}
 
@@ -127,8 +131,11 @@ def read_config(path: Path, profile: Profile = "corrected") -> ReviewConfig:
         config, {**_section(record, "evaluation", at), **_section(record, "tier1_traditional", at)}, at
     )
     config = _read_judge(config, _section(record, "tier2_llm_judge", at), at)
-    config = _read_graph(config, _section(record, "tier3_graph", at), at)
+    config = _read_graph(config, _section(record, "tier3_graph", at), path)
     config = _read_system(config, _section(record, "evaluation_system", at), at)
+    for name in ("evaluation", "evaluation_system", "composite_scoring", "tier1_traditional"):
+        if (scale := _section(record, name, at).get("recommendation_scale")) is not None:
+            config = replace(config, recommendation_scale=_scale(scale, at))
     return replace(config, version=str(record.get("version", "")), notes=(*config.notes, *_unused(record)))
 
 
@@ -174,6 +181,13 @@ def _read_composite(config: ReviewConfig, record: Mapping[str, Any], at: str) ->
     if fallback not in ("", None, "none", "tier1_only"):
         raise ConfigError(f"unknown fallback_strategy {fallback!r}", at=at, hint="tier1_only or none")
     return replace(config, fallback="tier1_only" if fallback == "tier1_only" else "")
+
+
+def _scale(value: object, at: str) -> tuple[float, float]:
+    scale = read_scale(value)
+    if scale is None:
+        raise ConfigError(f"{value!r} is no recommendation_scale", at=at, hint="[lowest, highest], such as [1, 6]")
+    return scale
 
 
 def _labelled(value: object, name: str, at: str) -> dict[str, float]:
@@ -246,7 +260,12 @@ def _read_judge(config: ReviewConfig, section: Mapping[str, Any], at: str) -> Re
     return config
 
 
-def _read_graph(config: ReviewConfig, section: Mapping[str, Any], at: str) -> ReviewConfig:
+def _read_graph(config: ReviewConfig, section: Mapping[str, Any], path: Path) -> ReviewConfig:
+    at = str(path)
+    if (held := section.get("tool_reference")) is not None:
+        if not isinstance(held, str | Mapping):
+            raise ConfigError("'tool_reference' is neither a file nor a map of contexts to tools", at=at)
+        config = replace(config, tool_reference=path.parent / held if isinstance(held, str) else held)
     if section.get("graph_weights") is None:
         return config
     given = _named(section["graph_weights"], (*_GRAPH_NAMES, *GRAPH_WEIGHTS), "graph_weights", at)

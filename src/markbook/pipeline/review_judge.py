@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +10,12 @@ from typing import Any
 
 from markbook.errors import UsageError
 from markbook.judge.assess import Settings
-from markbook.judge.cassette import Cassette
-from markbook.judge.client import Asks, Judge, Patience
-from markbook.judge.live import LiveJudge
+from markbook.judge.client import Judge
+from markbook.model import connect
+from markbook.model.asker import Patience
+from markbook.model.cassette import Cassette, is_whole
+from markbook.model.prices import Price, parse_price
 from markbook.pipeline.review_config import ReviewConfig
-from markbook.prices import Price, listed_price, parse_price
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class JudgePlan:
     """Who is asked, and how patiently."""
 
     settings: Settings
-    patience: Patience = field(default_factory=Patience)
+    patience: Patience = field(default_factory=lambda: Patience(concurrency=4, retries=2, seconds=30.0))
     base_url: str = ""
     cassette: Path | None = None
     price: Price | None = None
@@ -37,7 +38,7 @@ class JudgePlan:
             "max_tokens": self.settings.max_tokens,
             "mode": self.settings.mode,
             "part_chars": self.settings.part_chars,
-            "max_retries": self.patience.max_retries,
+            "max_retries": self.patience.retries,
             "token_weights": self.settings.token_weights,
         }
 
@@ -70,7 +71,8 @@ def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions
         reviews: how many there are, to turn the configuration's budget a review into the run's.
 
     Raises:
-        UsageError: a judge twice, or a price that is none.
+        UsageError: a judge twice, a price that is none, or as `check_plan`.
+        ExtraMissingError: as `check_plan`.
     """
     if len(set(models)) < len(models):
         raise UsageError("a judge stands twice in the panel", hint="use --samples for several answers of one judge")
@@ -87,52 +89,63 @@ def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions
         profile=config.profile,
     )
     price = parse_price(options.price) if options.price else None
+    prices = [connect.price_of(model, options.base_url, price) for model in models]
     budget = options.max_cost
-    if budget is None and config.cost_per_review is not None and reviews and _has_price(models, price):
+    if budget is None and config.cost_per_review is not None and reviews and None not in prices:
         budget = config.cost_per_review * reviews
-    patience = Patience(
-        max_retries=config.max_retries,
-        seconds=config.judge_seconds,
-        per_minute=options.per_minute,
-        concurrency=options.workers,
-        max_cost=budget,
-        mode=mode,
-    )
-    return JudgePlan(settings, patience, options.base_url, options.cassette, price)
+    patience = Patience(options.workers, options.per_minute, config.max_retries, config.judge_seconds, budget)
+    plan = JudgePlan(settings, patience, options.base_url, options.cassette, price)
+    check_plan(plan)
+    return plan
 
 
-def _price_of(model: str) -> Price | None:
-    """Return the listed price of `PROVIDER:NAME`."""
-    provider, _, name = model.partition(":")
-    return listed_price(provider, name)
+def check_plan(plan: JudgePlan) -> None:
+    """Find out before any work whether every judge can be asked; nothing is sent, and a replay needs none.
 
-
-def _has_price(models: Sequence[str], price: Price | None) -> bool:
-    return price is not None or all(_price_of(model) is not None for model in models)
+    Raises:
+        UsageError: an unknown provider, no key, an address that does not go with it, a budget without a price.
+        ExtraMissingError: the `judge` extra is not installed and the cassette does not make up for it.
+    """
+    if plan.cassette is not None and is_whole(plan.cassette):
+        return
+    for model in plan.settings.models:
+        if plan.patience.max_cost is not None and connect.price_of(model, plan.base_url, plan.price) is None:
+            raise UsageError(
+                f"no price is known for {model}, so --max-cost cannot be held",
+                hint="state it with --judge-price IN/OUT",
+            )
+        connect.check(model, plan.base_url)
 
 
 @asynccontextmanager
-async def open_judges(plan: JudgePlan) -> AsyncIterator[tuple[dict[str, Judge], Cassette | None]]:
+async def open_judges(
+    plan: JudgePlan, spent: Mapping[str, float] | None = None
+) -> AsyncIterator[tuple[dict[str, Judge], Cassette | None]]:
     """Open every judge of a plan with one cassette between them.
+
+    Args:
+        plan: who is asked, and how patiently.
+        spent: US dollars that each judge has cost in the run so far, where that is resumed.
 
     Raises:
         UsageError: a judge has no name, key or price that the plan needs.
         ExtraMissingError: the `judge` extra is not installed and the cassette does not make up for it.
     """
+    check_plan(plan)
     cassette = Cassette(plan.cassette) if plan.cassette is not None else None
     async with AsyncExitStack() as stack:
         judges = {}
         for model in plan.settings.models:
-            live: Asks | None = None
-            price = plan.price or _price_of(model)
+            client: Any = None
             if cassette is None or not cassette.is_whole:
-                if plan.patience.max_cost is not None and price is None:
-                    raise UsageError(
-                        f"no price is known for {model}, so --max-cost cannot be held",
-                        hint="state it with --judge-price IN/OUT",
-                    )
-                live = await stack.enter_async_context(
-                    LiveJudge(model, base_url=plan.base_url, seconds=plan.patience.seconds)
-                )
-            judges[model] = Judge(model, live, plan.patience, cassette=cassette, price=price)
+                client = await stack.enter_async_context(connect.connected(model, plan.base_url, plan.patience.seconds))
+            judges[model] = Judge(
+                model,
+                client,
+                plan.patience,
+                cassette=cassette,
+                price=connect.price_of(model, plan.base_url, plan.price),
+                mode=plan.settings.mode,
+                spent=(spent or {}).get(model, 0.0),
+            )
         yield judges, cassette

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markbook import text
+from markbook.pipeline import review_lacking
 from markbook.pipeline.review_summary import FIELDS
 
 _SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}
@@ -15,7 +16,7 @@ def cells(metric: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """Return value, interval, n and what is missing, as text; a value that is not there is a dash."""
     value = "-" if metric["value"] is None else f"{metric['value']:.3f}"
     interval = metric["interval"]
-    spread = "-" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}]"
+    spread = "-" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}] {metric['interval_method']}"
     total = metric["n"] + sum(metric["n_missing"].values())
     gaps = ", ".join(f"{count} {kind}" for kind, count in sorted(metric["n_missing"].items()))
     return value, spread, f"{metric['n']} of {total}", gaps or "none"
@@ -75,6 +76,8 @@ def _below(system: Mapping[str, Any]) -> list[str]:
     labels = ", ".join(f"{count} {name}" for name, count in system["recommendations"].items()) or "none"
     own = system["own_recommendation"]
     lines = [f"Recommendations by composite: {labels}."]
+    if gaps := review_lacking.lines(system):
+        lines += ["", "What the composite lacks:", "", *(f"- {text.markdown(gap)}" for gap in gaps), ""]
     if own["n"]:
         lines.append(
             f"The reviews' own recommendations differ from the human mean by {own['mean_absolute_difference']:.3f} of the "

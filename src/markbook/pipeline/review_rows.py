@@ -12,13 +12,14 @@ from markbook.aggregate.review_scores import Best, choose_reference, combine, ta
 from markbook.judge.assess import Assessment, settle
 from markbook.judge.rubrics import RUBRICS
 from markbook.pipeline.review_config import ReviewConfig
+from markbook.pipeline.review_lacking import NO_TIME, NO_TRACE, NOT_ASKED
 from markbook.pipeline.review_tiers import UNREAD, from_json, to_json
 from markbook.types import Missing, MissingKind
 
 Value = float | Missing
 _TIER3 = ("path_convergence", "tool_selection_accuracy", "coordination_centrality", "task_distribution_balance")
-_NO_TRACE = Missing(MissingKind.NOT_APPLICABLE, "there is no trace of the run")
-_NOT_ASKED = Missing(MissingKind.ABSENT, "no judge was asked")
+_NO_TRACE = Missing(MissingKind.NOT_APPLICABLE, NO_TRACE)
+_NOT_ASKED = Missing(MissingKind.ABSENT, NOT_ASKED)
 
 
 @dataclass(slots=True)
@@ -120,7 +121,7 @@ def _seconds(kept: Kept) -> Value:
     if seconds is None and kept.tier3 is not None:
         seconds = kept.tier3.get("seconds")
     if seconds is None:
-        return Missing(MissingKind.ABSENT, "no execution time was given")
+        return Missing(MissingKind.ABSENT, NO_TIME)
     if seconds < 0:
         return Missing(MissingKind.UNDEFINED, f"an execution time of {seconds:g} s is no time")
     return float(seconds)
@@ -296,7 +297,7 @@ def _own(kept: Kept, config: ReviewConfig) -> dict[str, Any]:
     """
     fields = Fields()
     stated = kept.tier1.get("recommendation")
-    own = _placed(stated, config)
+    own = _placed(stated, kept.tier1.get("recommendation_scale") or config.recommendation_scale, config)
     fields.put("own", own)
     humans, scale = kept.tier1.get("human_recommendations") or [], kept.tier1.get("scale")
     people: Value
@@ -315,8 +316,8 @@ def _own(kept: Kept, config: ReviewConfig) -> dict[str, Any]:
     return fields.done()
 
 
-def _placed(stated: object, config: ReviewConfig) -> Value:
-    low, high = config.recommendation_scale
+def _placed(stated: object, ends: Sequence[float], config: ReviewConfig) -> Value:
+    low, high = ends
     if isinstance(stated, str) and stated in config.label_weights:
         return (config.label_weights[stated] + 1) / 2
     if not isinstance(stated, int | float):

@@ -127,6 +127,8 @@ def rescore(run: Run, config: ReviewConfig, output: Path) -> Run:
         lacking = ", ".join(sorted(set(config.similarity) - measured))
         config = replace(config, similarity=tuple(name for name in config.similarity if name in measured))
         _log.warning("%s was not measured in that run and is left out", lacking)
+    if config.tool_reference is not None:
+        _log.warning("the tool reference has no effect: what the traces were measured against stands")
     if old["config"]["review"]["profile"] != config.profile:
         raise UsageError("a run is re-scored under its own profile", at=str(run.folder))
     manifest = Manifest(

@@ -12,6 +12,7 @@ from markbook.aggregate.summary import summarise_values
 from markbook.aggregate.yardstick import Yardstick
 from markbook.judge.rubrics import RUBRICS, TECHNICAL_ACCURACY
 from markbook.pipeline.review_config import ReviewConfig
+from markbook.pipeline.review_lacking import lacking
 from markbook.pipeline.review_rows import read_value
 from markbook.types import Missing, MissingKind, Summary
 
@@ -43,6 +44,7 @@ def summarise(
     systems = sorted({str(row["system"]) for row in rows})
     return {
         "papers": len(papers),
+        "paper_ids": list(papers),
         "reviews": len(rows),
         "systems": {system: _system(system, rows, config, papers) for system in systems},
         "human_yardstick": _yardstick(yardstick, config),
@@ -73,6 +75,7 @@ def _system(system: str, rows: Sequence[Row], config: ReviewConfig, papers: Sequ
         "papers_without_review": absent,
         "metrics": {f"{tier}.{name}": _metric(mine, tier, name, absent, config) for tier, name in FIELDS},
         "recommendations": {label: labels[label] for label in (*LABELS, "missing") if labels[label]},
+        "lacking": lacking(mine, config.weights),
         "own_recommendation": _own(mine),
         "paper_read": _paper_read(mine),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import logging
 from collections import Counter
@@ -13,11 +12,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from markbook import plugins
+from markbook.aggregate.composite import Profile
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
+from markbook.judge.assess import NO_REVIEW
 from markbook.load.peerread import Paper
 from markbook.pipeline.engines import in_order
 from markbook.pipeline.review_config import ReviewConfig
 from markbook.text import terminal
+from markbook.trace import Reference, Trace, planning_summary
+from markbook.traces import read_trace
+from markbook.traces.references import ANY, read_references, references_of
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
 
 BATCH = 512
@@ -28,7 +32,6 @@ PIECE = 32
 """The same for one worker of several, so that all have work to the end."""
 PLUGINS = {"cosine": "tfidf_cosine", "jaccard": "jaccard", "semantic": "bertscore_f1"}
 
-STEPS_SHOWN = 120
 AGENTS_SHOWN, EDGES_SHOWN = 60, 200
 
 _log = logging.getLogger(__name__)
@@ -128,13 +131,20 @@ def tier1_rows(
         if paper is None:
             record["reason"] = to_json(Missing(MissingKind.NOT_APPLICABLE, "the paper is not among the papers given"))
         elif not attempt.text.strip():
-            record["reason"] = to_json(Missing(MissingKind.NO_COMPLETION, "the review is empty"))
+            record["reason"] = to_json(_no_text(attempt))
         elif not paper.human:
             record["reason"] = to_json(Missing(MissingKind.NOT_APPLICABLE, "the paper has no human review"))
         else:
             found = itertools.islice(measured, len(paper.human))
             record["references"] = [{name: to_json(value) for name, value in row.items()} for row in found]
         yield attempt, record
+
+
+def _no_text(attempt: Attempt) -> Missing:
+    """Return why there is nothing to compare: an empty review was written, null is none."""
+    if attempt.meta.get("absent"):
+        return Missing(MissingKind.ABSENT, NO_REVIEW)
+    return Missing(MissingKind.NO_COMPLETION, "the review is empty")
 
 
 def human_rows(similarities: Similarities, papers: Sequence[Paper]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -192,18 +202,45 @@ class TraceFolder:
         return Path(named) if isinstance(named, str) and Path(named).is_file() else None
 
 
-def tier3_rows(paths: Iterable[Path], profile: str, executor: Executor | None) -> Iterator[dict[str, Any]]:
+def tool_references(config: ReviewConfig) -> dict[str, Reference]:
+    """Return what the configuration says of the right tools, by paper; the empty key is for all.
+
+    Raises:
+        DataError: it is no reference of tools.
+        UsageError: there is no such file.
+    """
+    held = config.tool_reference
+    if held is None:
+        return {}
+    if isinstance(held, Path):
+        return read_references(held)
+    return references_of(held, "tool_reference")
+
+
+def reference_for(references: Mapping[str, Reference], attempt: Attempt) -> Reference | None:
+    """Return the reference of a review's run: its system's and paper's, its paper's, or the one for all."""
+    paper = attempt.sample_id
+    names = (f"{attempt.model}/{paper}", paper, paper.rpartition("/")[2], ANY)
+    return next((references[name] for name in names if name in references), None)
+
+
+TraceWork = tuple[Path, Reference | None]
+"""A trace, and what a good run would have done."""
+
+
+def tier3_rows(work: Iterable[TraceWork], profile: Profile, executor: Executor | None) -> Iterator[dict[str, Any]]:
     """Yield what tier 3 keeps of each trace, in order."""
-    return _each(executor, partial(tier3_row, profile=profile), paths)
+    return _each(executor, partial(tier3_row, profile=profile), work)
 
 
-def tier3_row(path: Path, profile: str) -> dict[str, Any]:
+def tier3_row(work: TraceWork, profile: Profile) -> dict[str, Any]:
     """Return what tier 3 keeps of one trace: its metrics, its time, and a summary for the judge."""
+    path, reference = work
     try:
-        read_trace = importlib.import_module("markbook.traces").read_trace
-        trace_metrics = importlib.import_module("markbook.metrics.graph").trace_metrics
+        from markbook.metrics.graph import trace_metrics
+
         trace = read_trace(path)
-        measured: Mapping[str, Measurement] = trace_metrics(trace, profile=profile)
+        measured = trace_metrics(trace, reference, profile)
     except (ModuleNotFoundError, ExtraMissingError) as error:
         return {"reason": to_json(Missing(MissingKind.UNAVAILABLE, f"traces cannot be read here: {error}"))}
     except MarkbookError as error:
@@ -215,12 +252,35 @@ def tier3_row(path: Path, profile: str) -> dict[str, Any]:
         name: to_json(value.missing if value.missing is not None else float(value.value or 0.0))
         for name, value in measured.items()
     }
-    # A log with a single moment in it measures no duration.
+    told, share = _told(trace)
+    return {
+        "metrics": metrics,
+        # A log with a single moment in it measures no duration.
+        "seconds": trace.seconds or None,
+        "summary": told,
+        "summary_share": share,
+        "graph": agent_graph(trace),
+    }
+
+
+def _told(trace: Trace) -> tuple[str, float]:
+    """Return what a judge of planning reads, with the share of the steps that it stands for.
+
+    Who took part and what it took; then who did what in which order, and how it ended.
+    """
     summary = planning_summary(trace)
-    return {"metrics": metrics, "seconds": trace.seconds or None, "summary": summary, "graph": agent_graph(trace)}
+    if not summary.steps:
+        return "", 1.0
+    agents = ", ".join(terminal(name, limit=60) for name in trace.roster) or "unknown"
+    tokens = "unknown" if trace.input_tokens is None else f"{trace.input_tokens} in, {trace.output_tokens or 0} out"
+    time = "unknown" if trace.seconds is None else f"{trace.seconds:.1f} s"
+    head = (
+        f"agents: {agents}; tool calls: {trace.tool_calls}; messages: {trace.messages}; tokens: {tokens}; time: {time}"
+    )
+    return f"{head}\n{summary.text}", summary.coverage
 
 
-def agent_graph(trace: Any) -> dict[str, Any]:
+def agent_graph(trace: Trace) -> dict[str, Any]:
     """Return who did how many steps and who addressed whom how often, the most frequent first; for the report."""
     steps = Counter(step.agent for step in trace.steps)
     edges = Counter((step.agent, step.target) for step in trace.steps if step.target)
@@ -228,29 +288,3 @@ def agent_graph(trace: Any) -> dict[str, Any]:
         "agents": {name: steps[name] for name in trace.roster[:AGENTS_SHOWN]},
         "edges": [[one, two, count] for (one, two), count in edges.most_common(EDGES_SHOWN)],
     }
-
-
-def planning_summary(trace: Any) -> str:
-    """Return what a judge of planning reads: who did what in which order, how it ended, and what it took.
-
-    Long runs are shown from both ends with the number of steps left out between; arguments and results are cut.
-    """
-    agents = ", ".join(terminal(name, limit=60) for name in trace.roster) or "unknown"
-    tokens = "unknown" if trace.input_tokens is None else f"{trace.input_tokens} in, {trace.output_tokens or 0} out"
-    time = "unknown" if trace.seconds is None else f"{trace.seconds:.1f} s"
-    head = (
-        f"agents: {agents}; tool calls: {trace.tool_calls}; messages: {trace.messages}; tokens: {tokens}; time: {time}"
-    )
-    steps = [f"{number}. {_step(step)}" for number, step in enumerate(trace.steps, start=1)]
-    if len(steps) > STEPS_SHOWN:
-        half = STEPS_SHOWN // 2
-        steps = [*steps[:half], f"... {len(steps) - 2 * half} steps left out ...", *steps[-half:]]
-    return "\n".join((head, *steps)) if steps else ""
-
-
-def _step(step: Any) -> str:
-    target = f" -> {terminal(step.target, limit=60)}" if step.target else ""
-    ended = {True: "ok", False: "failed", None: ""}[step.ok]
-    what = step.text or ("" if step.arguments is None else str(step.arguments))
-    parts = (f"{terminal(step.agent, limit=60)}{target}", step.kind.value, terminal(step.name, limit=80), ended)
-    return " | ".join(part for part in (*parts, terminal(what, limit=300)) if part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,8 @@ from typing import Any
 from markbook import plugins
 from markbook.aggregate.task_tables import summary_text
 from markbook.errors import UsageError
-from markbook.generate import Generator, Reply, Request
+from markbook.model import Generator, Reply, Request
+from markbook.pipeline.options import options_of
 from markbook.pipeline.task_marks import Answer, Key, Tested, answers, measure, tested
 from markbook.pipeline.task_plan import Plan, TaskOptions, TaskPlan, plan
 from markbook.pipeline.task_results import Results
@@ -22,7 +24,7 @@ from markbook.pipeline.task_shards import Workers, render_reports, start_workers
 from markbook.store import Manifest, Run, RunWriter, open_run
 from markbook.types import Limits
 
-COMPLETION, OUTCOME = "completion", "outcome"
+COMPLETION, UNANSWERED, OUTCOME = "completion", "unanswered", "outcome"
 """The kinds of journal row that a run of tasks writes."""
 
 
@@ -77,7 +79,7 @@ def run_task(
     """
     if (predictions is None) == (model is None):
         raise UsageError("name the answers or the model: one of --predictions and --model")
-    settings = TaskOptions(**options)
+    settings = options_of(TaskOptions, options, "run_task")
     follow = watcher or Watcher()
     targets = [os.fspath(each) for each in ([task] if isinstance(task, str | os.PathLike) else task)]
     answers_at = None if predictions is None else Path(predictions)
@@ -137,7 +139,7 @@ def _run(
         }
     )
     writer.publish(render_reports(writer.folder, machines.workers))
-    usage = _usage(replies.values()) if generator is not None else None
+    usage = _usage(list(replies.values())) if generator is not None else None
     broken = results.broken
     extra = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
     if machines.box is not None:
@@ -207,6 +209,7 @@ def _replay(work: Plan) -> dict[Key, Reply]:
             (each.task.name, attempt.sample_id, attempt.index): attempt.text
             for several in read.values()
             for attempt in several
+            if not attempt.meta["absent"]
         }
         generator: Generator = plugins.create("generators", "replay", texts=texts)
         requests = [
@@ -223,12 +226,19 @@ def _ask(writer: RunWriter, work: Plan, generator: Any, settings: TaskOptions, f
     replies = {row.key: _reply_of(row.key, row.data) for row in writer.rows(COMPLETION)}
     requests = [request for each in work.tasks for request in each.requests(settings.seed)]
     follow.started(writer.folder, len(requests), len(replies))
-    generator.spent = sum(reply.cost or 0.0 for reply in replies.values())
+    # Questions that brought nothing have cost something too, each time that they were asked.
+    lost = list(writer.rows(UNANSWERED))
+    generator.spent = sum(row.data.get("cost_at_most") or 0.0 for row in itertools.chain(writer.rows(COMPLETION), lost))
+    times = itertools.count(len(lost))
 
     def keep(reply: Reply) -> None:
         replies[reply.key] = reply
         if reply.missing is None:
             writer.add(COMPLETION, reply.key, reply.as_record())
+            writer.commit()
+        elif reply.cost_at_most:
+            record = {"requests": reply.requests, "cost_at_most": reply.cost_at_most}
+            writer.add(UNANSWERED, (*reply.key, next(times)), record, remember=False)
             writer.commit()
         follow.replied(reply)
 
@@ -237,7 +247,7 @@ def _ask(writer: RunWriter, work: Plan, generator: Any, settings: TaskOptions, f
 
 
 def _reply_of(key: Key, data: Mapping[str, Any]) -> Reply:
-    names = ("text", "raw", "finish", "input_tokens", "output_tokens", "cost", "requests", "seconds")
+    names = ("text", "raw", "finish", "input_tokens", "output_tokens", "cost", "cost_at_most", "requests", "seconds")
     return Reply(key, **{name: data[name] for name in names if name in data})
 
 
@@ -284,20 +294,22 @@ def _timings(replies: Mapping[Key, Reply]) -> Iterator[str]:
             yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def _usage(replies: Any) -> dict[str, Any]:
-    """Return what the model's replies cost; a sum with an unknown part is unknown."""
+def _usage(replies: Sequence[Reply]) -> dict[str, Any]:
+    """Return what a model's replies cost, those that brought nothing too; a sum with an unknown part is unknown."""
     answered = [reply for reply in replies if reply.missing is None]
+    asked = [reply for reply in replies if reply.requests]
 
-    def total(name: str) -> Any:
-        values = [getattr(reply, name) for reply in answered]
+    def total(name: str, of: Sequence[Reply]) -> Any:
+        values = [getattr(reply, name) for reply in of]
         return None if not values or any(value is None for value in values) else sum(values)
 
     return {
         "replies": len(answered),
-        "failed": sum(reply.missing is not None for reply in replies),
+        "failed": len(replies) - len(answered),
         "requests": sum(reply.requests for reply in replies),
-        "input_tokens": total("input_tokens"),
-        "output_tokens": total("output_tokens"),
-        "cost": total("cost"),
-        "replies_without_price": sum(reply.cost is None for reply in answered),
+        "input_tokens": total("input_tokens", answered),
+        "output_tokens": total("output_tokens", answered),
+        "cost": total("cost", asked),
+        "cost_at_most": total("cost_at_most", asked),
+        "replies_without_price": sum(reply.cost is None for reply in asked),
     }

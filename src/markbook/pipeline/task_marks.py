@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markbook.generate import Reply
+from markbook.model import Reply
 from markbook.pipeline.task_metrics import PassAtK
 from markbook.pipeline.task_plan import Filtered, TaskPlan
 from markbook.pipeline.task_shards import Workers, measure_items
@@ -74,26 +75,31 @@ class MarkedAnswer:
 
 
 def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], model: str) -> Iterator[Answer]:
-    """Yield a task's answers in row order; a row that nobody answered gives one, with the reason."""
+    """Yield a task's answers in row order, then those that are missing, with the reason; a row has at least one.
+
+    A missing answer stays one of the row's, unless the filters would have left it out had it been there (the first
+    of several, the most frequent one).
+    """
     read = plan.answers.attempts if plan.answers is not None else {}
     model = model or next((each.model for several in read.values() for each in several), "")
     for sample in plan.samples:
-        known = read.get(sample.id, [])
-        indices = [each.index for each in known] if plan.answers is not None else range(plan.count)
+        known = {each.index: each for each in read.get(sample.id, [])}
+        indices = list(known) if plan.answers is not None else range(plan.count)
         found = [replies[plan.task.name, sample.id, index] for index in indices or [0]]
         given = [reply for reply in found if reply.missing is None]
         texts = [reply.text for reply in given]
-        if not (known and known[0].meta.get("filtered")):
-            texts = filtered.step(texts)
+        wanted = len(found)
+        if not any(each.meta.get("filtered") for each in known.values()):
+            texts = filtered.step(texts) if texts else []
+            if len(given) < len(found) > 1:
+                wanted = max(1, len(filtered.step([""] * len(found))))
         # A filter may leave fewer answers than there were (the first, the most frequent one): those are renumbered.
         kept = given if len(texts) == len(given) else given[: len(texts)]
-        for place, (reply, text) in enumerate(zip(kept, texts, strict=True)):
-            source = known[place].source if place < len(known) else ""
-            name = known[place].model if place < len(known) else model
-            yield Answer(filtered.pipeline.name, sample, int(reply.key[-1]), reply, text, name, source)
-        for reply in found:
-            if reply.missing is not None:
-                yield Answer(filtered.pipeline.name, sample, int(reply.key[-1]), reply, "", model)
+        lacking = [reply for reply in found if reply.missing is not None][: max(0, wanted - len(kept))]
+        for reply, text in [*zip(kept, texts, strict=True), *((reply, "") for reply in lacking)]:
+            index = int(reply.key[-1])
+            source, name = (known[index].source, known[index].model) if index in known else ("", model)
+            yield Answer(filtered.pipeline.name, sample, index, reply, text, name, source)
 
 
 def measure(
@@ -142,6 +148,8 @@ def _pass_mark(name: str, k: int, several: Sequence[Answer], task: str, outcomes
     known = [outcome for each in several if (outcome := outcomes.get(each.key(task))) is not None]
     n, c = len(known), sum(each.passed for each in known)
     first = several[0]
+    gaps = Counter(each.reply.missing.kind.value for each in several if each.reply.missing is not None)
+    stats: dict[str, object] = {"n": n, "c": c}
     value: float | None = None
     missing: Missing | None = None
     fault = next((each.fault for each in known if each.fault), "")
@@ -153,6 +161,10 @@ def _pass_mark(name: str, k: int, several: Sequence[Answer], task: str, outcomes
         value = pass_at_k(n, c, k).value
         if value is None:
             missing = Missing(MissingKind.UNDEFINED, f"{n} answers, and pass@{k} needs {k}")
+        elif gaps:
+            every = n + gaps.total()
+            ends = (pass_at_k(every, right, k).value for right in (c, c + gaps.total()))
+            stats |= {"n_missing": dict(sorted(gaps.items())), "bounds": list(ends)}
     return Measurement(
         name,
         value,
@@ -160,6 +172,6 @@ def _pass_mark(name: str, k: int, several: Sequence[Answer], task: str, outcomes
         sample_id=first.sample.id,
         index=first.index,
         model=first.model,
-        stats={"n": n, "c": c},
+        stats=stats,
         signature=f"{name}|unbiased|v1",
     )

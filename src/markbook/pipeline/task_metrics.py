@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +20,9 @@ PASS_AT_K = "pass_at_k"  # noqa: S105 - a metric, not a password
 _CORPUS = {"bleu": "corpus_bleu"}
 """Metrics whose lm-evaluation-harness aggregation works on the corpus: the aggregation's name, and ours."""
 _QUALITY = frozenset({"context_adherence", "style_compliance", "security_compliance", "performance_awareness"})
+_RUNS_CODE = ("pass_hat_k",)
+_NOT_FROM_FILES = ("isolation", "run")
+"""How untrusted programs are run is the user's to say, not a task file's."""
 _SPELLINGS = {"ignore_case": "lowercase"}
 """Options of lm-evaluation-harness's exact_match, and ours."""
 
@@ -48,7 +51,13 @@ class PassAtK:
 
 
 def bind(
-    task: Task, profile: Profile, *, has_references: bool, has_tests: bool, foreign: Mapping[str, Metric]
+    task: Task,
+    profile: Profile,
+    *,
+    has_references: bool,
+    has_tests: bool,
+    foreign: Mapping[str, Metric],
+    allow_code: bool = False,
 ) -> tuple[list[Bound], PassAtK | None]:
     """Return a task's metrics, in its order, and its pass@k if it asks for it.
 
@@ -58,6 +67,7 @@ def bind(
         has_references: whether the task says what a right answer is; a row without one is missing for itself.
         has_tests: whether any sample has tests.
         foreign: metrics of the Python file beside the task, by the function's full name, where that is allowed.
+        allow_code: whether a metric may be named `package.module:factory`.
 
     Raises:
         ConfigError: an unknown metric, an option or aggregation that it does not take, a metric that does not fit
@@ -75,7 +85,7 @@ def bind(
             if each.metric == PASS_AT_K:
                 passes = _passes(use, has_tests=has_tests)
                 continue
-            metric = _make(each, use, profile)
+            metric = _make(each, use, profile, allow_code=allow_code)
             _check_fit(metric, use, has_references=has_references)
             bound.append(Bound(each.key, metric, use.at))
     _refuse_twins(bound)
@@ -111,16 +121,19 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
     yield Documented(name, key, options, as_documented)
 
 
-def _make(each: Documented, use: Use, profile: Profile) -> Metric:
+def _make(each: Documented, use: Use, profile: Profile, *, allow_code: bool) -> Metric:
     name, options = each.metric, dict(each.options)
     if profile == "documented":
         if each.documented is not None:
             name, options = each.documented[0], {**each.documented[1]}
         elif name in _QUALITY:
             options["profile"] = "documented"
-    _check_options(name, options, use)
+    for option in _NOT_FROM_FILES if name in _RUNS_CODE else ():
+        if option in options:
+            raise ConfigError(f"{option!r} of {name!r} is not for a task file to choose", at=use.at)
     try:
-        made: Metric = plugins.create("metrics", name, **options)
+        _check_options(name, options, use, plugins.factory("metrics", name, allow_code=allow_code))
+        made: Metric = plugins.make("metrics", name, options, allow_code=allow_code)
     except MarkbookError as error:
         if error.at or not isinstance(error, ConfigError | UsageError):
             raise
@@ -128,12 +141,12 @@ def _make(each: Documented, use: Use, profile: Profile) -> Metric:
     return made
 
 
-def _check_options(name: str, options: Mapping[str, object], use: Use) -> None:
+def _check_options(name: str, options: Mapping[str, object], use: Use, factory: Callable[..., Any]) -> None:
     """Refuse an option that a metric does not take, with the nearest that it does."""
     try:
-        parameters = inspect.signature(plugins.factory("metrics", name)).parameters
-    except MarkbookError:
-        return  # an unknown metric is refused where it is made
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return  # a callable that does not say what it takes refuses it when it is called
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
     for option in options:

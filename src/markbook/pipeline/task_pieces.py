@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from markbook import plugins
+from markbook.metrics._pairwise import held_to_range
 from markbook.types import Attempt, Item, Measurement, Metric, Sample
 
 Row = tuple[str, str, tuple[str, ...], str, int, str]
@@ -38,7 +39,7 @@ def together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[list[Meas
         else:
             for place in places:
                 found[place] = metrics[place].measure(items)
-    return found
+    return [held_to_range(metric.range, row) for metric, row in zip(metrics, found, strict=True)]
 
 
 def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[Found]]:

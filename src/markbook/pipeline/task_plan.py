@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from markbook.config import ContextMode, Group, Loaded, Pipeline, Task, load_all
 from markbook.errors import DataError, StrictDataError, UsageError
-from markbook.generate import Request, Settings
 from markbook.load.filters import Step, build
 from markbook.load.foreign import ForeignCode, foreign_code
 from markbook.load.jsonl import Rejection
 from markbook.load.predictions import Answers, find_file, read_answers
 from markbook.load.samples import TaskRows, load_samples
+from markbook.model import Request, Settings
 from markbook.pipeline.task_metrics import Bound, PassAtK, Profile, bind
 from markbook.types import Sample
 
@@ -39,7 +39,7 @@ class TaskOptions:
     timeout: float = 60.0
     """CPU seconds for one answer's tests."""
     allow_code: bool = False
-    """Whether a Python file beside a task may be run."""
+    """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""
 
     workers: int | None = field(default=None, metadata={"identity": False})
     engine: str = field(default="local", metadata={"identity": False})
@@ -201,6 +201,7 @@ def _plan_one(
         has_references=task.references is not None or any(sample.references for sample in rows.samples),
         has_tests=any(sample.tests for sample in rows.samples),
         foreign=code.metrics,
+        allow_code=options.allow_code,
     )
     count = options.samples or task.sampling.samples
     answers = None

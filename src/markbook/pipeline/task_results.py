@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from markbook.aggregate.task_summary import (
     Column,
     adjust,
     compare_columns,
+    pass_cell,
     row_mark,
     summarise_column,
     summarise_group,
@@ -18,7 +19,7 @@ from markbook.aggregate.task_summary import (
 from markbook.pipeline.task_marks import MarkedAnswer
 from markbook.pipeline.task_metrics import result_keys
 from markbook.pipeline.task_plan import Filtered, Plan, TaskOptions, TaskPlan
-from markbook.types import MissingKind, Sample
+from markbook.types import Measurement, MissingKind, Sample
 
 SCHEMA = 1
 """The version of summary.json and results.jsonl."""
@@ -52,17 +53,20 @@ class Results:
                 Column(
                     plan.task.name,
                     plan.key(bound.key, filtered.pipeline),
-                    {sample: row_mark(found) for sample, found in several.items()},
+                    {sample: row_mark(found, bound.metric.range) for sample, found in several.items()},
                     bound.metric.range,
                     bound.metric.direction,
-                    bound.metric.signature,
+                    _signature(bound.metric.signature, several.values()),
                     own,
                     [one for found in several.values() for one in found] if own is not None else (),
                 )
             )
         for name in plan.passes.keys if plan.passes else ():
             first = {sample: rows[0].measurements[name] for sample, rows in by_sample.items()}
-            marks = {sample: row_mark([found]) for sample, found in first.items()}
+            marks = {
+                sample: pass_cell(found.missing if found.value is None else found.value, found.stats)  # type: ignore[arg-type]  # exactly one is None
+                for sample, found in first.items()
+            }
             signature = next(iter(first.values())).signature
             self.columns.append(
                 Column(plan.task.name, plan.key(name, filtered.pipeline), marks, (0.0, 1.0), "higher", signature)
@@ -114,12 +118,15 @@ class Results:
             "context": plan.mode,
             "base": plan.base,
             "rows": len(samples),
+            "ids": "field" if plan.task.data.id_field else "place",
             "rows_rejected": len(plan.rows.rejections),
             "answers": answered,
             "answers_rejected": len(plan.answers.rejections) if plan.answers else 0,
             "answers_unknown": len(plan.answers.unknown) if plan.answers else 0,
             "metrics": {
-                column.key: summary_record(summarise_column(column, policy=options.missing, seed=options.seed))
+                column.key: summary_record(
+                    summarise_column(column, policy=options.missing, seed=options.seed), column.range
+                )
                 for column in columns
             },
         }
@@ -138,7 +145,7 @@ class Results:
                         policy=options.missing,
                         seed=options.seed,
                     )
-                    record = {**summary_record(summary), "tasks": [column.task for column in columns]}
+                    record = {**summary_record(summary, columns[0].range), "tasks": [column.task for column in columns]}
                     metrics[full_key] = record
         return {"alias": group.alias, "version": group.version, "tasks": list(names), "metrics": metrics}
 
@@ -174,6 +181,11 @@ class Results:
         ]
 
 
+def _signature(own: str, rows: Iterable[Sequence[Measurement]]) -> str:
+    """Return what the values were signed with: only a metric that was run knows all of it, such as a model's digest."""
+    return next((one.signature for row in rows for one in row if one.value is not None and one.signature), own)
+
+
 def _same_rows(first: Sequence[Sample], second: Sequence[Sample]) -> bool:
     """Whether two tasks ask about the same rows: only then a difference is paired."""
     return [each.meta["row"] for each in first] == [each.meta["row"] for each in second]
@@ -206,7 +218,8 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
         "source": answer.sample.source.rpartition("/")[2],
     }
     for name in ("finish", "input_tokens", "output_tokens", "cost"):
-        if getattr(reply, name) not in (None, ""):
+        # A question that was not answered has a bill in run.json, not a row of numbers.
+        if reply.missing is None and getattr(reply, name) not in (None, ""):
             row[name] = getattr(reply, name)
     if marked.tested is not None:
         row["tests"] = marked.tested.as_record()

@@ -122,7 +122,7 @@ def _pass_lines(tally: Tally) -> list[str]:
         if found.value is None:
             rows.append((f"pass@{k}", "-", found.note))
         else:
-            interval = "" if found.low is None else f"{_percent(found.low)} to {_percent(found.high)}"
+            interval = "" if found.low is None else f"{_percent(found.low)} to {_percent(found.high)} ({found.method})"
             rows.append((f"pass@{k}", _percent(found.value), interval))
     return _table(("", "Share of problems", "95 % interval"), rows) if rows else []
 
@@ -205,7 +205,8 @@ def _percent(value: float | None) -> str:
 def _interval(summary: Summary) -> str:
     if summary.interval is None:
         return "none"
-    return f"{_percent(summary.interval.low)} to {_percent(summary.interval.high)}"
+    found = summary.interval
+    return f"{_percent(found.low)} to {_percent(found.high)} ({found.method})"
 
 
 def _absent(summary: Summary) -> int:

@@ -46,7 +46,7 @@ def _facts(view: ExamView, tallies: Sequence[Tally]) -> tuple[tuple[str, str], .
         ("Models", str(len(tallies))),
         ("Attempts", f"{attempts:,}"),
         ("Isolation level", view.isolation or "none ran"),
-        ("Attempts with an error score", "0" if config.get("error_policy", "zero") == "zero" else "their passed tests"),
+        ("An error scores", "0" if config.get("error_policy", "zero") == "zero" else "the tests that passed"),
         ("Profile", str(config.get("profile", "corrected"))),
     )
 

@@ -129,6 +129,9 @@ def _statistics(exam: Summary, attempted: Summary) -> dict[str, Any]:
         "attempted_n": attempted.n,
         "attempted_interval": interval_record(attempted.interval),
     }
+    if exam.n_partial and exam.bounds is not None:
+        record["n_partial"] = exam.n_partial
+        record["bounds"] = [percent(end) for end in exam.bounds]
     if exam.interval is None:
         record["note"] = exam.note
     return record

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from markbook.aggregate.comparison import Comparison
 from markbook.aggregate.comparison_tables import Scale, shown_pairs, tables
 from markbook.aggregate.exam import GROUPINGS, Grouping, Tally
+from markbook.aggregate.summary import methods_note
 from markbook.report import charts, planes
 from markbook.report.page import Chart, Section
 from markbook.text import Table, terminal
@@ -52,6 +53,7 @@ def _span(interval: Interval | None) -> str:
 
 def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
     groups = {one.model: " ".join(one.group) for one in comparison.standings} if comparison else {}
+    methods = methods_note(one.method for tally in tallies if (one := tally.exam_score().interval))
     rows, marks = [], []
     for tally in tallies:
         total, attempted = tally.exam_score(), tally.attempted_score()
@@ -80,7 +82,11 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         headers=(*headers, "Group") if groups else headers,
         rows=tuple(rows),
         numeric=frozenset(range(1, 8)),
-        note="Models that share a group letter are not distinguishable." if groups else "",
+        note=" ".join(
+            part
+            for part in ("Models that share a group letter are not distinguishable." if groups else "", methods)
+            if part
+        ),
     )
     order = [tally.model for tally in tallies]
     alt = "Exam score of each model with its 95 % interval: " + "; ".join(

@@ -1,44 +1,62 @@
-"""A run of tasks in lm-evaluation-harness's own files: what its dashboards and scripts read."""
+"""A run of tasks or an exam in lm-evaluation-harness's own files: what its dashboards and scripts read."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from markbook.aggregate.exam_view import ExamView
 from markbook.aggregate.files_view import FilesView
+from markbook.errors import UsageError
+from markbook.report.names import folder_names
 
 Content = str
 
 _UNSAFE = re.compile(r"[^\w.\-]")
 
 
-def lm_eval() -> Callable[[FilesView], Mapping[str, Any]]:
+def lm_eval() -> Callable[[ExamView | FilesView], Mapping[str, Any]]:
     """Return the renderer: the factory of the report plugin `lm-eval`."""
     return lm_eval_files
 
 
-def lm_eval_files(view: FilesView) -> Mapping[str, Any]:
+def lm_eval_files(view: ExamView | FilesView) -> Mapping[str, Any]:
     """Return `results.json` and one `samples_<task>.jsonl` a task, by path.
 
     Metrics are named `key,filter` as there; all are 0..1. A value that is missing is null, and a standard error that
     could not be estimated is "N/A", as the harness writes it. Scores of metrics with an interval carry it under
-    `key_interval,filter`, and every task says how many rows were scored, under `n_scored`.
+    `key_interval,filter` and its method under `key_interval_method,filter`; every task says how many rows were scored
+    under `n_scored`, and which values are missing under `n_missing`, with `key_bounds,filter` beside them.
     """
+    if isinstance(view, ExamView):
+        from markbook.report.lm_eval_exam import exam_files
+
+        return exam_files(view)
+    if view.manifest.get("command") != "run":
+        raise UsageError(
+            f"a run of `markbook {view.manifest.get('command')}` has no rows of tasks, which the harness's files hold",
+            hint="json, csv and parquet have every row of it",
+        )
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in view.rows():
         rows.setdefault(row["task"], []).append(row)
-    files: dict[str, Any] = {f"samples_{_safe(task)}.jsonl": _samples(several) for task, several in rows.items()}
+    names = folder_names([_UNSAFE.sub("_", task) for task in rows]) if _are_apart(rows) else folder_names(rows)
+    files: dict[str, Any] = {
+        f"samples_{name}.jsonl": _samples(several) for name, several in zip(names.values(), rows.values(), strict=True)
+    }
     return {
         "results.json": json.dumps(_results(view, rows), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         **files,
     }
 
 
-def _safe(task: str) -> str:
-    return _UNSAFE.sub("_", task)
+def _are_apart(tasks: Iterable[str]) -> bool:
+    """Whether tasks keep names of their own when what no file name holds is replaced."""
+    safe = [_UNSAFE.sub("_", task).casefold() for task in tasks]
+    return len(set(safe)) == len(safe)
 
 
 def _results(view: FilesView, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -82,6 +100,7 @@ def _metrics(record: Mapping[str, Any], pipeline: str) -> dict[str, Any]:
     """Return the metrics under the harness's names."""
     found: dict[str, Any] = {}
     scored: dict[str, int] = {}
+    gaps: dict[str, dict[str, int]] = {}
     for key, summary in record["metrics"].items():
         name, _, own = key.partition(",")
         suffix = own or pipeline
@@ -90,8 +109,12 @@ def _metrics(record: Mapping[str, Any], pipeline: str) -> dict[str, Any]:
         found[f"{name}_stderr,{suffix}"] = "N/A"
         if interval is not None:
             found[f"{name}_interval,{suffix}"] = [interval["low"], interval["high"]]
+            found[f"{name}_interval_method,{suffix}"] = interval["method"]
         scored[name] = summary["n"]
-    return {**found, "n_scored": scored}
+        if summary["n_missing"]:
+            gaps[name] = summary["n_missing"]
+            found[f"{name}_bounds,{suffix}"] = summary["bounds"]
+    return {**found, "n_scored": scored, "n_missing": gaps}
 
 
 def _pipeline(row: Mapping[str, Any]) -> str:
@@ -122,8 +145,9 @@ def _samples(rows: list[dict[str, Any]]) -> Iterator[str]:
             "doc": first["doc"],
             "target": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False),
             "arguments": {"gen_args_0": {"arg_0": first["prompt"], "arg_1": {}}},
-            "resps": [[row["reply"] or "" for row in answers]],
-            "filtered_resps": [row["text"] or "" for row in answers],
+            # null is an answer that nobody gave; an empty one is "", and read back as empty.
+            "resps": [[row["reply"] for row in answers]],
+            "filtered_resps": [row["text"] for row in answers],
             "filter": pipeline,
             "metrics": sorted({key for row in answers for key in row["metrics"]}),
             "doc_hash": _digest(json.dumps(first["doc"], indent=2, ensure_ascii=False)),
@@ -131,9 +155,13 @@ def _samples(rows: list[dict[str, Any]]) -> Iterator[str]:
             "target_hash": _digest(str(target)),
             **_means(answers),
         }
-        missing = {key: reason for row in answers for key, reason in row["missing"].items()}
+        missing: dict[str, Any] = {}
+        for row in answers:
+            for key, reason in row["missing"].items():
+                missing.setdefault(key, []).append(reason)
         if missing:
-            record["missing"] = missing
+            record["missing"] = {key: reasons[0] for key, reasons in missing.items()}
+            record["n_missing"] = {key: len(reasons) for key, reasons in missing.items()}
         yield json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+=@ -]{0,79}(?<![. ])")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_RESERVED = re.compile(
-    r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|journal|lock|run\.json|report\..*|.*model_comparison.*", re.IGNORECASE
-)
-"""Names that Windows keeps for devices, and those that a run folder has files of its own under."""
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d) *(?:\..*)?", re.IGNORECASE)
+"""Names that Windows keeps for devices: the part before the first dot counts, whatever follows it."""
+_RESERVED = re.compile(r"journal|lock|run\.json|report\..*|.*model_comparison.*", re.IGNORECASE)
+"""Names that a run folder has files of its own under."""
 
 
 def folder_names(models: Iterable[str]) -> dict[str, str]:
@@ -23,15 +23,22 @@ def folder_names(models: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     taken: set[str] = set()
     for model in models:
-        name = model
-        if not _SAFE.fullmatch(model) or _RESERVED.fullmatch(model) or model.casefold() in taken:
-            name = _with_hash(model)
+        name = model if _is_safe(model) else _with_hash(model)
+        while name.casefold() in taken:
+            name = _with_hash(model, name)  # another model is called what this one's folder would be
         names[model] = name
         taken.add(name.casefold())
     return names
 
 
-def _with_hash(model: str) -> str:
-    digest = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+def _is_safe(model: str) -> bool:
+    return bool(_SAFE.fullmatch(model)) and not _DEVICE.fullmatch(model) and not _RESERVED.fullmatch(model)
+
+
+def _with_hash(model: str, but: str = "") -> str:
+    """Return a readable part of the name with a hash; another one than `but`."""
+    digest = hashlib.sha256((model + but).encode("utf-8", "surrogatepass")).hexdigest()[:12]
     readable = _UNSAFE.sub("-", model).strip("-.")[:60].rstrip("-.")
-    return f"{readable}-{digest}" if readable else f"model-{digest}"
+    if not readable or _DEVICE.fullmatch(f"{readable}-{digest}"):
+        readable = f"model-{readable}" if readable else "model"
+    return f"{readable}-{digest}"

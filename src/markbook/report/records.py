@@ -107,6 +107,8 @@ def files_rows(view: Files) -> Iterator[dict[str, Value]]:
     for row in view.rows():
         flat: dict[str, Value] = {}
         _flatten("", row, flat)
+        if "text" in row and "reply" in row:
+            flat["answered"] = row["text"] is not None  # CSV has no word for null: an empty cell may be an empty answer
         yield flat
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from markbook import plugins
 from markbook.aggregate.exam_view import ExamView
 from markbook.aggregate.files_view import FilesView
-from markbook.errors import DataError, OutputError
+from markbook.errors import DataError, OutputError, UsageError
 from markbook.report.records import Files
 from markbook.store import Run
 
@@ -46,12 +46,18 @@ def write_report(run: Run, name: str, output: Path) -> list[Path]:
 
     Raises:
         DataError: the run is not finished.
-        UsageError: there is no such report.
+        UsageError: there is no such report, or none of this kind of run.
         ExtraMissingError: it needs a package that is not installed.
         OutputError: a file cannot be written.
     """
-    render: Callable[[Any], Mapping[str, Content]] = plugins.create("reports", NAMES.get(name, name))
+    render: Callable[[Any], Mapping[str, Content]] = plugins.create_typed("reports", NAMES.get(name, name))
     view = view_of(run)
+    if name == "documented" and not isinstance(view, ExamView):
+        raise UsageError(
+            f"the documented files are an exam's, and this run was made by `markbook {run.command}`",
+            at=str(run.folder),
+            hint="its own files are in its folder; html, md, csv and json can be made anew",
+        )
     if isinstance(view, ExamView) and view.partial_note() and name == "documented":
         raise DataError(
             f"the documented files appear only when complete. {view.partial_note()}",

@@ -57,12 +57,13 @@ def number(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.3f}"
 
 
-def interval_text(found: Any) -> str:
-    """Return an interval given as a pair or as a record, or a dash."""
+def interval_text(found: Any, method: str | None = "") -> str:
+    """Return an interval given as a pair or as a record, with its method where that is known; or a dash."""
     if not found:
         return NOTHING
     low, high = (found["low"], found["high"]) if isinstance(found, Mapping) else found
-    return f"[{low:.3f}, {high:.3f}]"
+    method = found.get("method", "") if isinstance(found, Mapping) else method
+    return f"[{low:.3f}, {high:.3f}] {method or ''}".rstrip()
 
 
 def missing_text(found: Mapping[str, int]) -> str:
@@ -76,6 +77,13 @@ def _warnings(summary: Mapping[str, Any]) -> list[str]:
         composite = record["metrics"]["composite.composite_score"]
         if composite["n"] == 0:
             found.append(f"{system}: no composite is complete; the tiers below stand for themselves.")
+            found.append(f"{system}: --policy renormalise makes a composite of what there is.")
+        for one in record.get("lacking", ()):
+            give = f": give {one['give']}" if one["give"] else ""
+            found.append(
+                f"{system}: {one['metric']} is missing for {one['reviews']} of {record['reviews']} reviews "
+                f"({one['reason']}){give}."
+            )
         read = record.get("paper_read") or {"in_part": 0}
         if read["in_part"]:
             found.append(
@@ -115,7 +123,7 @@ def _tier(summary: Mapping[str, Any], systems: Sequence[str], tier: str) -> Sect
             one = summary["systems"][system]["metrics"][name]
             total = one["n"] + sum(one["n_missing"].values())
             rows.append(
-                (short, system, number(one["value"]), interval_text(one["interval"]), f"{one['n']} of {total}",
+                (short, system, number(one["value"]), interval_text(one["interval"], one.get("interval_method")), f"{one['n']} of {total}",
                  missing_text(one["n_missing"]), interval_text(one["bounds"]))
             )  # fmt: skip
             if one["value"] is not None:

@@ -71,7 +71,7 @@ def _metrics(name: str, title: str, tasks: Mapping[str, Any], lead: str) -> Sect
     rows, cells = [], []
     for task, record in tasks.items():
         for metric, one in record["metrics"].items():
-            total = one["n"] + sum(one["n_missing"].values())
+            total = one.get("n_items", one["n"] + sum(one["n_missing"].values()))
             better = "" if one["direction"] == "higher" else " (lower is better)"
             rows.append(
                 (task, metric + better, number(one["value"]), interval_text(one["interval"]), f"{one['n']} of {total}",
@@ -84,10 +84,9 @@ def _metrics(name: str, title: str, tasks: Mapping[str, Any], lead: str) -> Sect
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
     series = list(tasks)[:8]
     shown = [cell for cell in cells if cell["series"] in series]
-    top = max((float(str(cell["value"])) for cell in cells), default=1.0)
-    chart = (
-        Chart(charts.bars(shown, metrics, series, "Value", (0, max(1.0, top))), f"{title} by task") if shown else None
-    )
+    ends = [float(str(cell["value"])) for cell in cells]
+    low, high = min([0.0, *ends]), max([1.0, *ends])
+    chart = Chart(charts.bars(shown, metrics, series, "Value", (low, high)), f"{title} by task") if shown else None
     return Section(name, title, lead, (table,), chart)
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         clustered_standard_error as clustered_standard_error,
         jeffreys_interval as jeffreys_interval,
         mean_interval as mean_interval,
+        score_interval as score_interval,
         t_interval as t_interval,
         wilson_interval as wilson_interval,
     )
@@ -60,6 +61,7 @@ _HOMES = {
     "paired_difference": "markbook.stats.difference",
     "pass_at_k": "markbook.stats.passes",
     "pass_at_k_summary": "markbook.stats.passes",
+    "score_interval": "markbook.stats.intervals",
     "sign_flip_test": "markbook.stats.difference",
     "t_interval": "markbook.stats.intervals",
     "weight_sensitivity": "markbook.stats.ranking",
@@ -89,6 +91,7 @@ __all__ = [
     "paired_difference",
     "pass_at_k",
     "pass_at_k_summary",
+    "score_interval",
     "sign_flip_test",
     "t_interval",
     "weight_sensitivity",

@@ -1,5 +1,6 @@
 """Agreement between judges: Cohen's and Fleiss' kappa, Krippendorff's alpha, the intraclass correlation.
 
+A missing rating is None or whatever is not equal to itself (NaN, numpy's and pandas'), by one rule for all of them.
 Intervals are percentile bootstraps over the judged units. Where nothing varies the coefficient is 0/0: no value.
 """
 
@@ -7,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
-from markbook.stats.arrays import check_confidence
+from markbook.stats.arrays import check_confidence, has_variation, is_missing
 from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
 
 ONE_CATEGORY = "no variation: every rating is the same, the coefficient is 0/0"
 _LEAST_UNITS = 5
+_NO_NUMBER = "a rating must be a finite number, or None or NaN where it is missing"
+
+
+def _is_infinite(label: object) -> bool:
+    return isinstance(label, Real) and not math.isfinite(label)
+
+
+def _left_out(count: int) -> str:
+    return f"{count} units with a missing rating left out" if count else ""
 
 
 def _with_interval(
@@ -31,22 +42,27 @@ def _with_interval(
     value = statistic(np.arange(units)) if units else None
     if value is None:
         why = ONE_CATEGORY if units else "nothing was rated twice"
-        return Estimate(None, n=units, method=method, confidence=confidence, note=why)
+        return Estimate(None, n=units, method=method, confidence=confidence, note=_joined(note, why))
     if units < _LEAST_UNITS or n_resamples < 1:
         few = f"n < {_LEAST_UNITS} units: no interval" if units < _LEAST_UNITS else "no interval asked for"
-        return Estimate(value, n=units, method=method, confidence=confidence, note=few)
+        return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, few))
     rng = np.random.default_rng(seed)
     drawn = [statistic(rng.integers(0, units, units)) for _ in range(n_resamples)]
     known = np.array([one for one in drawn if one is not None])
     if known.size < n_resamples / 2:
         few = f"{n_resamples - known.size} of {n_resamples} resamples have no variation: no interval"
-        return Estimate(value, n=units, method=method, confidence=confidence, note=few)
+        return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, few))
     low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
     if known.size < n_resamples:
-        left = f"{n_resamples - known.size} of {n_resamples} resamples had no variation and were left out"
-        note = f"{note}; {left}" if note else left
+        note = _joined(
+            note, f"{n_resamples - known.size} of {n_resamples} resamples had no variation and were left out"
+        )
     se = float(known.std(ddof=1))
     return Estimate(value, float(low), float(high), se, n=units, method=method, confidence=confidence, note=note)
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
 
 
 def _distances(labels: Sequence[Hashable], weights: str | None) -> Floats:
@@ -56,7 +72,7 @@ def _distances(labels: Sequence[Hashable], weights: str | None) -> Floats:
     if weights is None:
         table: Floats = 1.0 - np.eye(len(labels))
         return table
-    numeric = all(isinstance(label, int | float) for label in labels)
+    numeric = all(isinstance(label, Real) for label in labels)  # numpy's whole numbers are Real too, and no int
     places = np.array(labels if numeric else range(len(labels)), dtype=np.float64)
     gap = np.abs(places[:, None] - places[None, :])
     if weights == "linear":
@@ -78,7 +94,7 @@ def cohen_kappa(
     """Return Cohen's kappa of two raters: 1 - observed/expected disagreement, -1..1, 0 is chance.
 
     Args:
-        a: one rater's labels, one per unit; None is a missing rating and drops the unit.
+        a: one rater's labels, one per unit; None or NaN is a missing rating and drops the unit (the note counts them).
         b: the other's, in the same order.
         weights: None, or how much a near miss counts; `quadratic` suits 1 to 5 scales. Numbers are compared by
             value, other labels by their sorted position.
@@ -90,7 +106,9 @@ def cohen_kappa(
 
     if len(a) != len(b):
         raise ValueError(f"{len(a)} and {len(b)} ratings: both raters must judge the same units")
-    pairs = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
+    pairs = [(x, y) for x, y in zip(a, b, strict=True) if not (is_missing(x) or is_missing(y))]
+    if any(_is_infinite(label) for pair in pairs for label in pair):
+        raise ValueError(_NO_NUMBER)
     labels = _sorted_labels({label for pair in pairs for label in pair})
     place = {label: index for index, label in enumerate(labels)}
     size = len(labels)
@@ -103,7 +121,10 @@ def cohen_kappa(
         return None if expected <= 0 else 1 - float((cost * table).sum()) / expected
 
     method = "cohen-kappa" + (f"-{weights}" if weights else "")
-    return _with_interval(statistic, len(pairs), method, confidence=confidence, n_resamples=n_resamples, seed=seed)
+    note = _left_out(len(a) - len(pairs))
+    return _with_interval(
+        statistic, len(pairs), method, confidence=confidence, n_resamples=n_resamples, seed=seed, note=note
+    )
 
 
 def _sorted_labels(labels: set[Hashable]) -> list[Hashable]:
@@ -152,9 +173,9 @@ def _rectangle(ratings: Sequence[Sequence[float | None]]) -> Floats:
 
     if len(ratings) < 2 or len({len(row) for row in ratings}) != 1:
         raise ValueError("ratings must be raters x units, two raters or more, every row of the same length")
-    table = np.array([[math.nan if cell is None else cell for cell in row] for row in ratings], dtype=np.float64)
+    table = np.array([[math.nan if is_missing(cell) else cell for cell in row] for row in ratings], dtype=np.float64)
     if np.isinf(table).any():
-        raise ValueError("a rating must be a finite number, or None where it is missing")
+        raise ValueError(_NO_NUMBER)
     turned: Floats = table.T
     return turned
 
@@ -168,7 +189,7 @@ def _squared_gaps(level: str, values: Floats, totals: Floats) -> Floats:
         differs: Floats = (gap != 0).astype(np.float64)
         return differs
     if level == "interval":
-        return gap**2
+        return (gap / gap.max()) ** 2 if gap.any() else gap  # alpha has no unit, and squares of tiny gaps vanish
     if level == "ratio":
         total = values[:, None] + values[None, :]
         return np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2
@@ -187,7 +208,8 @@ def krippendorff_alpha(
     """Return Krippendorff's alpha: 1 - observed/expected disagreement, for any number of raters and gaps.
 
     Args:
-        ratings: ratings[rater][unit], None where a rater gave none; units rated once do not count.
+        ratings: ratings[rater][unit], None or NaN where a rater gave none; units rated less than twice do not count (the
+            note says how many).
         level: how values differ: nominal, ordinal, interval or ratio.
         n_resamples: for the interval; 0 leaves it out.
         seed: of the resampling.
@@ -198,7 +220,9 @@ def krippendorff_alpha(
     if level not in ("nominal", "ordinal", "interval", "ratio"):
         raise ValueError(f"unknown level {level!r}: nominal, ordinal, interval or ratio")
     table = _rectangle(ratings)
+    units = len(table)
     table = table[(~np.isnan(table)).sum(axis=1) >= 2]
+    dropped = units - len(table)
     values = np.unique(table[~np.isnan(table)])
     counts = np.stack([(table == value).sum(axis=1) for value in values], axis=1) if values.size else table[:, :0]
     counts = counts.astype(np.float64)
@@ -212,8 +236,10 @@ def krippendorff_alpha(
         expected = float((np.outer(totals, totals) * gaps).sum()) / (float(totals.sum()) - 1)
         return None if expected <= 0 else 1 - float((seen * gaps).sum()) / expected
 
+    method = f"krippendorff-{level}"
+    note = f"{dropped} units rated less than twice left out" if dropped else ""
     return _with_interval(
-        statistic, len(table), f"krippendorff-{level}", confidence=confidence, n_resamples=n_resamples, seed=seed
+        statistic, len(table), method, confidence=confidence, n_resamples=n_resamples, seed=seed, note=note
     )
 
 
@@ -247,23 +273,28 @@ def icc(
     def statistic(units: Ints) -> float | None:
         return _icc_of(whole[units], kind)
 
-    note = f"{dropped} units with a missing rating left out" if dropped else ""
     return _with_interval(
-        statistic, len(whole), kind.lower(), confidence=confidence, n_resamples=n_resamples, seed=seed, note=note
+        statistic,
+        len(whole),
+        kind.lower(),
+        confidence=confidence,
+        n_resamples=n_resamples,
+        seed=seed,
+        note=_left_out(dropped),
     )
 
 
 def _icc_of(table: Floats, kind: str) -> float | None:
     """Return the coefficient of a complete units x raters table from its mean squares; None if 0/0."""
     n, k = table.shape
-    if n < 2:
+    if n < 2 or not has_variation(table.ravel()):
         return None
+    table = table - table.mean()
+    table = table / abs(table).max()  # the coefficient has no unit: what counts as nothing must not have one either
     grand = table.mean()
     total = float(((table - grand) ** 2).sum())
     between = k * float(((table.mean(axis=1) - grand) ** 2).sum())
     raters = n * float(((table.mean(axis=0) - grand) ** 2).sum())
-    if total <= 1e-12:
-        return None
     rows, columns = between / (n - 1), raters / (k - 1)
     error = max(0.0, total - between - raters) / ((n - 1) * (k - 1))
     if kind == "ICC1":

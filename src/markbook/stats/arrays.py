@@ -16,6 +16,20 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+def is_missing(value: object) -> bool:
+    """Whether this stands for no value: None, NaN, or a marker that is neither true nor false, as pandas' NA."""
+    if value is None:
+        return True
+    if isinstance(value, str | list | tuple):
+        return False
+    try:
+        return bool(value != value)  # noqa: PLR0124 - what NaN is known by, whoever made it
+    except TypeError:
+        return True
+    except ValueError:  # an array compares cell by cell
+        return False
+
+
 def finite(values: Sequence[float], what: str = "values") -> Floats:
     """Return the values as a one-dimensional array.
 

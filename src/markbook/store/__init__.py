@@ -7,8 +7,22 @@ evaluation_1790000000/
 """
 
 from markbook.store.disk import Disk, RealDisk, replace_file
-from markbook.store.finished import Run, open_run
+from markbook.store.find import find_run, find_runs
+from markbook.store.finished import Run, open_manifest, open_run
 from markbook.store.journal import Row, encode
 from markbook.store.run import Manifest, RunWriter
 
-__all__ = ["Disk", "Manifest", "RealDisk", "Row", "Run", "RunWriter", "encode", "open_run", "replace_file"]
+__all__ = [
+    "Disk",
+    "Manifest",
+    "RealDisk",
+    "Row",
+    "Run",
+    "RunWriter",
+    "encode",
+    "find_run",
+    "find_runs",
+    "open_manifest",
+    "open_run",
+    "replace_file",
+]

@@ -12,7 +12,9 @@ from typing import Any
 from markbook.errors import DataError
 from markbook.plugins import factory, need
 from markbook.store.disk import Disk, RealDisk
+from markbook.store.find import find_run
 from markbook.store.journal import Row, locate, read, row_at
+from markbook.store.seal import find_damage
 
 SCHEMA = 1
 """The version of run.json and the journal's rows."""
@@ -35,6 +37,16 @@ class Run:
     def command(self) -> str:
         """exam, run or review."""
         return str(self.manifest.get("command", ""))
+
+    def check(self) -> None:
+        """Hold a finished run's journal against its seal.
+
+        Raises:
+            StorageError: it is damaged.
+        """
+        damage = find_damage(RealDisk(), self.folder, self.manifest)
+        if damage is not None:
+            raise damage.error()
 
     def rows(self, kind: str) -> Iterator[Row]:
         """Yield the journal's acknowledged rows of a kind, in order, one at a time."""
@@ -65,12 +77,12 @@ class Run:
         return need("polars", extra="notebook").DataFrame(self._flat_rows(), infer_schema_length=None)
 
     def _flat_rows(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = factory("reports", "markbook.report.notebook:rows")(self)
+        rows: list[dict[str, Any]] = factory("reports", "markbook.report.notebook:rows", allow_code=True)(self)
         return rows
 
     def _repr_html_(self) -> str:
         """Show the run's tables in a notebook."""
-        page: str = factory("reports", "markbook.report.notebook:tables")(self)
+        page: str = factory("reports", "markbook.report.notebook:tables", allow_code=True)(self)
         return page
 
     def read(self, name: str) -> str:
@@ -97,19 +109,36 @@ class Run:
         return path
 
 
-def open_run(path: str | os.PathLike[str]) -> Run:
-    """Return the run of a folder, or of the run.json in it.
+def open_run(path: str | os.PathLike[str], *, check: bool = True) -> Run:
+    """Return the run of a folder, of the run.json in it, of a folder that holds one run, or the `latest`.
+
+    Args:
+        path: the folder or file; `latest` is the newest run in `generated`, `DIR/latest` the newest in DIR.
+        check: whether a finished run's journal is held against its seal, which reads it once (a second or two a GB).
 
     Raises:
-        DataError: there is no run here, or its run.json is damaged.
+        DataError: there is no run here or several, or its run.json is damaged.
+        StorageError: the run is finished, and its journal is not what was written.
     """
-    folder = Path(path)
+    folder = find_run(path)
     if folder.name == "run.json":
         folder = folder.parent
     record = read_manifest(RealDisk(), folder)
     if record is None:
         raise DataError("this is no run folder: it has no run.json", at=str(folder))
-    return Run(folder, record)
+    run = Run(folder, record)
+    if check:
+        run.check()
+    return run
+
+
+def open_manifest(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Return what the run.json of a folder holds, None if there is none; its journal is not looked at.
+
+    Raises:
+        DataError: it is damaged, or of another version.
+    """
+    return read_manifest(RealDisk(), Path(path))
 
 
 def read_manifest(disk: Disk, folder: Path) -> dict[str, Any] | None:

@@ -166,8 +166,8 @@ class Journal:
         self._failure: StorageError | None = None
         self._closed = False
         self._file: BinaryIO | None = None
-        self._size = 0
-        self._number = 0
+        self._number = self._size = self._rows = self._crc = 0
+        self._full: list[tuple[int, int, int, int]] = []
         self._first_waiting = 0.0
         self._wake = threading.Event()
         self._stop = threading.Event()
@@ -190,7 +190,8 @@ class Journal:
         found = segments(disk, folder)
         journal = cls(disk, folder)
         for path in found:
-            good = total = 0
+            journal._begin(int(path.stem))
+            total = 0
             whole = True
             for line in lines(disk.chunks(path)):
                 total += len(line)
@@ -198,12 +199,11 @@ class Journal:
                 if row is None:
                     whole = False  # rows behind a damaged one are done again: their group was not acknowledged
                     continue
-                good += len(line)
+                journal._count(line, 1)
                 keys.append((row.kind, row.key))
-            if good < total:
-                disk.truncate(path, good)
-                cut += total - good
-            journal._number, journal._size = int(path.stem), good
+            if journal._size < total:
+                disk.truncate(path, journal._size)
+                cut += total - journal._size
         if found:
             journal._file = disk.append(found[-1])
         return journal, KeySet(keys), cut
@@ -228,6 +228,7 @@ class Journal:
             if not self._waiting:
                 return
             data = b"".join(self._waiting)
+            rows = len(self._waiting)
             self._waiting.clear()
             try:
                 if self._file is None or self._size >= SEGMENT_BYTES:
@@ -242,7 +243,24 @@ class Journal:
                     hint=f"free at least {len(data)} bytes or mend the disk, then run again with --resume",
                 )
                 raise self._failure from error
-            self._size += len(data)
+            self._count(data, rows)
+
+    def contents(self) -> list[tuple[str, int, int, str]]:
+        """Return what each file holds now: its name, bytes, rows and the CRC-32 over all of it."""
+        with self._lock:
+            held = [*self._full, (self._number, self._size, self._rows, self._crc)]
+        return [(f"{number:08d}.jsonl", size, rows, f"{crc:08x}") for number, size, rows, crc in held if number]
+
+    def _begin(self, number: int) -> None:
+        """Count a file of its own from here on."""
+        if self._number:
+            self._full.append((self._number, self._size, self._rows, self._crc))
+        self._number, self._size, self._rows, self._crc = number, 0, 0, 0
+
+    def _count(self, data: bytes, rows: int) -> None:
+        self._size += len(data)
+        self._rows += rows
+        self._crc = zlib.crc32(data, self._crc)
 
     def close(self) -> None:
         """Commit what waits and close; the journal stays readable."""
@@ -263,10 +281,10 @@ class Journal:
         if self._file is not None:
             self._disk.close(self._file)
             self._file = None
-        self._number += 1
-        self._file = self._disk.create(self._folder / f"{self._number:08d}.jsonl")
+        number = self._number + 1
+        self._file = self._disk.create(self._folder / f"{number:08d}.jsonl")
         self._disk.sync_folder(self._folder)
-        self._size = 0
+        self._begin(number)
 
     def _check(self) -> None:
         if self._failure is not None:

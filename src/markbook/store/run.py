@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from markbook.errors import OutputError, StorageError, UsageError
 from markbook.installed import version
+from markbook.store import seal
 from markbook.store.disk import Disk, Lock, RealDisk, replace_file
 from markbook.store.finished import SCHEMA, read_manifest
 from markbook.store.journal import Journal, Key, KeySet, Row, encode, locate, read, row_at
@@ -114,7 +115,8 @@ class RunWriter:
             if old is not None:
                 _check_same(old, manifest, folder)
                 writer._started = old.get("started", writer._started)
-                writer.was_done = old.get("status") == "done"
+                was_damaged = _repaired(disk, folder, old)
+                writer.was_done = old.get("status") == "done" and not was_damaged
             if not writer.was_done:
                 writer._write_manifest("running", {})
             writer._journal, writer._old, writer.cut_bytes = Journal.reopen(disk, folder / "journal")
@@ -125,7 +127,9 @@ class RunWriter:
             lock.release()
             raise
         if writer.cut_bytes:
-            _log.warning("%s: %d bytes were not acknowledged and are done again", folder, writer.cut_bytes)
+            _log.warning(
+                "%s broke off: %d bytes at its end were not acknowledged and are done again", folder, writer.cut_bytes
+            )
         return writer
 
     def __enter__(self) -> Self:
@@ -219,7 +223,8 @@ class RunWriter:
         """
         self.commit()
         try:
-            self._write_manifest(status, dict(extra or {}))
+            held = [seal.Segment(*one) for one in self._journal.contents()]
+            self._write_manifest(status, {**(extra or {}), seal.KEY: seal.records(held)})
         except OSError as error:
             raise _storage_error("run.json", self.folder / "run.json", error) from error
 
@@ -260,6 +265,17 @@ def _storage_error(what: str, path: Path, error: OSError) -> StorageError:
         at=str(path),
         hint="mend the disk, then run again with --resume",
     )
+
+
+def _repaired(disk: Disk, folder: Path, manifest: Mapping[str, Any]) -> bool:
+    """Whether a finished run's journal was damaged; then its whole rows are kept, and it is said what is lost."""
+    damage = seal.find_damage(disk, folder, manifest)
+    if damage is None:
+        return False
+    kept, written = seal.repair(disk, folder, manifest)
+    lost = f"{written - kept} of {written} rows are lost and done again" if kept < written else "all its rows are whole"
+    _log.warning("%s was damaged at byte %d: %s; %s", damage.path, damage.byte, damage.why, lost)
+    return True
 
 
 def _new_folder(disk: Disk, output: Path) -> Path:

@@ -13,23 +13,24 @@ from collections.abc import Mapping
 _JOINERS = "\u200c\u200d"
 """Invisible, and needed to write Persian and to join emoji."""
 
-# What is certainly harmless is left out here, so that long texts are quick; the rest is judged by its category.
-_SUSPECT = re.compile("[^\n\t -~\xa1-\xac\xae-\u05ff\u0620-\u06dc\u3001-\ud7ff]")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
-"""Controls, direction changes (`evil<U+202E>gnp.exe` reads as another name), half characters, odd line ends."""
+"""Controls, direction changes (`evil<U+202E>gnp.exe` reads as another name), half characters, odd line ends, and what
+this Python's Unicode does not know yet: a terminal may know it as any of these."""
 
-_MARKDOWN = re.compile(r"[\\`*\[\]<>|~$@#]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w{1,32};)|(?<=\w):(?=//)|(?<=www)\.")
-_MARKDOWN_START = re.compile(r"^(\s*)(?:([-+=])|(\d{1,9})([.)]))")
+_INTERVAL = r"(?<![\]\[!\\])\[[-+]?\d[\d.]*%?, [-+]?\d[\d.]*%?\](?![(\[:])"
+"""Two numbers in brackets: no link, and easier to read as they are."""
+_MARKDOWN = re.compile(
+    _INTERVAL + r"|[\\`*\[\]<>|~$@#]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w{1,32};)|(?<=\w):(?=//)|(?<=www)\."
+)
+_MARKDOWN_START = re.compile(r"^(\s*)(?:([-+](?=[ \t]|$)|[-=](?=[-= \t]*$))|(\d{1,9})([.)])(?=[ \t]|$))")
+"""What begins a list, a rule or a heading's underline; `-0.5` and `85.0` do not."""
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SCRIPT: Mapping[int, str] = {ord(char): f"\\u{ord(char):04x}" for char in "<>&'\u2028\u2029"}
 
 
-def _shown(match: re.Match[str]) -> str:
-    """Return one suspect character as it is if it is harmless, else as a Python escape that can be read."""
-    char = match.group()
-    if char in _JOINERS or unicodedata.category(char) not in _HIDDEN:
-        return char
+def _spelled(char: str) -> str:
+    """Return a character as a Python escape that can be read."""
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
@@ -39,7 +40,13 @@ def visible(text: str) -> str:
 
     Newlines and tabs stay.
     """
-    return _SUSPECT.sub(_shown, text)
+    if text.isprintable():
+        return text
+    kept = "\n\t" + _JOINERS
+    hidden = {
+        ord(char): _spelled(char) for char in set(text) if char not in kept and unicodedata.category(char) in _HIDDEN
+    }
+    return text.translate(hidden) if hidden else text
 
 
 def terminal(text: str, *, limit: int | None = None) -> str:
@@ -69,6 +76,8 @@ def markdown(text: str, *, limit: int | None = None) -> str:
 
 def _markdown_char(match: re.Match[str]) -> str:
     char = match.group()
+    if len(char) > 1:
+        return char  # an interval
     return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(char, "\\" + char)
 
 

@@ -1,21 +1,31 @@
-"""Claude Code's `--output-format stream-json`: one event a line."""
+"""Claude Code: `--output-format stream-json` and the session logs that it keeps, one event a line.
+
+A stream names the call that started a sub-agent on each of its rows (`parent_tool_use_id`). A session log marks them
+with `isSidechain`; newer ones add an `agentId`, which the call's result names too, in older ones the rows hang together
+by `parentUuid` and the first repeats the call's prompt.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from markbook.trace import Step, StepKind, Trace
-from markbook.traces.plain import bounded, make_trace, name_of, number, record, rows, text_of, whole
+from markbook.traces.plain import bounded, make_trace, moment, name_of, number, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.traces.source import Source
 
 _MAIN = "main"
 _SPAWN = frozenset({"Agent", "Task"})
 """The tools that start a sub-agent."""
-_STRUCTURE = frozenset({"system", "rate_limit_event", "stream_event", "control_request", "control_response"})
+_STRUCTURE = frozenset({
+    "system", "rate_limit_event", "stream_event", "control_request", "control_response", "summary", "attachment",
+    "file-history-snapshot", "queue-operation", "ai-title", "custom-title", "agent-name", "last-prompt", "progress",
+    "permission-mode",
+})  # fmt: skip
+"""Rows that hold no message."""
 
 
 class ClaudeCode:
@@ -30,27 +40,66 @@ class ClaudeCode:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the session as one run."""
-        session = _Session()
         document = source.document()
-        for row in document if isinstance(document, list) else [document]:
-            session.add(record(row))
+        events = [record(row) for row in (document if isinstance(document, list) else [document])]
+        session = _Session(_Sidechains(events))
+        for row in events:
+            session.add(row)
         yield session.trace(self.name)
 
 
+class _Sidechains:
+    """Which call started the sub-agent of each row of a session log, as far as the whole log tells."""
+
+    def __init__(self, events: Sequence[Mapping[str, Any]]) -> None:
+        self._by_agent: dict[str, str] = {}
+        self._by_row: dict[str, str] = {}
+        prompts: dict[str, list[str]] = {}
+        for row in events:
+            blocks = rows(record(row.get("message")).get("content"))
+            started = name_of(record(row.get("toolUseResult")).get("agentId"))
+            for block in blocks:
+                if block.get("type") == "tool_result" and started:
+                    self._by_agent[started] = text_of(block.get("tool_use_id"), 200)
+                if block.get("type") == "tool_use" and name_of(block.get("name")) in _SPAWN:
+                    prompt = text_of(record(block.get("input")).get("prompt"))
+                    prompts.setdefault(prompt, []).append(text_of(block.get("id"), 200))
+        for row in events:
+            if row.get("isSidechain") is True:
+                self._follow(row, prompts)
+
+    def _follow(self, row: Mapping[str, Any], prompts: dict[str, list[str]]) -> None:
+        agent, above = name_of(row.get("agentId")), name_of(row.get("parentUuid"))
+        found = self._by_agent.get(agent, "") or self._by_row.get(above, "")
+        if not found:
+            waiting = prompts.get(text_of(record(row.get("message")).get("content")), [])
+            found = waiting.pop(0) if waiting else ""
+        if found and agent:
+            self._by_agent[agent] = found
+        if found:
+            self._by_row[name_of(row.get("uuid"))] = found
+
+    def call(self, row: Mapping[str, Any]) -> str:
+        """Return the id of the call that started a row's agent, empty where nothing says."""
+        return self._by_agent.get(name_of(row.get("agentId")), "") or self._by_row.get(name_of(row.get("uuid")), "")
+
+
 class _Session:
-    def __init__(self) -> None:
+    def __init__(self, sidechains: _Sidechains) -> None:
+        self.sidechains = sidechains
         self.steps: list[Step] = []
         self.unrecognised: Counter[str] = Counter()
         self.names: dict[str, str] = {}
         self.replies: dict[str, int] = {}
         self.calls: dict[str, int] = {}
         self.cached: dict[str, int] = {}
+        self.written: dict[str, int] = {}
         self.known: dict[str, Any] = {}
 
     def add(self, row: Mapping[str, Any]) -> None:
         kind = str(row.get("type"))
         if kind == "assistant":
-            self._assistant(record(row.get("message")), self._agent(row))
+            self._assistant(record(row.get("message")), self._agent(row), moment(row.get("timestamp")))
         elif kind == "user":
             self._user(record(row.get("message")), row)
         elif kind == "result":
@@ -60,18 +109,24 @@ class _Session:
             self.unrecognised[f"events of type {kind[:40]!r}"] += 1
         if kind == "system" and row.get("subtype") == "init":
             self.known["id"] = name_of(row.get("session_id"))
+        elif not self.known.get("id"):
+            self.known["id"] = name_of(row.get("sessionId"))
 
     def _agent(self, row: Mapping[str, Any]) -> str:
         started_by = text_of(row.get("parent_tool_use_id"), 200)
+        if row.get("isSidechain") is True:
+            started_by = started_by or self.sidechains.call(row)
+            # What nothing ties to a call is still one agent for each id.
+            return self.names.get(started_by) or " ".join(filter(None, ("sub-agent", name_of(row.get("agentId")))))
         return self.names.get(started_by, "sub-agent") if started_by else _MAIN
 
-    def _assistant(self, message: Mapping[str, Any], agent: str) -> None:
+    def _assistant(self, message: Mapping[str, Any], agent: str, time: float | None) -> None:
         """Take one content block: a reply comes in several events that repeat its id and its usage."""
         identity = text_of(message.get("id"), 200) or f"reply {len(self.replies)}"
         usage = record(message.get("usage"))
         if identity not in self.replies:
             self.replies[identity] = len(self.steps)
-            self.steps.append(Step(StepKind.MESSAGE, agent, "assistant", id=identity))
+            self.steps.append(Step(StepKind.MESSAGE, agent, "assistant", id=identity, start=time))
         at = self.replies[identity]
         had = self.steps[at]
         self.steps[at] = replace(
@@ -80,28 +135,31 @@ class _Session:
             input_tokens=_largest(had.input_tokens, whole(usage.get("input_tokens"))),
             output_tokens=_largest(had.output_tokens, whole(usage.get("output_tokens"))),
         )
-        read = whole(usage.get("cache_read_input_tokens"))
-        if read is not None:
-            self.cached[identity] = max(read, self.cached.get(identity, 0))
+        for held, key in ((self.cached, "cache_read_input_tokens"), (self.written, "cache_creation_input_tokens")):
+            count = whole(usage.get(key))
+            if count is not None:
+                held[identity] = max(count, held.get(identity, 0))
         for block in rows(message.get("content")):
             if block.get("type") == "tool_use":
-                self._call(block, agent)
+                self._call(block, agent, time)
 
-    def _call(self, block: Mapping[str, Any], agent: str) -> None:
+    def _call(self, block: Mapping[str, Any], agent: str, time: float | None) -> None:
         call, name = text_of(block.get("id"), 200), name_of(block.get("name"))
         if call in self.calls:
             return
         self.calls[call] = len(self.steps)
         given = record(bounded(block.get("input")))
-        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=given))
+        self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=given, start=time))
         if name in _SPAWN:
             self.names[call] = name_of(given.get("subagent_type")) or "sub-agent"
             text = text_of(given.get("prompt"))
-            self.steps.append(Step(StepKind.HANDOFF, agent, "delegation", self.names[call], parent=call, text=text))
+            target = self.names[call]
+            self.steps.append(Step(StepKind.HANDOFF, agent, "delegation", target, parent=call, start=time, text=text))
 
     def _user(self, message: Mapping[str, Any], row: Mapping[str, Any]) -> None:
-        content = message.get("content")
-        self.steps.append(Step(StepKind.MESSAGE, "", "user", text=text_of(content), id=text_of(row.get("uuid"), 200)))
+        content, time = message.get("content"), moment(row.get("timestamp"))
+        identity = text_of(row.get("uuid"), 200)
+        self.steps.append(Step(StepKind.MESSAGE, "", "user", text=text_of(content), id=identity, start=time))
         for block in rows(content):
             if block.get("type") != "tool_result":
                 continue
@@ -111,16 +169,18 @@ class _Session:
                 continue
             failed = block.get("is_error") is True
             self.steps[at] = replace(
-                self.steps[at], ok=not failed, error="error" if failed else "", result=text_of(block.get("content"))
-            )
+                self.steps[at], ok=not failed, error="error" if failed else "", end=time,
+                result=text_of(block.get("content")),
+            )  # fmt: skip
 
     def trace(self, reader: str) -> Trace:
         notes: tuple[str, ...] = ()
-        if self.cached:
+        if self.cached or self.written:
             notes = ("input tokens are those outside the cache, as this log counts them",)
         return make_trace(
             self.steps, reader=reader, notes=notes, unrecognised=dict(self.unrecognised),
-            cached_tokens=sum(self.cached.values()) if self.cached else None, **self.known,
+            cached_tokens=sum(self.cached.values()) if self.cached else None,
+            cache_written_tokens=sum(self.written.values()) if self.written else None, **self.known,
         )  # fmt: skip
 
 

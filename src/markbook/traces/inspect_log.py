@@ -9,6 +9,7 @@ from typing import Any
 
 from markbook.errors import DataError
 from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.traces import zstd
 from markbook.traces.chat import chat_steps
 from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
@@ -86,8 +87,11 @@ def _zipped(source: Source) -> Iterator[Any]:
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: Source) -> str:
     """Return a member's text. The declared size may lie, so the reading itself is bounded."""
-    with archive.open(member) as stream:
-        content = stream.read(MAX_DOCUMENT + 1)
+    if member.compress_type == zstd.METHOD:
+        content = zstd.unpack(archive, member, MAX_DOCUMENT)
+    else:
+        with archive.open(member) as stream:
+            content = stream.read(MAX_DOCUMENT + 1)
     if len(content) > MAX_DOCUMENT:
         raise DataError(f"{member.filename} unfolds to more than {MAX_DOCUMENT} bytes: refused", at=str(source.path))
     return content.decode("utf-8", errors="replace")

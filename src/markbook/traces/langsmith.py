@@ -8,13 +8,12 @@ from typing import Any
 from markbook.trace import Trace
 from markbook.traces.plain import dump, listed, moment, name_of, number, record, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.traces.requested import requested_in
 from markbook.traces.roles import AGENT, MODEL, STRUCTURE, TOOL, Role
 from markbook.traces.source import Source
 from markbook.traces.span import Span
-from markbook.traces.spool import Spool
-from markbook.traces.tree import trace_of
+from markbook.traces.spooled import nanoseconds, runs_of
 
-_NANO = 1_000_000_000
 _DEEPEST = 200
 
 
@@ -31,18 +30,8 @@ class LangSmith:
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trace id."""
         document = source.document()
-        spool = Spool()
-        try:
-            for item in document if isinstance(document, list) else [document]:
-                for run in _flat(item, source):
-                    spool.add(*_span(run))
-            spool.flush()
-            if spool.duplicates:
-                source.problems["duplicate run ids: the first is kept"] = spool.duplicates
-            for key, _ in spool.runs():
-                yield trace_of(key, spool.spans(key), self.name)
-        finally:
-            spool.close()
+        items = document if isinstance(document, list) else [document]
+        yield from runs_of((_span(run) for item in items for run in _flat(item, source)), source, self.name)
 
 
 def _flat(item: Any, source: Source) -> Iterator[Mapping[str, Any]]:
@@ -64,13 +53,14 @@ def _span(run: Mapping[str, Any]) -> tuple[Span, Role]:
     error = text_of(run.get("error"), 200)
     metadata = record(record(run.get("extra")).get("metadata"))
     agent = name_of(metadata.get("lc_agent_name") or metadata.get("agent_name") or metadata.get("langgraph_node"))
+    agent = "" if agent == "tools" else agent  # LangGraph's tool node is no agent
     kind = {"llm": MODEL, "chat_model": MODEL, "tool": TOOL}.get(str(run.get("run_type")), STRUCTURE)
     name = name_of(run.get("name"))
     if kind == STRUCTURE and agent and agent == name:
         kind = AGENT
     span = Span(
         trace=str(run["trace_id"]), id=str(run["id"])[:200], parent=str(run.get("parent_run_id") or "")[:200],
-        name=name, start=_nano(start), end=_nano(end), ok=not error, message=error, attributes={}, events=[], scope="",
+        name=name, start=nanoseconds(start), end=nanoseconds(end), ok=not error, message=error, attributes={}, events=[], scope="",
     )  # fmt: skip
     role = Role(kind, agent, name, error=error)
     if kind == TOOL:
@@ -78,14 +68,10 @@ def _span(run: Mapping[str, Any]) -> tuple[Span, Role]:
         only = record(inputs).get("input") if set(record(inputs)) == {"input"} else inputs
         role.arguments = only if isinstance(only, str) else dump(only)
         role.result = text_of(record(run.get("outputs")).get("output") or run.get("outputs"))
-        role.agent = "" if agent == "tools" else agent  # LangGraph's tool node is no agent
     if kind == MODEL:
         usage = record(record(run.get("outputs")).get("usage_metadata"))
         role.input_tokens = whole(run.get("prompt_tokens", usage.get("input_tokens")))
         role.output_tokens = whole(run.get("completion_tokens", usage.get("output_tokens")))
         role.cost = number(run.get("total_cost"))
+        role.requested = requested_in(run.get("outputs"))
     return span, role
-
-
-def _nano(seconds: float | None) -> int | None:
-    return None if seconds is None or seconds < 0 else min(int(seconds * _NANO), (1 << 63) - 1)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from markbook.errors import StorageError
 from markbook.trace import Trace
-from markbook.traces.reading import Probe
+from markbook.traces.plain import record, rows
+from markbook.traces.reading import Probe, is_tempo
 from markbook.traces.roles import role_of
 from markbook.traces.scan import inside, spans
 from markbook.traces.source import Source
@@ -32,6 +33,8 @@ class Otlp:
         if any(key in probe.head[:4096] for key in ('"resourceSpans"', '"resource_spans"')):
             return 100
         if any("resourceSpans" in row or "resource_spans" in row for row in probe.sample):
+            return 100
+        if is_tempo(probe.head) or any(_holds_batches(row) for row in probe.sample[:5]):
             return 100
         if any(span_of(row, {}) is not None for row in probe.sample[:5]):
             return 90
@@ -91,6 +94,14 @@ class Otlp:
                 problems["objects that are no span"] += 1
             else:
                 spool.add(span, role_of(span))
+
+
+def _holds_batches(row: Mapping[str, Any]) -> bool:
+    held = rows(row.get("batches")) or rows(record(row.get("trace")).get("batches"))
+    return bool(held) and bool(_TEMPO & set(held[0]))
+
+
+_TEMPO = frozenset({"scopeSpans", "instrumentationLibrarySpans", "resource"})
 
 
 def _pairs(value: object, problems: Counter[str]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

@@ -156,11 +156,20 @@ def make_trace(steps: Sequence[Step], *, reader: str, agents: Iterable[str] = ()
         "input_tokens": add_known(step.input_tokens for step in steps),
         "output_tokens": add_known(step.output_tokens for step in steps),
         "start": min((step.start for step in steps if step.start is not None), default=None),
-        "end": max((step.end for step in steps if step.end is not None), default=None),
+        "end": _last(steps),
     }
     costs = [step.cost for step in steps if step.cost is not None]
     counted["cost"] = sum(costs) if costs else None
     return Trace(format=reader, steps=steps, **(counted | known))
+
+
+def _last(steps: Sequence[Step]) -> float | None:
+    """Return when the last step ended, or began where logs note only that; None where one moment is all they note."""
+    starts = [step.start for step in steps if step.start is not None]
+    ends = [step.end for step in steps if step.end is not None]
+    if not ends and len(set(starts)) < 2:
+        return None
+    return max(starts + ends)
 
 
 class Call(NamedTuple):

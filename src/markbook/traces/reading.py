@@ -53,7 +53,7 @@ def probe_of(source: Source) -> Probe:
     is_lines = source.is_lines
     if is_lines:
         found: Any = [decoded(line) for line in head.split("\n")[:_SAMPLE] if line.strip()]
-    elif head[:1] == "{" and ('"resourceSpans"' in head or '"resource_spans"' in head):
+    elif head[:1] == "{" and ('"resourceSpans"' in head or '"resource_spans"' in head or is_tempo(head)):
         found = None  # spans, perhaps a gigabyte of them: the head alone must do
     elif head[:1] == "[":
         found = list(itertools.islice(elements(source.chunks(), Counter()), _SAMPLE))
@@ -67,6 +67,11 @@ def probe_of(source: Source) -> Probe:
     if isinstance(found, list) and not sample and found and isinstance(found[0], list):
         sample = [item for item in found[0][:_SAMPLE] if isinstance(item, dict)]
     return Probe(head, sample, is_array=is_array, is_lines=is_lines, is_zip=False)
+
+
+def is_tempo(head: str) -> bool:
+    """Return whether a file begins as an answer of Tempo, whose `batches` hold spans as OTLP's `resourceSpans` do."""
+    return '"batches"' in head and ('"scopeSpans"' in head or '"instrumentationLibrarySpans"' in head)
 
 
 def _object(source: Source) -> Any:

@@ -109,16 +109,13 @@ class Recorder:
 
     def traced(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, plain or async, recorded as a tool call with its keyword and positional arguments."""
-        signature = inspect.signature(function)
-
-        def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-            return dict(signature.bind(*args, **kwargs).arguments)
+        name, arguments = _name_of(function), _binder(function)
 
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def recorded_async(*args: Any, **kwargs: Any) -> Any:
-                with self.tool(function.__name__, arguments(args, kwargs)) as call:
+                with self.tool(name, arguments(args, kwargs)) as call:
                     call.result = await function(*args, **kwargs)
                 return call.result
 
@@ -126,7 +123,7 @@ class Recorder:
 
         @functools.wraps(function)
         def recorded(*args: Any, **kwargs: Any) -> Any:
-            with self.tool(function.__name__, arguments(args, kwargs)) as call:
+            with self.tool(name, arguments(args, kwargs)) as call:
                 call.result = function(*args, **kwargs)
             return call.result
 
@@ -158,6 +155,33 @@ class Recorder:
                 raise OutputError("the recorder is closed", at=str(self.path), hint="use it inside `with Recorder(..)`")
             self._file.write(line)
             self._file.flush()
+
+
+Binder = Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]]
+
+
+def _binder(function: Callable[..., Any]) -> Binder:
+    """Return what names the arguments of a call; those that the function will refuse by place and keyword as given."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some built-in functions have none
+        signature = None
+
+    def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        try:
+            if signature is not None:
+                return dict(signature.bind(*args, **kwargs).arguments)
+        except TypeError:
+            pass  # the call itself says so, inside its span
+        return {str(place): value for place, value in enumerate(args)} | kwargs
+
+    return arguments
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Return a function's name; a partial one has that of what it calls."""
+    inner = function.func if isinstance(function, functools.partial) else function
+    return str(getattr(inner, "__name__", type(inner).__name__))
 
 
 def open_for_spans(path: Path) -> IO[str]:

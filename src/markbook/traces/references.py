@@ -14,14 +14,18 @@ from markbook.traces.source import Source
 
 ANY = ""
 """The key of the reference that holds for every run without one of its own."""
+_NONE = "this is no reference of tools"
+_SHAPES = 'a map of contexts to tools, such as {"literature": "find_papers", "default": "read"}, or {"calls": [..]}'
 
 
 def read_references(path: str | Path) -> dict[str, Reference]:
-    """Return the references of a file by task (or run id), one for all runs under the empty key.
+    """Return the references of a file by task, paper or run id, one for all runs under the empty key.
 
     A reference is `{"calls": [..], "path_length": 4}` or a bare list of calls; a call is a tool's name, a list of
-    acceptable tools, or `{"tool": .., "arguments": {..}}` (`tools` for several). `{"references": {task: reference}}`
-    holds one for each task. Any trace does too: its calls are the reference.
+    acceptable tools, or `{"tool": .., "arguments": {..}}` (`tools` for several). Or it is the document's map of
+    contexts to tools, `{"literature search": "search", "default": ["read", "open"]}`. `{"references": {id: reference}}`
+    holds one for each id, and so does a plain object of them, where `default` is for the rest. Any trace does too: its
+    calls are the reference.
 
     Raises:
         DataError: it is neither.
@@ -29,14 +33,28 @@ def read_references(path: str | Path) -> dict[str, Reference]:
     """
     source = Source(Path(path))
     document: Any = None if source.is_zip or not source.is_small else _document(source)
-    if isinstance(document, dict) and isinstance(document.get("references"), dict):
-        return {str(task): _reference(held, source) for task, held in document["references"].items()}
-    if _is_reference(document):
-        return {ANY: _reference(document, source)}
-    trace = read_trace(path)
+    found = _references(document, source.path.name, str(source.path))
+    if found is not None:
+        return found
+    try:
+        trace = read_trace(path)
+    except DataError as error:
+        raise DataError(f"{_NONE}, and no trace: {error.message}", at=str(path), hint=_SHAPES) from error
     if trace.runs:
         return {run.task or run.id: _from_trace(run, source) for run in trace.runs}
     return {ANY: _from_trace(trace, source)}
+
+
+def references_of(document: object, name: str) -> dict[str, Reference]:
+    """Return the references that an object holds, in any of the shapes of `read_references` but a trace's.
+
+    Raises:
+        DataError: it is none of them.
+    """
+    found = _references(document, name, name)
+    if found is None:
+        raise DataError(_NONE, at=name, hint=_SHAPES)
+    return found
 
 
 def pick(references: Mapping[str, Reference], trace: Trace) -> Reference | None:
@@ -45,6 +63,21 @@ def pick(references: Mapping[str, Reference], trace: Trace) -> Reference | None:
         if key in references:
             return references[key]
     return None
+
+
+def _references(document: Any, name: str, at: str) -> dict[str, Reference] | None:
+    """Return the references of a document; None if it holds none."""
+    if isinstance(document, dict) and isinstance(document.get("references"), dict):
+        return _each(document["references"], name, at)
+    if _is_reference(document) or _is_map(document):
+        return {ANY: _reference(document, name, at)}
+    if isinstance(document, dict) and document and all(_is_reference(one) or _is_map(one) for one in document.values()):
+        return _each(document, name, at)
+    return None
+
+
+def _each(held: Mapping[str, Any], name: str, at: str) -> dict[str, Reference]:
+    return {ANY if key == "default" else str(key): _reference(one, name, at) for key, one in held.items()}
 
 
 def _document(source: Source) -> Any:
@@ -67,18 +100,33 @@ def _is_reference(document: Any) -> bool:
     )
 
 
-def _reference(held: Any, source: Source) -> Reference:
+def _is_map(document: Any) -> bool:
+    """Return whether it maps contexts to a tool or to several."""
+    return isinstance(document, dict) and bool(document) and all(map(_tools, document.values()))
+
+
+def _tools(held: Any) -> tuple[str, ...]:
+    """Return the tools of a context, none if it names none."""
+    named = held if isinstance(held, list | tuple) else [held]
+    tools = tuple(name_of(one) for one in named if isinstance(one, str))
+    return tools if len(tools) == len(named) and all(tools) else ()
+
+
+def _reference(held: Any, name: str, at: str) -> Reference:
+    source = f"file {name}"
+    if _is_map(held) and not _is_reference(held):
+        return Reference(source=source, tools={str(context): _tools(one) for context, one in held.items()})
     if not _is_reference(held) and held != []:
-        raise DataError("a reference needs `calls` or `path_length`", at=str(source.path))
+        raise DataError("a reference needs `calls` or `path_length`, or maps contexts to tools", at=at)
     record: Mapping[str, Any] = held if isinstance(held, dict) else {"calls": held}
     calls = record.get("calls")
     if calls is not None and not isinstance(calls, list):
-        raise DataError("`calls` of a reference is no list", at=str(source.path))
-    made = None if calls is None else tuple(_call(item, source) for item in calls)
-    return Reference(made, whole(record.get("path_length")), source=f"file {source.path.name}")
+        raise DataError("`calls` of a reference is no list", at=at)
+    made = None if calls is None else tuple(_call(item, at) for item in calls)
+    return Reference(made, whole(record.get("path_length")), source=source)
 
 
-def _call(item: Any, source: Source) -> ExpectedCall:
+def _call(item: Any, at: str) -> ExpectedCall:
     arguments = None
     if isinstance(item, dict):
         given = item.get("arguments")
@@ -86,7 +134,7 @@ def _call(item: Any, source: Source) -> ExpectedCall:
         item = item.get("tools") or item.get("tool")
     tools = tuple(name_of(tool) for tool in (item if isinstance(item, list) else [item]))
     if not tools or not all(tools):
-        raise DataError(f"an expected call names no tool: {str(item)[:80]!r}", at=str(source.path))
+        raise DataError(f"an expected call names no tool: {str(item)[:80]!r}", at=at)
     return ExpectedCall(tools, arguments if isinstance(arguments, dict) else None)
 
 

@@ -18,6 +18,10 @@ AGENT, MODEL, TOOL, HANDOFF, STRUCTURE, OUTPUT_TOOL, DEFERRED, UNKNOWN = range(8
 DECLARES = "create_agent"
 """The operation that puts an agent on the roster, whether it ever runs or not."""
 
+PLACEHOLDERS = frozenset({"OpenAI Agent"})
+"""What instrumentations write as the agent of every span: OpenTelemetry's of the OpenAI Agents SDK. It is nobody's name
+where an agent span stands above."""
+
 _MODEL_OPERATIONS = {"chat", "generate_content", "text_completion", "completion", "responses"}
 _STRUCTURE_OPERATIONS = {"embeddings", "invoke_workflow", "plan", "retrieval", DECLARES, "handoff"}
 _OPENINFERENCE = {"AGENT": AGENT, "TOOL": TOOL, "LLM": MODEL}
@@ -42,6 +46,7 @@ class Role:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
+    written_tokens: int | None = None
     cost: float | None = None
     requested: list[Mapping[str, Any]] = field(default_factory=list)
     """The tool calls that a model reply asks for: name, id, arguments."""
@@ -65,7 +70,8 @@ def role_of(span: Span) -> Role:
         role.name = DECLARES
     elif kind == HANDOFF:
         role.target = name_of(held.get("gen_ai.transfer.target.name") or held.get("gen_ai.handoff.to_agent"))
-        role.agent = role.agent or name_of(held.get("gen_ai.caller.name") or held.get("gen_ai.handoff.from_agent"))
+        # Who hands over is said here; the agent of the span itself may be a placeholder.
+        role.agent = name_of(held.get("gen_ai.caller.name") or held.get("gen_ai.handoff.from_agent")) or role.agent
     return role
 
 
@@ -170,6 +176,12 @@ def _fill_model(role: Role, span: Span) -> None:
     role.cached_tokens = whole(
         _present(held, "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read")
     )
+    role.written_tokens = whole(
+        _present(
+            held, "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens",
+            "llm.token_count.prompt_details.cache_write",
+        )
+    )  # fmt: skip
     role.cost = number(_present(held, "operation.cost", "gen_ai.usage.cost", "llm.cost.total"))
     messages = maybe_json(held.get("gen_ai.output.messages"))
     for event in span.events:

@@ -12,8 +12,9 @@ from markbook.traces.source import MAX_VALUE, integer, no_number
 
 DESCEND = frozenset({
     "resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "instrumentationLibrarySpans", "spans",
+    "batches",
 })  # fmt: skip
-"""The arrays that are walked into; everything else is decoded as one value."""
+"""The arrays that are walked into; everything else is decoded as one value. Tempo calls `resourceSpans` `batches`."""
 _LINE = re.compile(r'\n\{\s{0,8}"resource_?[sS]pans"')
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(parse_constant=no_number, parse_int=integer)
@@ -178,7 +179,7 @@ def _object(
             reader.take(",")
     reader.take("}")
     if is_top and not walked:
-        yield own, around
+        yield from inside(own, around)
 
 
 def _walk(
@@ -207,6 +208,9 @@ def inside(
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield the spans of a decoded value, which may be an OTLP object or a span."""
     arrays = [key for key in DESCEND if isinstance(made.get(key), list)]
+    if isinstance(made.get("trace"), dict) and not arrays and not depth:  # Tempo's answer to a query
+        yield from inside(made["trace"], around, 1)
+        return
     if not arrays or depth > len(DESCEND):
         yield made, around
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -123,12 +125,16 @@ def _first(source: Mapping[str, Any], *keys: str) -> Any:
 
 
 def _id(value: Any) -> str:
-    """Ids are hex whose case varies; all zeros means none."""
+    """Ids are hex whose case varies, or base64 (Tempo, by the letter of JSON protobuf); all zeros means none."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = format(value, "x")
     if not isinstance(value, str):
         return ""
-    made = value.strip().lower().removeprefix("0x")[:128]
+    value = value.strip()
+    if value.endswith("=") and len(value) in (12, 24):  # 8 and 16 bytes
+        with contextlib.suppress(ValueError):
+            value = base64.b64decode(value, validate=True).hex()
+    made = value.lower().removeprefix("0x")[:128]
     return made if made.strip("0") else ""
 
 

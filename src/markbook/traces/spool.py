@@ -19,7 +19,7 @@ MAX_SPANS = 200_000
 _BATCH = 2_000
 _COLUMNS = (
     "trace", "id", "parent", "label", "kind", "agent", "name", "target", "start", "stop", "ok", "arguments", "result",
-    "text", "error", "tokens_in", "tokens_out", "tokens_cached", "cost", "requested", "scope", "conversation",
+    "text", "error", "tokens_in", "tokens_out", "tokens_cached", "tokens_written", "cost", "requested", "scope", "conversation",
 )  # fmt: skip
 
 
@@ -43,7 +43,7 @@ class Spool:
         row = (
             span.trace, span.id, span.parent, span.name, role.kind, role.agent, role.name, role.target, span.start,
             span.end, span.ok, role.arguments, role.result, role.text, role.error, role.input_tokens,
-            role.output_tokens, role.cached_tokens, role.cost, requested, span.scope, role.conversation,
+            role.output_tokens, role.cached_tokens, role.written_tokens, role.cost, requested, span.scope, role.conversation,
         )  # fmt: skip
         # Half characters (a lone \\ud800) are valid JSON and no text that can be stored.
         self._pending.append(tuple(_whole(value) if isinstance(value, str) else value for value in row))

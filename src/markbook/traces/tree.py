@@ -7,9 +7,20 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from markbook.trace import Step, StepKind, Trace
+from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.plain import make_trace, maybe_call, parsed, record
-from markbook.traces.roles import AGENT, DECLARES, DEFERRED, HANDOFF, MODEL, OUTPUT_TOOL, STRUCTURE, TOOL, UNKNOWN
+from markbook.traces.roles import (
+    AGENT,
+    DECLARES,
+    DEFERRED,
+    HANDOFF,
+    MODEL,
+    OUTPUT_TOOL,
+    PLACEHOLDERS,
+    STRUCTURE,
+    TOOL,
+    UNKNOWN,
+)
 
 _NANO = 1e9
 _NOBODY = -1
@@ -33,6 +44,7 @@ class RunTree:
         self._cut_cycles()
         self._drop_wrappers()
         self.owners = [self._owner(index) for index in range(len(rows))]
+        self._give_to_askers()
 
     def _cut_cycles(self) -> None:
         done = bytearray(len(self.rows))
@@ -88,7 +100,7 @@ class RunTree:
         works = {near[index] for index, kind in enumerate(self.kinds) if kind in (TOOL, MODEL)}
         leads = {near[index] for index, kind in enumerate(self.kinds) if kind == AGENT}
         for index in (leads - works) - {_NOBODY}:
-            if not self.rows[index]["agent"]:
+            if not self._own_name(index):
                 self.kinds[index] = STRUCTURE
         self.near = self._near()
 
@@ -101,15 +113,41 @@ class RunTree:
             if isinstance(started_as, str) and started_as:
                 return started_as[:200]
         label = str(row["label"]).removeprefix("invoke_agent ").removesuffix(".agent")
-        return str(row["agent"]) or label or "agent"
+        return self._own_name(index) or label or "agent"
+
+    def _own_name(self, index: int) -> str:
+        """Return the agent that a span names itself, empty for a placeholder."""
+        own = str(self.rows[index]["agent"])
+        return "" if own in PLACEHOLDERS else own
 
     def _owner(self, index: int) -> str:
         if self.kinds[index] == AGENT:
             return self.agent_name(index)
-        own = str(self.rows[index]["agent"])
+        own = self._own_name(index)
         if own:
             return own
-        return self.agent_name(self.near[index]) if self.near[index] != _NOBODY else ""
+        if self.near[index] != _NOBODY:
+            return self.agent_name(self.near[index])
+        return str(self.rows[index]["agent"])  # a placeholder is better than nobody
+
+    def _give_to_askers(self) -> None:
+        """Give tool calls that stand below no agent to the one whose model asked for them last.
+
+        LangGraph runs tools in a node of their own, beside the agents'.
+        """
+        asked: dict[str, str] = {}
+        last = ""
+        for index, row in enumerate(self.rows):
+            owner = self.owners[index]
+            if self.kinds[index] == MODEL and owner:
+                last = owner
+                if row["requested"]:
+                    asked |= {call.name: owner for call in maybe_call(row["requested"])}
+            elif self.kinds[index] == TOOL and not owner:
+                found = asked.get(row["name"], last)
+                if found:
+                    self.owners[index] = found
+                    self.notes["tool calls given to the agent whose model spoke before them"] += 1
 
     def caller(self, index: int) -> str:
         """Return who started an agent span; by the call that contains it in time where the tree does not say."""
@@ -159,12 +197,12 @@ def trace_of(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
     notes = tuple(f"{count} {reason}" for reason, count in sorted(tree.notes.items()))
     agents = [tree.owners[at] for at, kind in enumerate(tree.kinds) if kind == AGENT]
     declared = (row["agent"] for row in rows if row["kind"] == STRUCTURE and row["name"] == DECLARES and row["agent"])
-    cached = [row["tokens_cached"] for at, row in enumerate(rows) if tree.kinds[at] == MODEL]
-    known = [value for value in cached if value is not None]
+    models = [row for at, row in enumerate(rows) if tree.kinds[at] == MODEL]
     return make_trace(
         steps, reader=reader, agents=agents, id=key, unrecognised=dict(unrecognised), notes=notes,
         declared=tuple(dict.fromkeys(declared)),
-        cached_tokens=sum(known) if known else None,
+        cached_tokens=add_known(row["tokens_cached"] for row in models),
+        cache_written_tokens=add_known(row["tokens_written"] for row in models),
         start=_seconds(min((row["start"] for row in rows if row["start"] is not None), default=None)),
         end=_seconds(max((row["stop"] for row in rows if row["stop"] is not None), default=None)),
     )  # fmt: skip

@@ -7,11 +7,11 @@ returned as it comes; `trace_metrics` has the corrected ones.
 
 from __future__ import annotations
 
-import fnmatch
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markbook.metrics.graph.tools import tool_for
 from markbook.plugins import need
 
 __all__ = [
@@ -78,19 +78,10 @@ def calculate_tool_selection_accuracy(
         return 0.0
     right = 0
     for call in tool_calls:
-        optimal = _optimal(str(call.get("context", "")), optimal_tools)
+        optimal = tool_for(str(call.get("context", "")), optimal_tools)
         accepted = optimal if isinstance(optimal, list | tuple | set | frozenset) else (optimal,)
         right += call.get("tool_name", "") in accepted
     return right / len(tool_calls)
-
-
-def _optimal(context: str, optimal_tools: Mapping[str, Any]) -> Any:
-    if context in optimal_tools:
-        return optimal_tools[context]
-    for pattern, tool in optimal_tools.items():
-        if pattern and pattern != "default" and (fnmatch.fnmatchcase(context, pattern) or pattern in context):
-            return tool
-    return optimal_tools.get("default")
 
 
 def calculate_communication_overhead(agent_interactions: Sequence[Mapping[str, Any]]) -> float:

@@ -96,8 +96,10 @@ def _types(given: Mapping[str, Collection[str]] | None) -> dict[str, frozenset[s
 
 
 def _path(trace: Trace, marker: Marker) -> Measurement:
-    walk = paths.walk_of(trace)
-    if marker.profile == "documented" and walk and walk[0] == walk[-1]:
+    if marker.profile == "corrected":
+        return paths.path_convergence(paths.walk_of(trace), marker)
+    walk = paths.tool_walk_of(trace)
+    if walk and walk[0] == walk[-1]:
         return marker.found("path_convergence", 0.0, minimum_steps=0)  # 0 / x, as the document computes it
     return paths.path_convergence(walk, marker)
 

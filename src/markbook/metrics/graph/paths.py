@@ -1,7 +1,7 @@
 """How straight the way was: the walk over (agent, tool) states, and the time it took.
 
 A walk is the sequence of executed tool calls; its states are pairs of agent and tool, so that repeated calls are
-revisits of one node and not new nodes.
+revisits of one node and not new nodes. The document's graph has the tools alone as nodes.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ METRICS = (
 def walk_of(trace: Trace) -> list[State]:
     """Return the states in the order of the calls."""
     return [(step.agent, step.name) for step in trace.tools()]
+
+
+def tool_walk_of(trace: Trace) -> list[State]:
+    """Return the tools in the order of the calls, whoever made them: the nodes of the document's `tool_graph`."""
+    return [("", step.name) for step in trace.tools()]
 
 
 def transitions(walk: Sequence[State]) -> dict[tuple[State, State], int]:

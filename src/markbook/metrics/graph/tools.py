@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fnmatch
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from markbook.metrics.graph.mark import GraphMetric, Marker
 from markbook.trace import ExpectedCall, Reference, Step, Trace
 from markbook.types import Measurement, MissingKind
+
+T = TypeVar("T")
 
 MAX_CELLS = 1_000_000
 """Calls made times calls expected, for what needs the whole table: arguments, and steps that accept several tools."""
@@ -86,14 +91,52 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
     return made
 
 
+def tool_for(context: str, tools: Mapping[str, T]) -> T | None:
+    """Return what a map of contexts names: that very context's, else the first key's that matches, else `default`'s.
+
+    A key matches as a shell pattern, or where it is a part of the context.
+    """
+    if context in tools:
+        return tools[context]
+    for pattern, tool in tools.items():
+        if pattern and pattern != "default" and (fnmatch.fnmatchcase(context, pattern) or pattern in context):
+            return tool
+    return tools.get("default")
+
+
+def context_of(step: Step) -> str:
+    """Return what a call was made for: the log's `context`, else its arguments as JSON, empty without any."""
+    held = step.arguments
+    if isinstance(held, Mapping) and isinstance(held.get("context"), str):
+        held = held["context"]
+    if held is None or isinstance(held, str):
+        return held or ""
+    return json.dumps(held, ensure_ascii=False, default=str)
+
+
+def _by_context(trace: Trace, tools: Mapping[str, tuple[str, ...]], marker: Marker, source: str) -> Measurement:
+    """Return the share of the calls whose tool is one that the map names for their context."""
+    name = "tool_selection_accuracy"
+    steps = trace.tools()
+    stats = {"calls": len(steps), "contexts": len(tools), "source": source}
+    if not steps and marker.profile != "documented":
+        return marker.lacking(name, MissingKind.UNDEFINED, "no tool call was made", **stats)
+    right = sum(step.name in (tool_for(context_of(step), tools) or ()) for step in steps)
+    return marker.found(name, right / len(steps) if steps else 0.0, matched=right, **stats)
+
+
 def selection_accuracy(trace: Trace, reference: Reference | None, marker: Marker) -> Measurement:
     """Return matched calls over calls made: the documented accuracy, read as precision over the multiset.
 
     Range [0, 1], higher is better. Nothing expected and nothing called is 1.
 
+    A reference that maps contexts to tools decides each call by its own context, as documented.
+
     Missing: not applicable without a reference; undefined where calls were expected and none was made.
     """
     name = "tool_selection_accuracy"
+    if reference is not None and reference.tools is not None:
+        return _by_context(trace, reference.tools, marker, reference.source)
     if reference is None or reference.calls is None:
         return marker.lacking(name, MissingKind.NOT_APPLICABLE, "there is no reference that names tools")
     calls = [step.name for step in trace.tools()]

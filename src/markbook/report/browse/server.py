@@ -68,8 +68,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 self._report(parts.path.removeprefix("/report/"))
             else:
                 self._send(HTTPStatus.OK, self.server.site.page(parts.path, query), kind="text/html")
-        except NotFound:
-            self._send(HTTPStatus.NOT_FOUND, "There is no such page.")
+        except NotFound as error:
+            self._send(HTTPStatus.NOT_FOUND, str(error) or "There is no such page.")
 
     do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
 

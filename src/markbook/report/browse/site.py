@@ -74,6 +74,8 @@ class Site:
         self._numbers: dict[Path, int] = {}
         self._runs: list[Run | str] = []
         self._indexes: dict[int, Index] = {}
+        self._checked: set[tuple[int, object]] = set()
+        """The runs that were found whole."""
         self._lock = threading.Lock()
         self.refresh()
 
@@ -85,7 +87,7 @@ class Site:
                     self._numbers[path] = len(self._runs)
                     self._runs.append("")
                 try:
-                    self._runs[self._numbers[path]] = open_run(path)
+                    self._runs[self._numbers[path]] = open_run(path, check=False)
                 except MarkbookError as error:
                     self._runs[self._numbers[path]] = f"{path.name}: {error.message}"
 
@@ -98,6 +100,12 @@ class Site:
         if not 0 <= number < len(self._runs):
             raise NotFound
         found = self._runs[number]
+        if isinstance(found, Run) and (number, found.manifest.get("updated")) not in self._checked:
+            try:
+                found.check()
+            except MarkbookError as error:
+                raise NotFound(f"{found.folder.name}: {error}") from error
+            self._checked.add((number, found.manifest.get("updated")))
         if isinstance(found, str):
             raise NotFound(found)
         return found

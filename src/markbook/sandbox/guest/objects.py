@@ -103,15 +103,17 @@ class Objects:
         Raises:
             TypeError: always.
         """
-        raise TypeError(f"{what} stays in the process of the test")
+        raise TypeError(f"{what} cannot be given to the solution, which runs in another process")
 
     def _lend(self, value: Any, transfer: Transfer, depth: int) -> Any:
         """Hand over an object of the tests', unless it is a way to what is not theirs."""
         kind = type(value)
         if kind is types.TracebackType:
             return ["t"]
-        if kind in _INSIDE or kind is types.ModuleType:
-            return self.refuse(f"a {kind.__name__}")
+        if kind is types.ModuleType:
+            return self.refuse("a module of the test's own")
+        if kind in _INSIDE:
+            return self.refuse(f"a {kind.__name__} object of the test")
         if kind is types.BuiltinFunctionType and value.__name__ in _POWERS:
             return self.refuse(f"{value.__name__}()")
         return self._handle(value, transfer, depth)

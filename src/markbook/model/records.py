@@ -48,7 +48,9 @@ class Reply:
     """None where the server did not say."""
     output_tokens: int | None = None
     cost: float | None = None
-    """US dollars; None where no price is known, which is not the same as free."""
+    """US dollars over all its requests; None where that is not known (no price, a request that timed out)."""
+    cost_at_most: float | None = None
+    """The same with requests of unknown cost at their dearest; None where no price is known."""
     requests: int = 0
     """How many requests it took."""
     seconds: float = 0.0
@@ -63,6 +65,7 @@ class Reply:
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "cost": self.cost,
+            "cost_at_most": self.cost_at_most,
             "requests": self.requests,
             "seconds": round(self.seconds, 6),
         }

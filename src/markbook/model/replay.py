@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from markbook.generate.records import Reply, Request
+from markbook.model.records import Reply, Request
 from markbook.types import Missing, MissingKind
 
 

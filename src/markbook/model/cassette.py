@@ -20,6 +20,19 @@ from markbook.errors import DataError, OutputError, StorageError
 FORMAT = "markbook-cassette"
 VERSION = 1
 _CAP = 512 << 20
+_LAST_LINE = 4096
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether a file ends as a finished recording does, without reading the rest of it."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _LAST_LINE))
+            last = file.read().rstrip().rpartition(b"\n")[2]
+        record = json.loads(last)
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and record.get("whole") is True
 
 
 class Cassette:

@@ -1,0 +1,211 @@
+"""Asking one model patiently: what all its questions share, and the one loop that gets an answer or a reason.
+
+A question costs at most `1 + retries` HTTP requests, whatever went wrong and whoever the provider is. Waiting for a turn
+(the rate, a pause that the server asked for, back-off, room in the budget) is no part of a request's deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from markbook.model.budget import Account, Budget, Weight
+from markbook.model.faults import Fault, fault_of
+from markbook.model.pace import LONGEST_PAUSE, Breaker, Pace, backoff
+from markbook.model.wire import TRIP, Trip
+from markbook.types import Missing, MissingKind
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How much is done for one answer."""
+
+    concurrency: int = 8
+    """Requests at a time."""
+    per_minute: float | None = None
+    """The most requests a minute."""
+    retries: int = 5
+    """Further requests after the first, whatever went wrong: transport and structure together, redirects included."""
+    seconds: float = 120.0
+    """The deadline of one request as a whole, however slowly bytes drip in; waiting for a turn is no part of it."""
+    max_cost: float | None = None
+    """US dollars for the whole run; checked before a request with the most that it may cost."""
+
+
+class Question(Protocol[T_co]):
+    """Something to ask."""
+
+    @property
+    def weight(self) -> Weight:
+        """What decides the most that one request may cost."""
+        ...
+
+    def ready(self) -> AbstractAsyncContextManager[None]:
+        """Return what a try is made within; entering it may wait."""
+        ...
+
+    async def send(self) -> Any:
+        """Send it once and return a response of pydantic-ai."""
+        ...
+
+    def read(self, response: Any) -> T_co:
+        """Return what a response holds, or raise a `Fault` where it does not count."""
+        ...
+
+    def adapt(self, fault: Fault, /) -> bool:
+        """Return whether the question will be put in another way, as a gift: the request does not count."""
+        ...
+
+
+@dataclass(slots=True)
+class Ended(Generic[T]):
+    """The end of one question: a value, or the reason why there is none, and what it took."""
+
+    value: T | None = None
+    missing: Missing | None = None
+    is_lasting: bool = False
+    """Whether asking again later would bring the same: an answer or a misbehaving model, not a server that is down."""
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = 0.0
+    """US dollars over all requests; None if that of one is not known."""
+    cost_at_most: float | None = 0.0
+    """The same with requests of unknown cost at their dearest; None where no price is known."""
+    seconds: float = 0.0
+    """From its turn to be taken up to its end, waiting included."""
+
+    def spend(self, cost: float | None, at_most: float | None) -> None:
+        """Add what one request cost."""
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+        self.cost_at_most = None if self.cost_at_most is None or at_most is None else self.cost_at_most + at_most
+
+
+class Asker:
+    """What the questions to one model share. Made and used within one event loop."""
+
+    def __init__(self, model: str, patience: Patience, budget: Budget) -> None:
+        """Take the limits; nothing is asked."""
+        self.patience = patience
+        self.budget = budget
+        self.account = Account()
+        self._pace = Pace(patience.per_minute)
+        self._breaker = Breaker(model)
+        self._gate = asyncio.Semaphore(patience.concurrency)
+
+    async def ask(self, question: Question[T]) -> Ended[T]:
+        """Return what became of a question."""
+        async with self._gate:
+            ended: Ended[T] = Ended()
+            start = time.monotonic()
+            await self._ask(question, ended)
+            ended.seconds = time.monotonic() - start if ended.requests else 0.0
+        self.account.seconds += ended.seconds
+        return ended
+
+    async def _ask(self, question: Question[T], ended: Ended[T]) -> None:
+        counted = 0
+        while (stop := self._breaker.missing) is None:
+            held = await self.budget.hold(question.weight)
+            if held is None:
+                stop = Missing(MissingKind.BUDGET, f"the budget of ${self.budget.limit:g} would be exceeded")
+                break
+            before = ended.requests
+            try:
+                ended.value = await self._once(question, ended, held, self.patience.retries + 1 - counted)
+            except Fault as fault:
+                if ended.requests > before:
+                    self._note(fault)
+                given = question.adapt(fault)
+                counted += 0 if given else ended.requests - before
+                if given or await self._again(fault, counted):
+                    continue
+                missing = Missing(fault.kind, fault.detail)
+                if fault.is_reply:
+                    ended.missing, ended.is_lasting = missing, True
+                    self._breaker.answered()
+                else:
+                    ended.missing = self._breaker.failed(missing, fatal=fault.fatal)
+                return
+            ended.is_lasting = True
+            self._breaker.answered()
+            return
+        ended.missing = stop
+
+    async def _once(self, question: Question[T], ended: Ended[T], held: float, most: int) -> T:
+        """Make one try; every request and token is counted whether or not it helped."""
+        cost: float | None = 0.0
+        try:
+            async with question.ready():
+                await self._pace.turn()
+                if (stop := self._breaker.missing) is not None:
+                    raise Fault(stop.detail, kind=stop.kind, again=False)
+                cost = None  # until the bill is there
+                try:
+                    response = await self._send(question, ended, Trip(most))
+                except Fault as fault:
+                    cost = 0.0 if fault.is_free and self.budget.price is not None else None
+                    raise
+            cost = self._read_bill(response, ended)
+        finally:
+            at_most: float | None = self.budget.settle(held, cost)
+            at_most = at_most if cost is not None or self.budget.price is not None else None
+            ended.spend(cost, at_most)
+            if cost is None or cost > 0:
+                self.account.add(cost, at_most)
+        return question.read(response)
+
+    async def _send(self, question: Question[T], ended: Ended[T], trip: Trip) -> Any:
+        token = TRIP.set(trip)
+        try:
+            async with asyncio.timeout(self.patience.seconds):
+                return await question.send()
+        except TimeoutError as error:
+            detail = f"no answer within {self.patience.seconds:g} s"
+            raise Fault(detail, kind=MissingKind.TIMEOUT, is_free=False) from error
+        except Exception as error:  # the border of one request: clients fail in many ways, IndexError among them
+            raise fault_of(error) from error
+        finally:
+            TRIP.reset(token)
+            ended.requests += max(1, trip.sent)
+            self.account.requests += max(1, trip.sent)
+
+    def _read_bill(self, response: Any, ended: Ended[T]) -> float | None:
+        """Count a response's tokens and return what they cost; None if tokens or price are unknown."""
+        read, written = response.usage.input_tokens or 0, response.usage.output_tokens or 0
+        ended.input_tokens += read
+        ended.output_tokens += written
+        self.account.input_tokens += read
+        self.account.output_tokens += written
+        if self.budget.price is None or not (read or written):
+            return None
+        return self.budget.price.of(read, written)
+
+    async def _again(self, fault: Fault, counted: int) -> bool:
+        """Wait before asking again; return False if it cannot help."""
+        if fault.wait is not None and fault.wait > LONGEST_PAUSE:
+            fault.fatal = True
+            fault.detail = f"the server asks for a pause of {fault.wait:.0f} s, try again then: {fault.detail}"
+            return False
+        if fault.wait is not None:
+            self._pace.close_for(fault.wait)
+        if not fault.again or counted > self.patience.retries:
+            return False
+        if not fault.is_reply:
+            await asyncio.sleep(backoff(counted - 1) if fault.wait is None else fault.wait)
+        return True
+
+    def _note(self, fault: Fault) -> None:
+        name = re.split("[,:] ", fault.detail, maxsplit=1)[0]
+        if fault.is_reply:
+            name = "violation"
+        elif fault.kind is MissingKind.TIMEOUT:
+            name = "timeout"
+        self.account.faults[name] = self.account.faults.get(name, 0) + 1

@@ -1,0 +1,108 @@
+"""What may be spent, and what was."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from markbook.model.prices import Price
+
+_BYTES_PER_TOKEN = 2.0
+"""For the estimate before a request; on the low side, so that the budget errs towards not spending."""
+_ENVELOPE = 64
+"""Tokens that a protocol adds to what is asked."""
+_OUTPUT_TOKENS = 4096
+"""What a reply without a limit is taken to hold at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What decides the dearest outcome of a question."""
+
+    size: int
+    """UTF-8 bytes of all that is sent."""
+    max_tokens: int | None = None
+    """The limit of the reply, None where there is none."""
+
+    def at(self, price: Price) -> float:
+        """Return the most that one request may cost."""
+        return price.of(self.size / _BYTES_PER_TOKEN + _ENVELOPE, self.max_tokens or _OUTPUT_TOKENS)
+
+
+class Budget:
+    """A request goes out only if its dearest outcome still fits."""
+
+    def __init__(self, limit: float | None, price: Price | None, spent: float = 0.0) -> None:
+        self.limit = limit
+        self.price = price
+        self.spent = spent
+        """US dollars at most: what is unknown counts at its dearest."""
+        self._held = 0.0
+        self._changed = asyncio.Event()
+
+    async def hold(self, weight: Weight) -> float | None:
+        """Set aside the most that a request may cost, and return it; None if that cannot fit any more.
+
+        Where it fits only if the requests under way cost less than they may, wait for them.
+        """
+        if self.price is None:
+            return 0.0
+        most = weight.at(self.price)
+        while self.limit is not None and self.spent + self._held + most > self.limit:
+            if not self._held or self.spent + most > self.limit:
+                return None
+            await self._changed.wait()
+        self._held += most
+        return most
+
+    def settle(self, held: float, cost: float | None) -> float:
+        """Replace what was set aside by what it did cost, and return that; unknown counts as all of it."""
+        self._held = max(0.0, self._held - held)
+        spent = held if cost is None else cost
+        self.spent += spent
+        self._changed.set()
+        self._changed = asyncio.Event()
+        return spent
+
+
+@dataclass(slots=True)
+class Account:
+    """What a model has cost, apart from what the judged agents did."""
+
+    requests: int = 0
+    replayed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    """US dollars spent on requests whose cost is known."""
+    cost_at_most: float | None = 0.0
+    """US dollars at most, requests of unknown cost at their dearest; None where no price is known."""
+    unpriced: int = 0
+    """Requests of unknown cost: without a price, or without an end."""
+    saved: float = 0.0
+    """What the replayed answers cost when they were recorded."""
+    seconds: float = 0.0
+    faults: dict[str, int] = field(default_factory=dict)
+
+    def add(self, cost: float | None, at_most: float | None) -> None:
+        """Count what one request cost."""
+        self.cost += cost or 0.0
+        self.unpriced += cost is None
+        self.cost_at_most = None if self.cost_at_most is None or at_most is None else self.cost_at_most + at_most
+
+    def as_record(self) -> dict[str, Any]:
+        """Return it for run.json: unknown cost is null, not 0."""
+        priced = self.requests == 0 or self.unpriced < self.requests
+        return {
+            "requests": self.requests,
+            "replayed": self.replayed,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost": self.cost if priced else None,
+            "cost_at_most": self.cost_at_most,
+            "requests_without_price": self.unpriced,
+            "saved_by_cassette": self.saved,
+            "latency_seconds": round(self.seconds, 3),
+            "faults": dict(sorted(self.faults.items())),
+        }

@@ -1,0 +1,155 @@
+"""From `PROVIDER:NAME` to a model of pydantic-ai that can be asked: providers, addresses, keys and listed prices."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+from markbook.errors import UsageError
+from markbook.model.prices import Price, listed_price, parse_price
+from markbook.model.wire import http_client
+from markbook.plugins import need, suggest
+from markbook.text import redact
+
+_ADDRESSES = ("base_url", "azure_endpoint", "api_base")
+"""What providers call the address that they speak to."""
+_HOMES = {
+    "openai": "api.openai.com",
+    "anthropic": "api.anthropic.com",
+    "google": ".googleapis.com",
+    "azure": ".azure.com",
+}
+"""Where a provider's own servers are, to tell them from others that speak its protocol."""
+_ELSEWHERE = {"google": "GOOGLE_GEMINI_BASE_URL", "azure": "AZURE_OPENAI_ENDPOINT"}
+_OLD_NAMES = {"google-gla": "google", "google-vertex": "google-cloud"}
+
+
+def split_name(model: str) -> tuple[str, str]:
+    """Return provider and name.
+
+    >>> split_name("openai:gpt-4o-mini")
+    ('openai', 'gpt-4o-mini')
+
+    Raises:
+        UsageError: it has not both.
+    """
+    provider, _, name = model.partition(":")
+    if not provider or not name:
+        raise UsageError(f"{model!r} names no model", hint="PROVIDER:NAME, such as openai:gpt-4o-mini")
+    return provider, name
+
+
+def is_foreign(provider: str, base_url: str) -> bool:
+    """Return whether the address, an option's or the environment's, is not the provider's own."""
+    family = provider.partition("-")[0]
+    stated = base_url or os.environ.get(_ELSEWHERE.get(family, f"{family.upper()}_BASE_URL"), "")
+    if not stated:
+        return False
+    home, host = _HOMES.get(family, ""), urlsplit(stated).hostname or ""
+    return not home or not (host == home or (home.startswith(".") and host.endswith(home)))
+
+
+def price_of(model: str, base_url: str, stated: Price | str | None) -> Price | None:
+    """Return the price that was stated, else the listed one, which holds at the provider's own address only.
+
+    Raises:
+        UsageError: what was stated is no price.
+    """
+    if stated:
+        return parse_price(stated) if isinstance(stated, str) else stated
+    provider, name = split_name(model)
+    return None if is_foreign(provider, base_url) else listed_price(provider, name)
+
+
+def check(model: str, base_url: str = "") -> None:
+    """Find out before any work whether a model can be set up; nothing is asked.
+
+    Raises:
+        UsageError: an unknown provider, no key, an address that is none or that the provider cannot have.
+        ExtraMissingError: the extra `judge` is not installed.
+    """
+    _make(model, base_url, http_client(1.0))
+
+
+@asynccontextmanager
+async def connected(model: str, base_url: str, seconds: float) -> AsyncIterator[Any]:
+    """Open a model; leaving closes its connections.
+
+    Raises:
+        UsageError: as `check`.
+        ExtraMissingError: the extra `judge` is not installed.
+    """
+    async with http_client(seconds) as http:
+        yield _make(model, base_url, http)
+
+
+def _make(model: str, base_url: str, http: Any) -> Any:
+    provider, name = split_name(model)
+    if base_url and not base_url.startswith(("http://", "https://")):
+        raise UsageError(f"{base_url!r} is no address of a server", hint="http://127.0.0.1:8000/v1")
+    need("pydantic_ai", extra="judge")
+    if provider in ("openai", "openai-chat"):
+        return _openai(name, base_url, http)
+    models = need("pydantic_ai.models", extra="judge")
+    try:
+        return models.infer_model(model, lambda kind: _provider(kind, name, base_url, http))
+    except UsageError:
+        raise
+    except Exception as error:  # the plugin border: a provider's own set-up fails in its own ways
+        raise UsageError(f"the model {model!r} cannot be set up: {redact(str(error))}") from error
+
+
+def _openai(name: str, base_url: str, http: Any) -> Any:
+    need("openai", extra="judge")
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    key = os.environ.get("OPENAI_API_KEY", "")
+    if not key and not base_url and not os.environ.get("OPENAI_BASE_URL"):
+        raise UsageError("the model needs a key", hint="set OPENAI_API_KEY, or name a local server with --base-url")
+    profile: Any = None
+    if is_foreign("openai", base_url):
+        # OpenAI's own servers want `max_completion_tokens`; others know the older `max_tokens` only. And a server that
+        # is asked in words, because it knows nothing else, may not know a JSON mode either.
+        profile = {"openai_chat_supports_max_completion_tokens": False, "supports_json_object_output": False}
+    provider = OpenAIProvider(base_url=base_url or None, api_key=key or "none", http_client=http)
+    return OpenAIChatModel(name, provider=provider, profile=profile)
+
+
+def _provider(kind: str, name: str, base_url: str, http: Any) -> Any:
+    from pydantic_ai import exceptions
+    from pydantic_ai.providers import infer_provider, infer_provider_class
+
+    try:
+        made: Any = infer_provider_class(kind)
+    except ValueError as error:
+        hint = f"{_OLD_NAMES[kind]}:{name}" if kind in _OLD_NAMES else suggest(kind, _providers())
+        raise UsageError(f"unknown provider {kind!r}", hint=hint) from error
+    if kind.startswith("gateway/"):
+        return infer_provider(kind)
+    taken = inspect.signature(made.__init__).parameters
+    options: dict[str, Any] = {"http_client": http} if "http_client" in taken else {}
+    if base_url:
+        place = next((word for word in _ADDRESSES if word in taken), None)
+        if place is None:
+            hint = f"openai:{name}, if the server speaks the chat-completions protocol"
+            raise UsageError(f"--base-url does not go with {kind}:, whose address is fixed", hint=hint)
+        options[place] = base_url
+    try:
+        return made(**options)
+    except exceptions.UserError:
+        if not base_url or "api_key" not in taken:
+            raise
+        return made(**options, api_key="none")  # a server of one's own may ask for no key
+
+
+def _providers() -> list[str]:
+    """Return the names of the providers that pydantic-ai lists models of."""
+    from pydantic_ai.models import KnownModelName
+
+    listed = get_args(getattr(KnownModelName, "__value__", KnownModelName))
+    return sorted({str(name).partition(":")[0] for name in listed} - {"test"})

@@ -1,0 +1,134 @@
+"""What an exception of a model client means for the next step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+from markbook.text import redact
+from markbook.types import MissingKind
+
+_AGAIN = frozenset({408, 409, 425, 429})
+_FATAL = frozenset({401, 402, 403, 404})
+_UNSUPPORTED = frozenset({400, 415, 422})
+"""What servers say to a way of asking that they do not know."""
+_ASKED_FOR = ("tool", "response_format", "json_schema", "structured")
+"""Words by which a server that answers 404 means the way of asking and not the model."""
+_PAY_FIRST = ("insufficient_quota", "billing_hard_limit", "billing_not_active", "credit balance is too low")
+"""Words by which a server means that nothing will be answered until somebody pays."""
+_NEVER_SENT = frozenset({"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL", "PoolTimeout"})  # fmt: skip
+"""Exceptions of HTTP clients, of whichever package, after which the server has seen nothing."""
+_MAX_DETAIL = 300
+
+
+class Fault(Exception):  # noqa: N818 - what a server did, not what a program did
+    """A request that brought no answer that counts."""
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        kind: MissingKind = MissingKind.UNAVAILABLE,
+        again: bool = True,
+        wait: float | None = None,
+        fatal: bool = False,
+        unsupported: bool = False,
+        is_free: bool = True,
+        is_reply: bool = False,
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.kind = kind
+        self.again = again
+        """Whether the same question may be asked once more."""
+        self.wait = wait
+        """How many seconds the server asked us to wait."""
+        self.fatal = fatal
+        """Whether no other question can succeed either: a refused key, an unknown model, an empty account."""
+        self.unsupported = unsupported
+        """Whether the server may not know this way of asking."""
+        self.is_free = is_free
+        """Whether the request surely cost nothing; one that was sent and brought no bill may have cost all it could."""
+        self.is_reply = is_reply
+        """Whether the model did answer, and the answer does not count."""
+
+
+class NotFollowed(Exception):  # noqa: N818 - what a server asked for and we do not do
+    """A redirect that is not followed."""
+
+
+def fault_of(error: Exception) -> Fault:
+    """Return what became of a request; the server's own words are cut, as a report will show them."""
+    from pydantic_ai import exceptions
+
+    chain = list(_chain(error))
+    stopped = next((one for one in chain if isinstance(one, NotFollowed)), None)
+    if stopped is not None:
+        return Fault(str(stopped), again=False, fatal=True)
+    detail = redact(f"{type(error).__name__}: {error}")[:_MAX_DETAIL]
+    if isinstance(error, exceptions.ModelHTTPError):
+        # The exception's own words are longer, and its class says no more than the status.
+        detail = redact(f"status {error.status_code}: {_said(error.body)}")[:_MAX_DETAIL]
+        return _of_status(error.status_code, error.body, detail, _wait(error))
+    if isinstance(error, exceptions.UserError):
+        return Fault(detail, again=False, fatal=True)
+    return Fault(detail, is_free=any(type(one).__name__ in _NEVER_SENT for one in chain))
+
+
+def _said(body: object) -> str:
+    """Return a server's own words out of the body of an error."""
+    found = body
+    for key in ("error", "message"):
+        found = found.get(key, found) if isinstance(found, dict) else found
+    return found if isinstance(found, str) else json.dumps(found, default=str)
+
+
+def _of_status(status: int, body: object, detail: str, wait: float | None) -> Fault:
+    said = json.dumps(body, default=str).casefold()
+    if any(words in said for words in _PAY_FIRST):
+        return Fault(detail, again=False, fatal=True)
+    if status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return Fault(detail, wait=wait)
+    if status == HTTPStatus.NOT_FOUND and any(word in said for word in _ASKED_FOR):
+        return Fault(detail, again=False, unsupported=True)
+    is_redirect = HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST
+    return Fault(detail, again=False, fatal=status in _FATAL or is_redirect, unsupported=status in _UNSUPPORTED)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and what it came of."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        yield found
+        found = found.__cause__ or found.__context__
+
+
+def _wait(error: Exception) -> float | None:
+    """Return the seconds of a Retry-After header, given as seconds or as a date."""
+    headers = getattr(error, "headers", None) or {}
+    if not headers:
+        headers = getattr(getattr(error.__cause__, "response", None), "headers", None) or {}
+    return parse_retry_after(headers.get("retry-after"), datetime.now(UTC))
+
+
+def parse_retry_after(stated: object, now: datetime) -> float | None:
+    """Return the seconds that a Retry-After header asks for, from 0 up; None if it says nothing usable."""
+    if not isinstance(stated, str):
+        return None
+    try:
+        seconds = float(stated)
+    except ValueError:
+        pass
+    else:
+        return seconds if 0 <= seconds < float("inf") else None
+    try:
+        moment = parsedate_to_datetime(stated)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - now).total_seconds())

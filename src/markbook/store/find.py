@@ -1,0 +1,112 @@
+"""Which run a path means: its folder, the `run.json` in it, a folder that holds runs, or `latest`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from markbook.errors import DataError
+
+LATEST = "latest"
+"""The newest run in the folder that runs are written to; behind a folder (`mine/latest`), the newest in that one."""
+HOME = "generated"
+"""Where runs are written unless `--output` says otherwise."""
+_NAMED = 3
+
+
+def find_run(path: str | os.PathLike[str]) -> Path:
+    """Return the folder of the one run that a path means.
+
+    Raises:
+        DataError: there is none, or a folder holds several.
+    """
+    found = find_runs(path)
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(str(folder) for folder in found[-_NAMED:])
+    raise DataError(
+        f"this folder holds {len(found)} runs",
+        at=os.fspath(path),
+        hint=f"name one of them, such as {names}, or {Path(path) / LATEST}",
+    )
+
+
+def find_runs(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the folders of all runs that a path means, oldest first.
+
+    Raises:
+        DataError: there is none.
+    """
+    given = Path(path)
+    if _is_run(given) or given.name == "run.json":
+        return [given]
+    if given.name == LATEST and not given.exists():
+        return [_newest(given.parent if given.parent != Path() else Path(HOME), given)]
+    runs = runs_in(given)
+    if runs:
+        return runs
+    if not given.exists():
+        raise DataError("there is no run folder of this name", at=os.fspath(path), hint=_beside(given))
+    raise DataError("this is no run folder: it has no run.json, and no run lies in it", at=os.fspath(path))
+
+
+def means_run(path: str | os.PathLike[str]) -> bool:
+    """Whether a path means a run or a folder of runs, rather than a model's name."""
+    given = Path(path)
+    return _is_run(given) or bool(runs_in(given)) or (given.name == LATEST and not given.exists())
+
+
+def existing_run(path: str | os.PathLike[str]) -> Path:
+    """Return the folder that `latest`, or a folder with a single run in it, means; any other path as it is.
+
+    A run that was killed before it wrote its `run.json` is found by its folder.
+
+    Raises:
+        DataError: there is no latest, or the folder holds several runs.
+    """
+    given = Path(path)
+    return find_run(given) if means_run(given) and not _is_run(given) else given
+
+
+def latest_run(path: str | os.PathLike[str]) -> Path:
+    """Return the folder that `latest` means, any other path as it is.
+
+    Raises:
+        DataError: there is no latest.
+    """
+    given = Path(path)
+    return find_run(given) if given.name == LATEST and not given.exists() else given
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """Return the runs directly in a folder, oldest first; links are not followed."""
+    if not folder.is_dir():
+        return []
+    found = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and _is_run(path)]
+    return sorted(found, key=_age)
+
+
+def _newest(folder: Path, asked: Path) -> Path:
+    runs = runs_in(folder)
+    if not runs:
+        raise DataError(f"there is no run in {folder}, so none is the latest", at=os.fspath(asked))
+    return runs[-1]
+
+
+def _age(folder: Path) -> tuple[int, int, str]:
+    """Sort by the second in the name, `_2` behind it within one second; what has another name comes first."""
+    _, _, rest = folder.name.partition("evaluation_")
+    second, _, number = rest.partition("_")
+    if not second.isdecimal():
+        return 0, 0, folder.name
+    return int(second), int(number) if number.isdecimal() else 1, folder.name
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / "run.json").is_file()
+
+
+def _beside(path: Path) -> str:
+    runs: Sequence[Path] = runs_in(path.parent)
+    return f"the newest beside it is {runs[-1]}" if runs else ""

@@ -1,0 +1,133 @@
+"""The seal of a finished run: what its journal held when run.json said that the run is done.
+
+A killed run may end in a torn row, which a resume cuts off. A finished run cannot: whatever differs from its seal is
+damage, and nothing is reported from it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import StorageError
+from markbook.store.disk import Disk, replace_file
+from markbook.store.journal import Key, from_line, lines, segments
+
+KEY = "journal"
+"""Where the seal stands in run.json."""
+FINISHED = ("done", "incomplete")
+"""The states in which everything that a run did is acknowledged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What one of the journal's files held."""
+
+    name: str
+    bytes: int
+    rows: int
+    crc: str
+    """CRC-32 of the whole file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Where a file of the journal is not what was written."""
+
+    path: Path
+    byte: int
+    why: str
+
+    def error(self) -> StorageError:
+        """Return what is said of it where nothing can be done."""
+        return StorageError(
+            f"the journal of this finished run is damaged at byte {self.byte}: {self.why}",
+            at=str(self.path),
+            hint="nothing is reported from it; the command that made the run, with --resume, does what is lost again",
+        )
+
+
+def records(held: list[Segment]) -> list[dict[str, Any]]:
+    """Return the seal as run.json holds it."""
+    return [asdict(one) for one in held]
+
+
+def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, Any]) -> Damage | None:
+    """Return the first damage of a finished run's journal; None of a whole one, and of a run that is not finished.
+
+    Args:
+        disk: where it lies.
+        folder: the run's.
+        manifest: what its run.json holds. Without a seal, as before seals were written, rows are held against their own
+            checksums.
+    """
+    if manifest.get("status") not in FINISHED:
+        return None
+    journal = folder / "journal"
+    found = {path.name: path for path in segments(disk, journal)}
+    sealed = manifest.get(KEY)
+    if not isinstance(sealed, list):
+        return next((damage for path in found.values() if (damage := _bad_row(disk, path))), None)
+    known = [Segment(**{name: one[name] for name in Segment.__dataclass_fields__}) for one in sealed]
+    for one in known:
+        damage = _compare(disk, found.pop(one.name, journal / one.name), one)
+        if damage is not None:
+            return damage
+    return next((Damage(path, 0, "this file was not there when the run was done") for path in found.values()), None)
+
+
+def repair(disk: Disk, folder: Path, manifest: Mapping[str, Any]) -> tuple[int, int]:
+    """Keep the whole rows of a damaged journal, each once and in their order; return how many, and of how many.
+
+    Killed on the way, the run is still finished and damaged, and is repaired again.
+    """
+    seen: set[tuple[str, Key]] = set()
+    for path in segments(disk, folder / "journal"):
+        replace_file(disk, path, _whole_rows(disk, path, seen))
+    sealed = manifest.get(KEY)
+    return len(seen), sum(one["rows"] for one in sealed) if isinstance(sealed, list) else len(seen)
+
+
+def _whole_rows(disk: Disk, path: Path, seen: set[tuple[str, Key]]) -> Iterator[bytes]:
+    for line in lines(disk.chunks(path)):
+        row = from_line(line)
+        if row is not None and (row.kind, row.key) not in seen:
+            seen.add((row.kind, row.key))
+            yield line
+
+
+def _compare(disk: Disk, path: Path, sealed: Segment) -> Damage | None:
+    """Return what makes a file another than it was; the common case reads it once, without looking at its rows."""
+    if not disk.exists(path):
+        return Damage(path, 0, "the file is missing")
+    crc = size = 0
+    for chunk in disk.chunks(path):
+        crc, size = zlib.crc32(chunk, crc), size + len(chunk)
+    if (size, f"{crc:08x}") == (sealed.bytes, sealed.crc):
+        return None
+    damage = _bad_row(disk, path)
+    if damage is not None:
+        return damage
+    if size < sealed.bytes:
+        return Damage(path, size, f"it ends here, and {sealed.bytes} bytes were written")
+    if size > sealed.bytes:
+        return Damage(path, sealed.bytes, f"rows follow that were not there when the run was done: {size} bytes in all")
+    return Damage(path, 0, "its rows are whole, but not those that were written")
+
+
+def _bad_row(disk: Disk, path: Path) -> Damage | None:
+    """Return the first row of a file that is torn, does not match its checksum, or stands there twice."""
+    offset = 0
+    seen: set[tuple[str, Key]] = set()
+    for line in lines(disk.chunks(path)):
+        row = from_line(line)
+        if row is None:
+            return Damage(path, offset, "a row does not match its checksum")
+        if (row.kind, row.key) in seen:
+            return Damage(path, offset, "a row stands here a second time")
+        seen.add((row.kind, row.key))
+        offset += len(line)
+    return None

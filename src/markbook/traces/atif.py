@@ -1,0 +1,122 @@
+"""ATIF, the Agent Trajectory Interchange Format that Harbor writes: steps with calls, observations and metrics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.traces.plain import bounded, make_trace, moment, name_of, number, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.source import Source
+
+_DEEPEST = 20
+
+
+class Atif:
+    """Reads trajectories; the sub-agents that a file embeds are agents of the same run."""
+
+    name = "atif"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for objects whose schema version is ATIF's."""
+        known = [row for row in probe.sample[:3] if str(row.get("schema_version")).startswith("ATIF")]
+        return 95 if known and isinstance(known[0].get("steps"), list) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each trajectory."""
+        document = source.document()
+        for item in document if isinstance(document, list) else [document]:
+            if isinstance(item, dict) and isinstance(item.get("steps"), list):
+                yield _Run(item).trace(self.name)
+            else:
+                source.problems["not a trajectory"] += 1
+
+
+class _Run:
+    def __init__(self, item: Mapping[str, Any]) -> None:
+        self.item = item
+        self.steps: list[Step] = []
+        self.cached: list[int | None] = []
+        self.notes: Counter[str] = Counter()
+        self.unrecognised: Counter[str] = Counter()
+        self.names: dict[str, str] = {}
+        self._add(item, name_of(record(item.get("agent")).get("name")) or "agent", 0)
+
+    def trace(self, reader: str) -> Trace:
+        """Return the run; sums that the trajectory states stand where its steps have none."""
+        item, final = self.item, record(self.item.get("final_metrics"))
+        sums = {
+            "input_tokens": add_known(step.input_tokens for step in self.steps),
+            "output_tokens": add_known(step.output_tokens for step in self.steps),
+            "cached_tokens": add_known(self.cached),
+        }
+        stated = {"input_tokens": "prompt", "output_tokens": "completion", "cached_tokens": "cached"}
+        known: dict[str, Any] = {
+            key: whole(final.get(f"total_{stated[key]}_tokens")) if count is None else count
+            for key, count in sums.items()
+        }
+        cost = number(final.get("total_cost_usd"))
+        if cost is not None:
+            known["cost"] = cost
+        return make_trace(
+            self.steps, reader=reader, id=name_of(item.get("session_id") or item.get("trajectory_id")),
+            unrecognised=dict(self.unrecognised), notes=tuple(f"{n} {what}" for what, n in sorted(self.notes.items())),
+            **known,
+        )  # fmt: skip
+
+    def _add(self, item: Mapping[str, Any], agent: str, depth: int) -> None:
+        children = rows(item.get("subagent_trajectories")) if depth < _DEEPEST else []
+        for child in children:
+            identity = name_of(child.get("trajectory_id"))
+            name = name_of(record(child.get("agent")).get("name")) or "sub-agent"
+            # Agents of one program share its name: the id tells them apart.
+            self.names[identity] = f"{name} {identity}".strip() if name == agent else name
+        for row in rows(item.get("steps")):
+            if row.get("is_copied_context") is True:
+                self.notes["steps copied from an earlier context, left out"] += 1
+            else:
+                self._step(row, agent)
+        for child in children:
+            self._add(child, self.names[name_of(child.get("trajectory_id"))], depth + 1)
+
+    def _step(self, row: Mapping[str, Any], agent: str) -> None:
+        kind = name_of(row.get("source"))
+        if kind not in ("user", "agent", "system"):
+            self.unrecognised["steps of an unknown source"] += 1
+            return
+        spent, time = record(row.get("metrics")), moment(row.get("timestamp"))
+        self.cached.append(whole(spent.get("cached_tokens")))
+        self.steps.append(
+            Step(
+                StepKind.MESSAGE, agent if kind == "agent" else "", "assistant" if kind == "agent" else kind,
+                start=time, text=text_of(row.get("message")), input_tokens=whole(spent.get("prompt_tokens")),
+                output_tokens=whole(spent.get("completion_tokens")), cost=number(spent.get("cost_usd")),
+            )
+        )  # fmt: skip
+        calls: dict[str, int] = {}
+        for call in rows(row.get("tool_calls")):
+            identity = text_of(call.get("tool_call_id"), 200)
+            calls[identity] = len(self.steps)
+            given = bounded(call.get("arguments"))
+            tool = name_of(call.get("function_name"))
+            self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=given, start=time))
+        for result in rows(record(row.get("observation")).get("results")):
+            self._result(result, calls, agent)
+
+    def _result(self, result: Mapping[str, Any], calls: Mapping[str, int], agent: str) -> None:
+        at = calls.get(text_of(result.get("source_call_id"), 200))
+        if at is None and len(calls) == 1 and not result.get("source_call_id"):
+            at = next(iter(calls.values()))
+        if at is not None:
+            self.steps[at] = replace(self.steps[at], result=text_of(result.get("content")))
+        elif calls:
+            self.unrecognised["results without a call"] += 1
+        for reference in rows(result.get("subagent_trajectory_ref")):
+            target = self.names.get(name_of(reference.get("trajectory_id")), "")
+            if target:
+                self.steps.append(Step(StepKind.HANDOFF, agent, "delegation", target))
+            else:
+                self.notes["sub-agents whose trajectories are not in the file"] += 1

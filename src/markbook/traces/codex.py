@@ -1,0 +1,146 @@
+"""OpenAI Codex: the session logs that it keeps (`rollout-*.jsonl`), and the events of `codex exec --json`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from markbook.trace import Step, StepKind, Trace
+from markbook.traces.plain import bounded, make_trace, moment, name_of, parsed, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.source import Source
+
+_ROWS = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})
+_CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action",
+          "web_search_call": "action"}  # fmt: skip
+"""Items that are tool calls, and where their arguments stand."""
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_RUN_ITEMS = {"command_execution": "command", "mcp_tool_call": "arguments", "file_change": "changes",
+              "web_search": "query"}  # fmt: skip
+"""Items of `codex exec` that are tool calls, and where their arguments stand."""
+_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d{1,9})\b", re.MULTILINE)
+
+
+class Codex:
+    """Reads one session; Codex writes a file for each of its sub-agents."""
+
+    name = "codex"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for rows with a type and payload of Codex, 90 for the events of a run."""
+        if any(row.get("type") in _ROWS and isinstance(row.get("payload"), dict) for row in _typed(probe)):
+            return 95
+        kinds = {row["type"] for row in _typed(probe)}
+        return 90 if "thread.started" in kinds or {"turn.started", "item.completed"} <= kinds else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield the session as one run."""
+        session = _Session()
+        document = source.document()
+        for row in document if isinstance(document, list) else [document]:
+            session.add(record(row))
+        yield make_trace(
+            session.steps, reader=self.name, unrecognised=dict(session.unrecognised), **session.known,
+        )  # fmt: skip
+
+
+def _typed(probe: Probe) -> list[Mapping[str, Any]]:
+    return [row for row in probe.sample if isinstance(row.get("type"), str)]
+
+
+class _Session:
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.unrecognised: Counter[str] = Counter()
+        self.known: dict[str, Any] = {}
+        self._agent = "codex"
+        self._calls: dict[str, int] = {}
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        kind, held, time = str(row.get("type")), record(row.get("payload")), moment(row.get("timestamp"))
+        if kind == "session_meta" and "id" not in self.known:
+            self._meta(held)
+        elif kind == "response_item":
+            self._item(held, time)
+        elif kind == "event_msg" and held.get("type") == "token_count":
+            self._totals(record(record(held.get("info")).get("total_token_usage")))
+        elif kind == "thread.started":
+            self.known["id"] = name_of(row.get("thread_id"))
+        elif kind == "item.completed":
+            self._done(record(row.get("item")))
+        elif kind == "turn.completed":
+            self._turn(record(row.get("usage")))
+        elif not (kind in _ROWS or kind in ("compacted", "error") or kind.startswith(("turn.", "item."))):
+            self.unrecognised[f"rows of type {kind[:40]!r}"] += 1
+
+    def _meta(self, held: Mapping[str, Any]) -> None:
+        self.known["id"] = name_of(held.get("id"))
+        spawned = record(record(record(held.get("source")).get("subagent")).get("thread_spawn"))
+        self._agent = name_of(spawned.get("agent_nickname") or spawned.get("agent_role")) or self._agent
+
+    def _item(self, held: Mapping[str, Any], time: float | None) -> None:
+        kind, call = str(held.get("type")), text_of(held.get("call_id"), 200)
+        if kind == "message":
+            role = name_of(held.get("role")) or "message"
+            agent = self._agent if role == "assistant" else ""
+            self.steps.append(Step(StepKind.MESSAGE, agent, role, start=time, text=text_of(held.get("content"))))
+        elif kind in _CALLS:
+            name = name_of(held.get("name")) or kind.removesuffix("_call")
+            if call:
+                self._calls[call] = len(self.steps)
+            given = parsed(held.get(_CALLS[kind]))
+            self.steps.append(Step(StepKind.TOOL, self._agent, name, id=call, arguments=given, start=time))
+        elif kind in _OUTPUTS:
+            at = self._calls.get(call)
+            if at is None:
+                self.unrecognised["tool results without a call"] += 1
+                return
+            text, ok = _outcome(held.get("output"))
+            error = "error" if ok is False else ""
+            self.steps[at] = replace(self.steps[at], result=text, ok=ok, error=error, end=time)
+
+    def _totals(self, usage: Mapping[str, Any]) -> None:
+        """Take the session's running sums: the last ones count."""
+        for key, name in (("input", "input_tokens"), ("output", "output_tokens"), ("cached", "cached_input_tokens")):
+            count = whole(usage.get(name))
+            if count is not None:
+                self.known[f"{key}_tokens"] = count
+
+    def _turn(self, usage: Mapping[str, Any]) -> None:
+        """Add a turn's own counts."""
+        for key, name in (("input", "input_tokens"), ("output", "output_tokens"), ("cached", "cached_input_tokens")):
+            count = whole(usage.get(name))
+            if count is not None:
+                self.known[f"{key}_tokens"] = (self.known.get(f"{key}_tokens") or 0) + count
+
+    def _done(self, item: Mapping[str, Any]) -> None:
+        kind = str(item.get("type") or item.get("item_type"))
+        if kind in ("agent_message", "assistant_message"):
+            self.steps.append(Step(StepKind.MESSAGE, self._agent, "assistant", text=text_of(item.get("text"))))
+        elif kind in _RUN_ITEMS:
+            code, status = item.get("exit_code"), item.get("status")
+            ok = code == 0 if isinstance(code, int) else {"completed": True, "failed": False}.get(str(status))
+            self.steps.append(
+                Step(
+                    StepKind.TOOL, self._agent, name_of(item.get("tool")) or kind, id=text_of(item.get("id"), 200),
+                    arguments=bounded(item.get(_RUN_ITEMS[kind])), ok=ok, error="" if ok is not False else "failed",
+                    result=text_of(item.get("aggregated_output") or item.get("result")),
+                )
+            )  # fmt: skip
+        elif kind not in ("reasoning", "todo_list", "error"):
+            self.unrecognised[f"items of type {kind[:40]!r}"] += 1
+
+
+def _outcome(output: object) -> tuple[str, bool | None]:
+    """Return the text of a call's output and whether the call succeeded, where the output says it."""
+    held = parsed(output)
+    if isinstance(held, dict):
+        success, code = held.get("success"), record(held.get("metadata")).get("exit_code")
+        ok = success if isinstance(success, bool) else code == 0 if isinstance(code, int) else None
+        return text_of(held.get("output") or held.get("content") or held), ok
+    text = text_of("\n".join(text_of(row.get("text")) for row in rows(output)) if isinstance(output, list) else output)
+    found = _CODE.search(text)
+    return text, None if found is None else int(found[1]) == 0

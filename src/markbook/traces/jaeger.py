@@ -1,0 +1,90 @@
+"""Jaeger's JSON, as its API and its page export it: spans with tags, times in microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markbook.trace import Trace
+from markbook.traces.plain import name_of, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.roles import Role, role_of
+from markbook.traces.source import Source
+from markbook.traces.span import Span
+from markbook.traces.spooled import runs_of
+
+_NANO_PER_MICRO = 1_000
+
+
+class Jaeger:
+    """Reads traces; what a span is, its tags say in the words of OpenTelemetry's attributes."""
+
+    name = "jaeger"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for traces with Jaeger's spelling of ids."""
+        return 95 if any(_traces(row) for row in probe.sample[:3]) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each trace."""
+        document = source.document()
+        yield from runs_of(_spans(document if isinstance(document, list) else [document], source), source, self.name)
+
+
+def _traces(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the traces of an answer (`data`), or the trace that an object is."""
+    held = rows(row.get("data")) or [row]
+    return [one for one in held if "traceID" in one and isinstance(one.get("spans"), list)]
+
+
+def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
+    for item in items:
+        traces = _traces(record(item))
+        if not traces:
+            source.problems["objects that are no trace"] += 1
+        for trace in traces:
+            for raw in rows(trace["spans"]):
+                span = _span(raw, text_of(trace.get("traceID"), 200))
+                if span is None:
+                    source.problems["objects that are no span"] += 1
+                else:
+                    yield span, role_of(span)
+
+
+def _span(raw: Mapping[str, Any], trace: str) -> Span | None:
+    identity = text_of(raw.get("spanID"), 200)
+    if not identity:
+        return None
+    tags = _tags(raw.get("tags"))
+    start, took = whole(raw.get("startTime")), whole(raw.get("duration"))
+    status = str(tags.get("otel.status_code") or "").upper()
+    failed = status == "ERROR" or str(tags.get("error")).lower() == "true"
+    begun = None if start is None else start * _NANO_PER_MICRO
+    return Span(
+        trace=text_of(raw.get("traceID"), 200) or trace, id=identity, parent=_parent(raw),
+        name=name_of(raw.get("operationName")), start=begun,
+        end=None if begun is None or took is None else begun + took * _NANO_PER_MICRO,
+        ok=False if failed else (True if status == "OK" else None),
+        message=text_of(tags.get("otel.status_description"), 500), attributes=tags,
+        events=[_event(log) for log in rows(raw.get("logs"))],
+        scope=name_of(tags.get("otel.scope.name") or tags.get("otel.library.name")),
+    )  # fmt: skip
+
+
+def _parent(raw: Mapping[str, Any]) -> str:
+    """Return what a span is a child of; what it only follows from is the second choice."""
+    references = rows(raw.get("references"))
+    for kind in ("CHILD_OF", "FOLLOWS_FROM"):
+        for reference in references:
+            if reference.get("refType") == kind:
+                return text_of(reference.get("spanID"), 200)
+    return text_of(raw.get("parentSpanID"), 200)
+
+
+def _tags(value: object) -> dict[str, Any]:
+    return {str(tag["key"]): tag.get("value") for tag in rows(value) if "key" in tag}
+
+
+def _event(log: Mapping[str, Any]) -> dict[str, Any]:
+    held = _tags(log.get("fields"))
+    return {"name": held.pop("event", ""), "attributes": held}

@@ -1,0 +1,133 @@
+"""Langfuse's exports: a trace with its observations, a page or lines of observations, in either spelling of the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markbook.trace import Trace, add_known
+from markbook.traces.plain import dump, moment, name_of, number, parsed, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.requested import requested_in
+from markbook.traces.roles import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, role_of
+from markbook.traces.source import Source
+from markbook.traces.span import Span
+from markbook.traces.spooled import nanoseconds, runs_of
+
+_KINDS = {"GENERATION": MODEL, "TOOL": TOOL, "AGENT": AGENT}
+_CACHED = frozenset({"input_cached_tokens", "input_cache_read", "cache_read_input_tokens", "input_cached"})
+_WRITTEN = frozenset({"input_cache_creation", "cache_creation_input_tokens", "input_cache_write"})
+
+
+class Langfuse:
+    """Reads observations; their type says what they are, else the attributes that OpenTelemetry brought."""
+
+    name = "langfuse"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for observations, alone, in a trace or in a page."""
+        return 95 if any(_observations(row) for row in probe.sample[:3]) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each trace."""
+        document = source.document()
+        yield from runs_of(_spans(document if isinstance(document, list) else [document], source), source, self.name)
+
+
+def _get(row: Mapping[str, Any], name: str) -> Any:
+    """Return a value under the API's name or the name that exports to files use."""
+    value = row.get(name)
+    return (
+        row.get("".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name))
+        if value is None
+        else value
+    )
+
+
+def _observations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the observations that an object holds, or that it is."""
+    for held in (item.get("observations"), item.get("data"), record(item.get("trace")).get("observations")):
+        found = [row for row in rows(held) if _is_observation(row)]
+        if found:
+            return found
+    return [item] if _is_observation(item) and _get(item, "traceId") else []
+
+
+def _is_observation(row: Mapping[str, Any]) -> bool:
+    return bool(row.get("id")) and isinstance(row.get("type"), str) and _get(row, "startTime") is not None
+
+
+def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
+    for item in items:
+        held = record(item)
+        found = _observations(held)
+        if not found:
+            source.problems["objects that hold no observation"] += 1
+        trace = text_of(record(held.get("trace")).get("id") or held.get("id"), 200)
+        for row in found:
+            yield _span(row, trace)
+
+
+def _span(row: Mapping[str, Any], trace: str) -> tuple[Span, Role]:
+    metadata = record(parsed(row.get("metadata")))
+    attributes = dict(record(parsed(metadata.get("attributes"))))
+    failed = str(row.get("level")).upper() == "ERROR"
+    span = Span(
+        trace=text_of(_get(row, "traceId"), 200) or trace, id=text_of(row.get("id"), 200),
+        parent=text_of(_get(row, "parentObservationId"), 200), name=name_of(row.get("name")),
+        start=nanoseconds(moment(_get(row, "startTime"))), end=nanoseconds(moment(_get(row, "endTime"))),
+        ok=False if failed else None, message=text_of(_get(row, "statusMessage"), 500),
+        attributes=attributes, events=[], scope=name_of(record(parsed(metadata.get("scope"))).get("name")),
+    )  # fmt: skip
+    role = role_of(span)
+    role.conversation = ""  # a session of Langfuse holds many traces, each a run
+    kind = _KINDS.get(str(row.get("type")).upper())
+    if kind is not None and role.kind != HANDOFF:
+        role.kind = kind
+    elif role.kind == UNKNOWN:
+        role.kind = STRUCTURE
+    _fill(role, span, row, metadata)
+    return span, role
+
+
+def _fill(role: Role, span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+    node = name_of(metadata.get("agent_name") or metadata.get("lc_agent_name") or metadata.get("langgraph_node"))
+    role.agent = role.agent or ("" if node == "tools" else node)  # LangGraph's tool node is no agent
+    output = parsed(row.get("output"))
+    if role.kind == AGENT:
+        role.agent = role.agent or _bare(span.name)
+    elif role.kind == TOOL:
+        role.name = name_of(span.attributes.get("gen_ai.tool.name")) or _bare(span.name)
+        given = parsed(row.get("input"))
+        role.arguments = role.arguments or (given if isinstance(given, str) else "" if given is None else dump(given))
+        role.result = role.result or text_of(output)
+    elif role.kind == MODEL:
+        _fill_usage(role, row)
+        role.text = role.text or text_of(record(output).get("content") or output)
+        role.requested = role.requested or requested_in(output) or requested_in({"tool_calls": _get(row, "toolCalls")})
+
+
+def _bare(name: str) -> str:
+    """Return the name in `invoke_agent x`, `execute_tool x`, `agent_run [x]`."""
+    for prefix in ("invoke_agent ", "execute_tool ", "running tool: "):
+        name = name.removeprefix(prefix)
+    return name.removeprefix("agent_run [").removesuffix("]") if name.startswith("agent_run [") else name
+
+
+def _fill_usage(role: Role, row: Mapping[str, Any]) -> None:
+    """Take the tokens. Parts of the input stand beside it where all add up to the total, else inside it."""
+    details = {str(key): whole(count) for key, count in record(parsed(_get(row, "usageDetails"))).items()}
+    legacy = record(row.get("usage"))
+    parts = {key: count for key, count in details.items() if key != "total" and count is not None}
+    beside = details.get("total") == sum(parts.values())
+    read = [n for key, n in parts.items() if key == "input" or (beside and ("input" in key))]
+    said = [n for key, n in parts.items() if key == "output" or (beside and ("output" in key))]
+    role.input_tokens = sum(read) if read else whole(legacy.get("input", _get(row, "promptTokens")))
+    role.output_tokens = sum(said) if said else whole(legacy.get("output", _get(row, "completionTokens")))
+    role.cached_tokens = add_known(n for key, n in parts.items() if key in _CACHED)
+    role.written_tokens = add_known(n for key, n in parts.items() if key in _WRITTEN)
+    cost = number(_get(row, "totalCost"))
+    cost = number(_get(row, "calculatedTotalCost")) if cost is None else cost
+    role.cost = (
+        cost if cost or record(parsed(_get(row, "costDetails"))) else None
+    )  # 0 stands for a model without a price

@@ -1,0 +1,127 @@
+"""mini-swe-agent's `.traj.json`: a chat whose replies run one shell command or several."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.traces.chat import ROLES
+from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.source import Source
+
+_AGENT, _TOOL = "main", "bash"
+_BLOCK = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOTALL)
+_RETURNED = re.compile(r"<returncode>\s*(-?\d{1,9})\s*</returncode>")
+
+
+class MiniSweAgent:
+    """Reads one trajectory; the tool is `bash`, or the function that a reply calls."""
+
+    name = "mini-swe-agent"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for a chat whose format or version says mini-swe-agent."""
+        first = probe.sample[0] if probe.sample else {}
+        named = str(first.get("trajectory_format")).startswith("mini-swe-agent")
+        return 95 if "messages" in first and (named or "mini_version" in record(first.get("info"))) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield each trajectory as one run."""
+        document = source.document()
+        for item in document if isinstance(document, list) else [document]:
+            if isinstance(item, dict) and isinstance(item.get("messages"), list):
+                yield self._run(item)
+            else:
+                source.problems["not a trajectory"] += 1
+
+    def _run(self, item: Mapping[str, Any]) -> Trace:
+        made = _Steps()
+        for message in rows(item["messages"]):
+            made.add(message)
+        info = record(item.get("info"))
+        return make_trace(
+            made.steps, reader=self.name, id=name_of(item.get("instance_id")), unrecognised=dict(made.unrecognised),
+            cost=number(record(info.get("model_stats")).get("instance_cost")), cached_tokens=add_known(made.cached),
+            meta={"exit_status": text_of(info.get("exit_status"))},
+        )  # fmt: skip
+
+
+class _Steps:
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.unrecognised: Counter[str] = Counter()
+        self.cached: list[int | None] = []
+        self._waiting: list[int] = []
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        role, extra = name_of(message.get("role")).lower(), record(message.get("extra"))
+        if role not in ROLES and role != "exit":
+            self.unrecognised["messages with an unknown role"] += 1
+            return
+        is_reply = role == "assistant"
+        usage = record(record(extra.get("response")).get("usage")) if is_reply else {}
+        self.cached.append(whole(record(usage.get("prompt_tokens_details")).get("cached_tokens")))
+        time, text = moment(extra.get("timestamp")), text_of(message.get("content"))
+        self.steps.append(
+            Step(
+                StepKind.MESSAGE, _AGENT if is_reply else "", role, text=text, start=time,
+                input_tokens=whole(usage.get("prompt_tokens")), output_tokens=whole(usage.get("completion_tokens")),
+                cost=number(extra.get("cost")),
+            )
+        )  # fmt: skip
+        if is_reply:
+            self._ask(_asked(message, extra), time)
+        elif role in ("user", "tool"):
+            self._answer(message, extra, time)
+
+    def _ask(self, calls: Sequence[tuple[str, str, object]], time: float | None) -> None:
+        # What the reply before asked for and nothing answered was not run: its answer can come no more.
+        self._waiting = []
+        for call, name, arguments in calls:
+            self._waiting.append(len(self.steps))
+            self.steps.append(Step(StepKind.TOOL, _AGENT, name, id=call, arguments=arguments, start=time))
+
+    def _answer(self, message: Mapping[str, Any], extra: Mapping[str, Any], time: float | None) -> None:
+        call = text_of(message.get("tool_call_id"), 200)
+        at = next((at for at in self._waiting if call and self.steps[at].id == call), None)
+        if at is None and self._waiting and not call:
+            at = self._waiting[0]
+        if at is None:
+            return
+        self._waiting.remove(at)
+        text = text_of(message.get("content"))
+        code = whole(extra.get("returncode"))
+        returned = _RETURNED.search(text)
+        known = code if code is not None or returned is None else int(returned[1])
+        ok = None if known is None and extra.get("returncode") is None else known == 0
+        self.steps[at] = replace(
+            self.steps[at], result=text, ok=ok, error="" if ok is not False else f"returncode {known}", end=time
+        )
+
+
+def _asked(message: Mapping[str, Any], extra: Mapping[str, Any]) -> list[tuple[str, str, object]]:
+    """Return id, tool and arguments of the calls of a reply: as functions, as parsed actions, or in its text."""
+    found: list[tuple[str, str, object]] = []
+    for call in rows(message.get("tool_calls")):
+        function = record(call.get("function"))
+        name = name_of(function.get("name")) or _TOOL
+        found.append((text_of(call.get("id"), 200), name, parsed(function.get("arguments"))))
+    if found:
+        return found
+    for action in listed(extra.get("actions")):
+        command = record(action).get("command") if isinstance(action, dict) else action
+        if isinstance(command, str):
+            found.append(
+                (text_of(record(action).get("tool_call_id"), 200), _TOOL, {"command": text_of(command, 65_536)})
+            )
+    if found:
+        return found
+    content = message.get("content")
+    blocks = _BLOCK.findall(content) if isinstance(content, str) else []
+    # Older versions run a reply with exactly one block and refuse any other.
+    return [("", _TOOL, {"command": blocks[0][:65_536]})] if len(blocks) == 1 else []

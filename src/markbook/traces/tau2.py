@@ -1,0 +1,120 @@
+"""tau2-bench's results: simulations of an agent and a user who may call tools too, with rewards and expected actions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace
+from markbook.traces.plain import bounded, make_trace, moment, name_of, number, record, rows, text_of, whole
+from markbook.traces.reading import Probe
+from markbook.traces.source import Source
+
+_AGENT, _USER = "agent", "user"
+
+
+class Tau2Bench:
+    """Reads the simulations of a file; the simulated user is an agent where it calls tools."""
+
+    name = "tau2-bench"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for an object with simulations, or for simulations alone."""
+        return 95 if any(_simulations(row) for row in probe.sample[:3]) else 0
+
+    def read(self, source: Source) -> Iterator[Trace]:
+        """Yield one run for each simulation."""
+        document = source.document()
+        for item in document if isinstance(document, list) else [document]:
+            found = _simulations(record(item))
+            if not found:
+                source.problems["objects without a simulation"] += 1
+            tasks = {str(task.get("id")): task for task in rows(record(item).get("tasks"))}
+            for simulation in found:
+                yield _run(simulation, tasks.get(str(simulation.get("task_id")), {}), self.name)
+
+
+def _simulations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    held = rows(item.get("simulations")) or [item]
+    return [one for one in held if "task_id" in one and "reward_info" in one and isinstance(one.get("messages"), list)]
+
+
+def _run(item: Mapping[str, Any], task: Mapping[str, Any], reader: str) -> Trace:
+    made = _Steps()
+    for message in rows(item["messages"]):
+        made.add(message)
+    reward = number(record(item.get("reward_info")).get("reward"))
+    name, trial = str(item.get("task_id")), whole(item.get("trial"))
+    notes = ("the simulated user's tokens and cost are left out",) if made.has_user_tokens else ()
+    known: dict[str, Any] = {}
+    if number(item.get("agent_cost")) is not None:
+        known["cost"] = number(item.get("agent_cost"))
+    return make_trace(
+        made.steps, reader=reader, id=f"task {name} trial {trial}"[:200], task=name, trial=trial, score=reward,
+        success=None if reward is None else reward >= 1, reference=_reference(task), notes=notes,
+        unrecognised=dict(made.unrecognised), meta={"termination_reason": text_of(item.get("termination_reason"))},
+        **known,
+    )  # fmt: skip
+
+
+def _reference(task: Mapping[str, Any]) -> Reference | None:
+    """Return the actions that the task's criteria name; a task that names none says nothing about calls."""
+    actions = record(task.get("evaluation_criteria")).get("actions")
+    if not isinstance(actions, list):
+        return None
+    calls = tuple(
+        ExpectedCall((name_of(action.get("name")),), record(bounded(action.get("arguments"))))
+        for action in rows(actions)
+    )
+    return Reference(calls, source="data: the task's expected actions")
+
+
+class _Steps:
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.unrecognised: Counter[str] = Counter()
+        self.has_user_tokens = False
+        self._calls: dict[str, int] = {}
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        role = name_of(message.get("role"))
+        if role not in ("system", "user", "assistant", "tool"):
+            self.unrecognised["messages with an unknown role"] += 1
+            return
+        several = rows(message.get("tool_messages"))  # the answers to parallel calls come in one message
+        if several:
+            for answer in several:
+                self.add({"role": "tool", **answer})
+            return
+        is_agent, usage = role == "assistant", record(message.get("usage"))
+        self.has_user_tokens |= role == "user" and bool(usage)
+        time = moment(message.get("timestamp"))
+        self.steps.append(
+            Step(
+                StepKind.MESSAGE, _AGENT if is_agent else "", role, start=time, text=text_of(message.get("content")),
+                input_tokens=whole(usage.get("prompt_tokens")) if is_agent else None,
+                output_tokens=whole(usage.get("completion_tokens")) if is_agent else None,
+                cost=number(message.get("cost")) if is_agent else None,
+            )
+        )  # fmt: skip
+        if role == "tool":
+            self._answer(message, time)
+        for call in rows(message.get("tool_calls")):
+            identity, given = text_of(call.get("id"), 200), bounded(call.get("arguments"))
+            self._calls[identity] = len(self.steps)
+            caller = _USER if call.get("requestor") == "user" or role == "user" else _AGENT
+            name = name_of(call.get("name"))
+            self.steps.append(Step(StepKind.TOOL, caller, name, id=identity, arguments=given, start=time))
+
+    def _answer(self, message: Mapping[str, Any], time: float | None) -> None:
+        at = self._calls.get(text_of(message.get("id"), 200))
+        if at is None:
+            self.unrecognised["tool results without a call"] += 1
+            return
+        failed = message.get("error") is True
+        self.steps[at] = replace(
+            self.steps[at], ok=not failed, error="error" if failed else "", end=time,
+            result=text_of(message.get("content")),
+        )  # fmt: skip

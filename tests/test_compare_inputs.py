@@ -1,0 +1,260 @@
+"""What `markbook compare` pairs: the same question, never the same place; and what it makes of values outside 0..1."""
+
+import json
+
+import pytest
+from exam_kit import answer, hold, problem
+from review_kit import GENERATED, SECOND, markbook as command, only_run, papers, reviews
+
+import markbook
+from markbook import plugins
+from markbook.testing import assert_marks
+from markbook.types import Measurement
+
+WORDS = [f"word{n} and {n}" for n in range(12)]
+TASK = """\
+name: demo
+data: {{path: {data}{ids}}}
+prompt: "Say {{{{ word }}}}."
+reference: "{{{{ word }}}}"
+metrics: [{metric}]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def run(folder, name, words, wrong, *, ids=None, metric="exact_match"):
+    """Run the task over its words, the answers to `wrong` wrong; return the run's folder."""
+    rows = [{"word": word, **({"name": one} if ids else {})} for word, one in zip(words, ids or words, strict=True)]
+    write(folder / f"{name}.jsonl", rows)
+    text = TASK.format(data=f"{name}.jsonl", ids=", id: name" if ids else "", metric=metric)
+    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    said = ["no" if word in wrong else word for word in words]
+    given = write(
+        folder / f"{name}_answers.jsonl",
+        [{"doc_id": n, "prediction": one, "model": name} for n, one in enumerate(said)],
+    )
+    code, _, err = command("run", f"{name}.yaml", "--predictions", given, "--output", folder / name)
+    assert code == 0, err
+    return only_run(folder / name)
+
+
+def compared(*args):
+    code, out, err = command("compare", *args, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_the_same_rows_in_another_order_are_paired_by_content(folder):
+    one = run(folder, "one", WORDS, WORDS[:2])
+    two = run(folder, "two", WORDS[::-1], WORDS[:5])
+    found = compared(one, two)
+    (pair,) = found["pairs"]
+
+    # The words 2 to 4 are right in one and wrong in two; by place six pairs would have differed.
+    assert (pair["n"], pair["only_a"], pair["difference"]) == (12, None, pytest.approx(3 / 12))
+    assert found["win_matrix"] == {"one": {"two": 3}, "two": {"one": 0}}
+    assert found["alignment"]["by"] == "content"
+    assert [each["n_unpaired"] for each in found["alignment"]["runs"]] == [0, 0]
+    assert "The runs read different inputs (demo/one.jsonl, demo/two.jsonl)" in " ".join(found["notes"])
+
+
+def test_rows_without_a_counterpart_are_counted_and_not_paired(folder):
+    one = run(folder, "one", WORDS[:8], ())
+    two = run(folder, "two", WORDS[2:], WORDS[2:5])
+    found = compared(one, two)
+    _, table, _ = command("compare", one, two)
+
+    assert found["pairs"][0]["n"] == 6
+    assert found["n_common"] == 6
+    assert [each["n_unpaired"] for each in found["alignment"]["runs"]] == [2, 4]
+    words = "Samples without a counterpart (the rows have no ids and are paired by their content): 2 of 8"
+    assert words in " ".join(found["notes"])
+    assert words in " ".join(table.split())
+    assert words in " ".join(markbook.compare([one, two])._repr_html_().split())
+
+
+def test_equal_rows_of_one_file_stay_apart(folder):
+    one = run(folder, "one", ["same", "same", "other"], ())
+    two = run(folder, "two", ["other", "same", "same"], ["other"])
+
+    assert compared(one, two)["pairs"][0]["n"] == 3
+
+
+def test_unrelated_rows_are_refused(folder):
+    one = run(folder, "one", WORDS[:6], ())
+    two = run(folder, "two", WORDS[6:], ())
+    code, out, err = command("compare", one, two)
+
+    assert (code, out) == (2, "")
+    assert "share no sample with a value" in err
+    assert "6 of 6 in" in err
+
+
+def test_rows_with_ids_of_their_own_are_paired_by_these(folder):
+    ids = [f"id{n}" for n in range(12)]
+    one = run(folder, "one", WORDS, WORDS[:2], ids=ids)
+    two = run(folder, "two", WORDS[::-1], WORDS[:5], ids=ids[::-1])
+    found = compared(one, two)
+
+    assert (found["pairs"][0]["n"], found["pairs"][0]["difference"]) == (12, pytest.approx(3 / 12))
+    assert found["alignment"]["by"] == "id"
+
+
+def test_one_id_with_other_content_is_not_paired(folder):
+    ids = [f"id{n}" for n in range(12)]
+    one = run(folder, "one", WORDS, (), ids=ids)
+    two = run(folder, "two", [*WORDS[:9], "x", "y", "z"], WORDS[:3], ids=ids)
+    found = compared(one, two)
+
+    assert found["pairs"][0]["n"] == 9
+    assert found["alignment"]["n_same_id_other_content"] == 3
+    assert "3 of them bear the id of a sample with other content" in " ".join(found["notes"])
+
+
+def test_an_exam_of_another_benchmark_is_not_paired_by_its_task_ids(tmp_path):
+    right = "def f(x):\n    return x\n"
+    same = [problem(f"p{n}", tests=[{"assertion": f"func({n}) == {n}"}]) for n in range(5)]
+    other = [*same[:3], *(problem(f"p{n}", tests=[{"assertion": f"func({n}) == -1"}]) for n in (3, 4))]
+    answers = [answer(f"p{n}", right) for n in range(5)]
+    one = hold(tmp_path / "a", same, answers)
+    two = hold(tmp_path / "b", other, [{**row, "model": "other"} for row in answers])
+    again = hold(tmp_path / "c", same, [{**row, "model": "third"} for row in answers])
+
+    found, equal = compared(one.folder, two.folder), compared(one.folder, again.folder)
+    assert (found["pairs"][0]["n"], found["alignment"]["n_same_id_other_content"]) == (3, 2)
+    assert "(benchmark)" in " ".join(found["notes"])
+    assert (equal["pairs"][0]["n"], equal["notes"]) == (5, [])
+
+
+class Points:
+    """A metric from -1 to 3."""
+
+    name, version, range, direction, signature = "points", 1, (-1.0, 3.0), "higher", "points|v1"
+
+    def measure(self, items):
+        return [
+            Measurement("points", 2.5 if item.attempt.text != "no" else -0.5, sample_id=item.sample.id)
+            for item in items
+        ]
+
+    def summarise(self, measurements):
+        return sum(one.value for one in measurements) / len(measurements)
+
+
+@pytest.fixture
+def points(monkeypatch):
+    real = plugins.factory
+    monkeypatch.setattr(
+        plugins, "factory", lambda group, name, **more: Points if name == "points" else real(group, name, **more)
+    )
+
+
+@pytest.mark.usefixtures("points")
+def test_values_outside_0_to_1_are_compared_in_their_own_range(folder):
+    one = run(folder, "one", WORDS, WORDS[:2], metric="points")
+    two = run(folder, "two", WORDS, WORDS[:8], metric="points")
+    found = compared(one, two)
+    record = json.loads((one / "summary.json").read_text(encoding="utf-8"))["tasks"]["demo"]["metrics"]["points"]
+
+    assert record["range"] == [-1.0, 3.0]
+    assert found["range"] == [-1.0, 3.0]
+    # Six rows fall from 2.5 to -.5: 6 * 3 / 12
+    assert found["pairs"][0]["difference"] == pytest.approx(1.5)
+    assert [each["score"] for each in found["ranking"]] == [pytest.approx(2.0), pytest.approx(0.5)]
+    code, _, err = command("compare", one, "--fail-if-worse", two)
+    assert code == 0, err
+    code, _, err = command("compare", two, "--fail-if-worse", one)
+    assert (code, "is worse than" in err) == (1, True)
+    code, _, _ = command("compare", one, two, "--fail-under", "points=2.4")
+    assert code == 1
+    assert_marks(one, at_least=1.9, metric="points", not_worse_than=two)
+    with pytest.raises(AssertionError, match=r"wanted at least 2\.4"):
+        assert_marks(one, at_least=2.4)
+    assert "points" in (one / "report.html").read_text(encoding="utf-8")
+    assert "points" in markbook.open_run(one)._repr_html_()
+
+
+def test_a_metric_that_leaves_its_own_range_has_failed(folder, monkeypatch):
+    real = plugins.factory
+    liar = type("Liar", (Points,), {"range": (0.0, 1.0)})
+    monkeypatch.setattr(
+        plugins, "factory", lambda group, name, **more: liar if name == "points" else real(group, name, **more)
+    )
+    write(folder / "rows.jsonl", [{"word": "a"}, {"word": "b"}])
+    (folder / "t.yaml").write_text(TASK.format(data="rows.jsonl", ids="", metric="points"), encoding="utf-8")
+    given = write(folder / "a.jsonl", [{"doc_id": 0, "prediction": "a"}, {"doc_id": 1, "prediction": "b"}])
+    code, _, _ = command("run", "t.yaml", "--predictions", given, "--output", folder / "out")
+    record = json.loads((only_run(folder / "out") / "summary.json").read_text(encoding="utf-8"))
+    (one,) = markbook.measure("points", ["a"], ["a"])
+
+    assert code == 3
+    assert record["tasks"]["demo"]["metrics"]["points"]["n_missing"] == {"failed": 2}
+    assert one.missing.detail == "the metric gave 2.5, outside its own range 0..1"
+
+
+@pytest.mark.usefixtures("points")
+def test_a_run_that_states_no_range_is_compared_too(folder):
+    one = run(folder, "one", WORDS, WORDS[:2], metric="points")
+    two = run(folder, "two", WORDS, WORDS[:8], metric="points")
+    for path in (one, two):
+        text = (path / "summary.json").read_text(encoding="utf-8")
+        summary = json.loads(text)
+        del summary["tasks"]["demo"]["metrics"]["points"]["range"]
+        (path / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    found = compared(one, two)
+
+    assert found["range"] == [None, None]
+    assert found["pairs"][0]["difference"] == pytest.approx(1.5)
+
+
+def test_a_function_of_the_users_own_states_no_range(folder):
+    (folder / "utils.py").write_text(
+        "def own(references, predictions): return -7.0 if predictions[0] == 'no' else 40.0\n", encoding="utf-8"
+    )
+    (folder / "rows.jsonl").write_text("".join(json.dumps({"word": word}) + "\n" for word in WORDS), encoding="utf-8")
+    (folder / "lm.yaml").write_text(
+        "task: demo\ndataset_path: json\ndataset_kwargs: {data_files: rows.jsonl}\ntest_split: train\n"
+        "doc_to_text: word\ndoc_to_target: word\nmetric_list: [{metric: !function utils.own}]\n",
+        encoding="utf-8",
+    )
+    runs = []
+    for name, wrong in (("one", 2), ("two", 7)):
+        rows = [{"doc_id": n, "prediction": "no" if n < wrong else "yes", "model": name} for n in range(12)]
+        given = write(folder / f"{name}.jsonl", rows)
+        runs.append(markbook.run_task("lm.yaml", predictions=given, output=name, allow_code=True).folder)
+    found = compared(*runs)
+
+    assert found["range"] == [None, None]
+    assert found["pairs"][0]["difference"] == pytest.approx(5 * 47 / 12)
+
+
+def test_a_paper_that_nobody_reviewed_stays_missing(tmp_path):
+    rows = [
+        {"paper_id": paper, "system": system, "review": text}
+        for system, text in (("a", GENERATED), ("b", SECOND))
+        for paper in ("one", "two")
+    ]
+    code, _, err = command(
+        "review", "--papers", papers(tmp_path), "--reviews", reviews(tmp_path, rows), "--similarity", "cosine,jaccard",
+        "--output", tmp_path / "out",
+    )  # fmt: skip
+    folder = only_run(tmp_path / "out")
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    found = compared(folder, "--metric", "tier1.cosine_score")
+
+    assert code == 0, err
+    for record in found["ranking"]:
+        own = summary["systems"][record["model"]]["metrics"]["tier1.cosine_score"]
+        assert (record["n"], record["n_items"], record["n_missing"]) == (2, 3, {"absent": 1})
+        assert (own["n"], own["n_missing"], own["bounds"]) == (2, {"absent": 1}, record["bounds"])
+    assert "2 of 3" in command("compare", folder, "--metric", "tier1.cosine_score")[1]
