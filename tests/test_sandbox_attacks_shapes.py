@@ -16,17 +16,22 @@ from markbook.sandbox.worker import Worker
 from markbook.types import Isolation
 
 LEVELS = [Isolation.A, Isolation.B]
+ALIKE = ("proof", "plain", "beside")
+"""Rules in which nothing hangs on the level: at B one program of four is run here, and all by the harness."""
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_no_attack_passes_or_harms(level, rule):
+    chosen = programs(rule)
+    if level == Isolation.B and rule in ALIKE:
+        chosen = chosen[::4]
     try:
-        found = run(level, programs(rule))
+        found = run(level, chosen)
     except EnvironmentUnfitError as error:
         pytest.skip(str(error))
 
-    assert found.attempts >= len(programs(rule))
+    assert found.attempts >= len(chosen)
     assert (found.forged, found.disturbed, found.aborted, found.changed) == ([], [], [], [])
 
 
