@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket
+import builtins
 import gc
 import marshal
 import os
@@ -104,6 +105,8 @@ class Stage:
         """The descriptor that the zygote is spoken to by."""
         self.output = Output(1)
         errors = Output(2, self.output)
+        self.builtins = dict(vars(builtins))
+        """What tests have for built-in functions, whatever the solution makes of its own."""
         module = ModuleType(MODULE)
         self.namespace: dict[str, Any] = module.__dict__
         self.peer = Peer(_NOBODY, examines=False)
@@ -170,7 +173,7 @@ def serve(link: wire.Ends, stage: Stage, guard: Guard) -> None:
     if error is not None:
         _say(link, {"error": error})
     elif beside:
-        _beside(link, stage.namespace, asked)
+        _beside(link, stage, asked)
     else:
         _apart(link, stage, asked)
 
@@ -184,11 +187,15 @@ def _apart(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
         peer.serve(wire.decode(link.receive().decode("utf-8")))
 
 
-def _beside(link: wire.Ends, namespace: dict[str, Any], asked: list[str]) -> None:
+def _beside(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
     """Say which of the names there are, take the tests, and say what became of each."""
+    namespace = stage.namespace
     _say(link, {"names": [name for name in asked if name in namespace]})
     nonce, text, entry, aliases, before, wanted = marshal.loads(link.receive())  # noqa: S302 - from the examiner
-    namespace = dict(namespace)  # what the tests define must not reach the solution's own functions
+    # what the tests define must not reach the solution's own functions, and what they call by a name of Python's own
+    # is Python's, as it is apart
+    namespace = {name: held for name, held in namespace.items() if name == entry or name not in stage.builtins}
+    namespace["__builtins__"] = stage.builtins
     namespace["candidate_solution"] = text
     found = namespace.get(entry)
     for alias in aliases:

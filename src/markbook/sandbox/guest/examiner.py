@@ -368,7 +368,7 @@ def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any],
     result = record["tests"][index]
     if result["v"] == "flagged" or (policy.stopped and not result["p"]):
         return False
-    if policy.copied or policy.answered or (policy.judged and plan["sure"]):
+    if policy.copied or policy.answered or (policy.judged if plan["sure"] else policy.based):
         return True
     if result["p"]:
         wanted = plan.get("done")

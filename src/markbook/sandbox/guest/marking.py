@@ -48,6 +48,10 @@ def other(value: Any) -> Any:
     return object()
 
 
+_EXECUTE, _EVALUATE = exec, eval
+"""Held before any solution is there that might put something in their place; running code is what they are for."""
+
+
 class Sticky(BaseException):
     """Ends an attempt whatever the test code catches; see `Parts.__call__` and `mark`."""
 
@@ -161,14 +165,14 @@ def mark(test: Compiled, namespace: dict[str, Any], done: dict[int, int] | None 
     result: Result
     try:
         if setup is not None:
-            exec(setup, namespace)  # noqa: S102 - running code is what this is for
+            _EXECUTE(setup, namespace)
         if kind == "p":
             if body is not None:
-                exec(body, namespace)  # noqa: S102
+                _EXECUTE(body, namespace)
             result = _failed_program(parts) if parts.failed else {"p": True}  # and so did every part
             if parts.is_cut():
                 parts.done[CUT] = 1
-        elif body is None or eval(body, namespace):  # noqa: S307
+        elif body is None or _EVALUATE(body, namespace):
             result = {"p": True}
         else:
             result = {"p": False, "k": "a", "t": "AssertionError", "m": ""}

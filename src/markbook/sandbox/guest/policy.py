@@ -48,6 +48,8 @@ class Policy:
         """Whether the candidate's own classes took part in a comparison."""
         self.answered = False
         """Whether something was answered here that the candidate's own process might have answered otherwise."""
+        self.based = False
+        """Whether a plain type answered for a class that extends it and has an answer of its own."""
         self.judged = False
         """Whether an object of the candidate's was given something to judge by a method that the right answer's had
         not, or of which nobody knows whether it would have."""
@@ -77,8 +79,11 @@ class Policy:
 
     def may_own(self, name: str, owner: str, *, operands: bool) -> bool:
         """Whether a class that extends a plain type answers by a method of its own where the plain type has one too."""
-        if not self._grants(f"own:{name}:{owner}"):
+        key = f"own:{name}:{owner}"
+        if not self.learning and key not in self.allowed:
+            self.based = True
             return False
+        self.allowed.add(key)
         if operands:
             self.own = True
         return True
