@@ -1,6 +1,6 @@
 # Replaces builtins.eval.
 # separated: fail
-# beside: flagged
+# beside: fail
 import builtins
 builtins.eval = lambda *a, **k: True
 
