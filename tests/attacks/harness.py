@@ -246,9 +246,9 @@ def _memory(pid: int) -> int:
 
 
 def _looks(path: str) -> tuple[object, ...]:
-    seen, device = Path(path).stat(), Path(os.devnull).stat()
+    seen = Path(path).stat()
     content = Path(path).read_bytes()
-    return stat.S_IMODE(seen.st_mode), seen.st_uid, seen.st_mtime_ns, os.listxattr(path), content, device.st_mtime_ns
+    return stat.S_IMODE(seen.st_mode), seen.st_uid, seen.st_mtime_ns, os.listxattr(path), content
 
 
 @contextmanager
