@@ -74,8 +74,7 @@ def test_every_program_gets_the_verdict_in_its_header(level):
 
     got = {name: refused(map(word, outcomes[name].tests)) for name in texts}
     assert got == {name: refused(wanted(text)) for name, text in texts.items()}
-    labels = {outcome.tests[0].verdict for outcome in outcomes.values()}
-    assert labels <= {Verdict.SEPARATED, Verdict.FLAGGED}
+    assert {outcome.tests[0].verdict for outcome in outcomes.values() if outcome.tests[0].passed} == {Verdict.SEPARATED}
     disturbed = [name for name in texts if outcomes[f"after {name}"].passed != 2]
     assert disturbed == []
     assert not Path("/var/tmp/markbook-attack").exists()
