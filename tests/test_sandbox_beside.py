@@ -209,6 +209,15 @@ def test_without_a_right_answer_a_wrong_run_that_fails_is_the_proof(box):
     assert labels(box, LIE + "def f(x): return L()\n", (CLOCK, "func(2) == func(2)"), canonical="") == [FORGED]
 
 
+def test_names_that_are_made_of_each_other_over_and_over_are_followed_once(box):
+    names = ["a", "b", "c", "d"]
+    lines = [f"{one} = [{', '.join(names)}, {place}][-1]" for place in range(30) for one in names]
+    asserts = [f"assert f({place}) == a + {place} - 29" for place in range(30)]
+    program = "\n".join([CLOCK, "a = b = c = d = 0", *lines, *asserts])
+
+    assert labels(box, "def f(x):\n    return x\n", Test(program=program)) == [PROVED]
+
+
 def test_an_honest_wrong_answer_is_never_called_forged(box):
     found = [
         labels(box, f"def f(): return {n}\n", (CLOCK, "func() == 3"), canonical="def f(): return 3\n") for n in range(8)

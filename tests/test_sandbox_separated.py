@@ -319,6 +319,15 @@ def evalplus(tmp_path, body, inputs, name="g"):
     return load_benchmark(path).samples[0]
 
 
+def test_a_right_answer_with_a_bad_escape_is_a_right_answer(box, tmp_path):
+    body = "    import re\n    return re.match('\\w+', x).group()\n"
+
+    sample = evalplus(tmp_path, body, [["cat dog"], ["a-b"]])
+
+    ((_, outcome),) = box.run([Job("k", sample.references[0], sample, Limits(seconds=2.0))])
+    assert [(result.passed, result.verdict.value) for result in outcome.tests] == [APART]
+
+
 @pytest.mark.parametrize(
     ("code", "passed"),
     [

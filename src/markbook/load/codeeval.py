@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import json
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from markbook.load.benchmark import RowError, text_field
+from markbook.text import python
 from markbook.types import Sample, Test
 
 OBJECTS = ("function", "class", "text")
@@ -64,12 +64,8 @@ def _entry_point(name: str, canonical: str) -> str:
 
     Some benchmarks put a title there.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a bad escape in a solution is not this user's warning
-            nodes = ast.parse(canonical.replace("\r\n", "\n")).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return name
+    tree = python.parse(canonical.replace("\r\n", "\n"))
+    nodes = tree.body if tree else []
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     defined = [node.name for node in nodes if isinstance(node, kinds)]
     is_bound = any(

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import functools
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
+
+from markbook.text import python
 
 Step = Literal["as_is", "fence", "markers", "prose", "none"]
 
@@ -115,14 +116,7 @@ def _names(text: str) -> frozenset[str] | None:
 
 
 def _parse(text: str) -> ast.Module | None:
-    if len(text) > PARSE_CAP:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a bad escape in a model's string is not our user's warning
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    return None if len(text) > PARSE_CAP else python.parse(text)
 
 
 def _candidates(reply: str) -> Iterator[tuple[Step, str]]:

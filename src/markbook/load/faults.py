@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError
 from markbook.load.benchmark import Benchmark
+from markbook.text import python
 from markbook.types import Sample, Test
 
 
@@ -58,11 +57,9 @@ def fault_of(test: Test) -> str:
         ("program", test.program, "exec"),
     ):
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a bad escape in a test is not this user's warning
-                if source:
-                    ast.parse(source, mode=mode)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            if source:
+                python.parsed(source, mode)
+        except python.UNPARSABLE as error:
             return f"the {name} does not parse: {getattr(error, 'msg', error)}"
     try:
         re.compile(test.pattern)

@@ -8,6 +8,7 @@ from typing import Any
 
 from markbook.load.assembly import behind
 from markbook.load.benchmark import RowError, text_field
+from markbook.text import python
 from markbook.types import Sample, Test
 
 
@@ -156,7 +157,7 @@ def _reference(canonical: str) -> str:
 
     It becomes the body of a function: a test with `exec` in it could only run in the candidate's own process.
     """
-    tree = _parsed(canonical)
+    tree = python.parse(canonical)
     if tree is None or any(isinstance(node, ast.Global) or _imports_all(node) for node in ast.walk(tree)):
         return f"_reference = {{}}\nexec({canonical!r}, _reference)"
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -167,20 +168,13 @@ def _reference(canonical: str) -> str:
     return ast.unparse(ast.fix_missing_locations(made))
 
 
-def _parsed(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
 def _imports_all(node: ast.AST) -> bool:
     return isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
 
 
 def _has_no_order(canonical: str, name: str) -> bool:
     """Whether the reference returns the elements of a set as a list or tuple, so that no order is the right one."""
-    tree = _parsed(canonical)
+    tree = python.parse(canonical)
     functions = [
         node for node in (tree.body if tree else []) if isinstance(node, ast.FunctionDef) and node.name == name
     ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from markbook.load.benchmark import RowError, text_field, text_list
+from markbook.text import python
 from markbook.types import Sample, Test
 
 PREFIX = "Mbpp/"
@@ -63,18 +64,16 @@ def mbpp_id(value: object) -> str:
 
 def _imported(setup: str) -> tuple[str, ...]:
     """Return the modules that the tests' set-up imports: the benchmark runs it in one namespace with the answer."""
-    try:
-        nodes = ast.parse(setup).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
+    tree = python.parse(setup)
+    nodes = tree.body if tree else []
     return tuple(name.name for node in nodes if isinstance(node, ast.Import) for name in node.names if not name.asname)
 
 
 def _entry_point(code: str, asserts: list[str]) -> str:
     """Return the function of the reference that the tests call, the last one defined if they call several."""
-    try:
-        defined = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-        called = {node.id for node in ast.walk(ast.parse("\n".join(asserts))) if isinstance(node, ast.Name)}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree, tests = python.parse(code), python.parse("\n".join(asserts))
+    if tree is None or tests is None:
         return ""
+    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    called = {node.id for node in ast.walk(tests) if isinstance(node, ast.Name)}
     return next((name for name in reversed(defined) if name in called), "")

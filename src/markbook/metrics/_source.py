@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from markbook.text import python
 
 MAX_CHARACTERS = 1_000_000
 """Longer texts are not parsed: a syntax tree takes about a hundred times the memory of its text."""
@@ -87,9 +88,7 @@ def _fenced(text: str) -> list[tuple[str, int]]:
 def _parse(source: str) -> ast.Module | str:
     """Return the tree, or in one line why there is none."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape in an answer is not a warning of this program
-            return ast.parse(source)
+        return python.parsed(source)
     except (SyntaxError, ValueError) as error:  # ValueError: NUL bytes
         line = getattr(error, "lineno", None)
         return f"{error.args[0] if error.args else error}" + (f" (line {line})" if line else "")

@@ -71,6 +71,7 @@ class Finder:
         self._told = self._from_candidate()
         loads = [_key(node) for node in self._nodes if isinstance(node, ast.Name | ast.Attribute)]
         self._uses = {name: loads.count(name) for name in self._made}
+        self._known: dict[int, tuple[bool, list[str]]] = {}
         for node in self._nodes:
             self._visit(node)
         for tree in () if self.sites else trees:  # only whether what stands behind a call is reached says anything
@@ -230,18 +231,31 @@ class Finder:
             ):
                 self._add(partial(wrong.neighbour, part.slice), sure=False)
 
-    def _literals(self, node: ast.expr, *, sure: bool, steps: int = _STEPS) -> None:
+    def _literals(self, node: ast.expr, *, sure: bool, steps: int = _STEPS, seen: set[str] | None = None) -> None:
         """Find the literals that an expectation is made of: its own, or those of the names in it."""
-        if _is_literal(node):
+        literal, names = self._made_of(node)
+        if literal:
             rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
             self._site(partial(wrong.replace, node), rank)
             return
+        seen = set() if seen is None else seen
         if not steps:
             return
-        for name in sorted({key for part in ast.walk(node) if (key := _key(part)) in self._made} - self._told):
+        for name in names:
+            if name in seen:  # a name that is given many values in terms of each other would be followed for ever
+                continue
+            seen.add(name)
             for value in self._made[name]:
                 known = sure and self._uses[name] == 1 and bool(_key(node))
-                self._literals(value, sure=known, steps=steps - 1)
+                self._literals(value, sure=known, steps=steps - 1, seen=seen)
+
+    def _made_of(self, node: ast.expr) -> tuple[bool, list[str]]:
+        """Return whether an expression is a literal, and which names that are given values in the test are in it."""
+        found = self._known.get(id(node))
+        if found is None:
+            names = {key for part in ast.walk(node) if (key := _key(part)) in self._made} - self._told
+            found = self._known[id(node)] = _is_literal(node), sorted(names)
+        return found
 
     def _inputs(self, node: ast.AST, steps: int = _STEPS) -> None:
         """Find the arguments of the calls that are tested."""

@@ -1,0 +1,29 @@
+"""Other people's Python: parsed without a word about it, for a bad escape in their text is no warning of this user's."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What a text that is no Python raises; ValueError for NUL bytes, the last two for one that is nested too deeply."""
+
+
+def parsed(text: str, mode: str = "exec") -> ast.Module:
+    """Return the syntax tree of a text, that of an expression with `mode="eval"`.
+
+    Raises:
+        SyntaxError: it is no Python; like the others of `UNPARSABLE`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree: ast.Module = ast.parse(text, mode=mode)
+    return tree
+
+
+def parse(text: str) -> ast.Module | None:
+    """Return the syntax tree of a text, None if it is no Python."""
+    try:
+        return parsed(text)
+    except UNPARSABLE:
+        return None
