@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from markbook.errors import DataError
-from markbook.pipeline.check import check_benchmark
+from markbook.runs.exam.check import check_benchmark
 from markbook.types import Verdict
 
 

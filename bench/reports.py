@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 from random import Random
 
-from markbook.aggregate.exam_view import MODEL, OUTCOME, SAMPLE, ExamView, outcome_record, sample_record
-from markbook.comparison import compare
 from markbook.report.browse.site import Site
 from markbook.report.pages import html
+from markbook.results.compare import compare
+from markbook.results.kind import results_of
+from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, outcome_record, sample_record
 from markbook.store import Manifest, RunWriter, open_run
 from markbook.types import Isolation, Outcome, Sample, Test, TestResult, Verdict
 
@@ -69,7 +70,7 @@ def report_at_size(folder):
     times, size = [], 0
     for _ in range(3):
         with timed(times):
-            size = len(html()(ExamView(run, run.manifest["config"]))["report.html"].encode())
+            size = len(html()(results_of(run))["report.html"].encode())
     print(f"report.html, 10,000 problems x 6 models: {statistics.median(times):.1f} s, {size / 1e6:.2f} MB")
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from markbook.errors import DataError
 from markbook.load.peerread import PeerRead
-from markbook.pipeline.review_config import default_config
-from markbook.pipeline.review_tiers import Similarities
+from markbook.runs.reviews.config import default_config
+from markbook.runs.reviews.tiers import Similarities
 
 ROUNDS = 3
 

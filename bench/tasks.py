@@ -185,7 +185,7 @@ print("RESULT" + json.dumps({"rows": len(rows), "seconds": time.perf_counter() -
 OURS = """
 import json, time
 import markbook
-from markbook.pipeline import task
+from markbook.runs.tasks import work as task
 began = time.perf_counter()
 run = markbook.run_task("bench.yaml", predictions="answers.jsonl", output="inside", workers=2)
 seconds = time.perf_counter() - began

@@ -2,7 +2,7 @@
 
 import json
 
-from markbook.pipeline.exam import exam
+from markbook.runs.exam.work import exam
 
 
 def problem(

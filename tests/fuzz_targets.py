@@ -21,7 +21,7 @@ from markbook.load.peerread_generated import GeneratedReviews
 from markbook.load.predictions import read_answers
 from markbook.load.samples import load_samples
 from markbook.model.cassette import Cassette
-from markbook.pipeline.review_config import read_config
+from markbook.runs.reviews.config import read_config
 from markbook.store import open_run
 from markbook.traces import read_trace
 from markbook.traces.references import read_references

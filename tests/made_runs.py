@@ -2,7 +2,7 @@
 
 from random import Random
 
-from markbook.aggregate.exam_view import MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
+from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
 from markbook.store import Manifest, RunWriter, open_run
 from markbook.types import Attempt, ErrorKind, Isolation, Outcome, Sample, Test, TestResult, Verdict
 

@@ -8,10 +8,11 @@ from browsers import Watched, axe_source, chromium, serious_faults
 from made_files import review_row, review_run, task_row, task_run
 from payloads import HTML
 
-from markbook.aggregate.exam_view import OUTCOME
 from markbook.report.browse.index import Index
 from markbook.report.browse.server import COOKIE, Server
 from markbook.report.browse.site import NotFound, Site, find_runs
+from markbook.results.kind import results_of
+from markbook.runs.exam.view import OUTCOME
 from markbook.store import open_run
 
 MODELS = {"strong": 0.9, "weak": 0.2}
@@ -61,7 +62,7 @@ def folder(exam_run, tmp_path):
 
 
 def locations(folder, command):
-    index = next(Index(run) for run in map(open_run, find_runs(folder)) if run.command == command)
+    index = next(Index(results_of(run, partial=True)) for run in map(open_run, find_runs(folder)) if run.command == command)
     index.start()
     index.wait(1 << 62, 20)
     return index
@@ -105,10 +106,8 @@ def test_attempts_are_paged_and_filtered(serve, folder):
 
 
 def test_statuses_and_scores_are_the_exams_own(folder):
-    from markbook.aggregate.exam_view import ExamView
-
     index = locations(folder, "exam")
-    view = ExamView(index.run, index.run.manifest["config"])
+    view = index.results
     for model, tally in view.tallies.items():
         found = index.search(model=model, count=1000)[0]
         assert sum(one.score for one in found) == pytest.approx(sum(tally.zero))
@@ -262,14 +261,12 @@ def test_a_page_appears_while_the_index_is_being_built(folder, monkeypatch):
     released = threading.Event()
 
     def slowly():
-        for number, found in enumerate(index.run.locate_all()):
-            if number == 150:
+        for number, found in enumerate(index.results.entries()):
+            if number == 100:
                 released.wait(20)
             yield found
 
-    slow = Index(
-        type("Slow", (), {"command": "exam", "manifest": index.run.manifest, "locate_all": staticmethod(slowly)})()
-    )
+    slow = Index(type("Slow", (), {"entries": staticmethod(slowly)})())
     monkeypatch.setattr("markbook.report.browse.index._CHUNK", 20)
     monkeypatch.setattr("markbook.report.browse.index.FIRST_CHUNK", 20)
     slow.start()
@@ -344,5 +341,6 @@ def test_axe_finds_no_serious_fault(serve, folder, tmp_path):
 
 def test_index_survives_rows_of_other_kinds(folder):
     index = locations(folder, "exam")
+    run = next(run for run in map(open_run, find_runs(folder)) if run.command == "exam")
 
-    assert len(index) == sum(1 for _ in index.run.rows(OUTCOME))
+    assert len(index) == sum(1 for _ in run.rows(OUTCOME))

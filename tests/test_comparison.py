@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from markbook import stats
-from markbook.aggregate.alignment import merged
-from markbook.aggregate.comparison import compare_sheet
-from markbook.aggregate.comparison_tables import Scale, p_value, tables
-from markbook.aggregate.pairs import difference_of
-from markbook.aggregate.sheet import Cell, Sheet
-from markbook.aggregate.standing import letters
 from markbook.errors import DataError
+from markbook.results.alignment import merged
+from markbook.results.comparison import compare_sheet
+from markbook.results.comparison_tables import Scale, p_value, tables
+from markbook.results.pairs import difference_of
+from markbook.results.sheet import Cell, Sheet
+from markbook.results.standing import letters
 from markbook.types import Missing, MissingKind
 
 

@@ -9,10 +9,9 @@ from click.testing import CliRunner
 
 import markbook
 from markbook.cli.compare import command
-from markbook.comparison import check_worse, compare
-from markbook.comparison.gates import Gate, hold_gates, marks_of, parse_gate
-from markbook.comparison.runs import baseline_pairs, read_sheets, sheet_of
 from markbook.errors import DataError, GateFailed, UsageError
+from markbook.results.compare import baseline_pairs, check_worse, compare, read_sheets, sheet_of
+from markbook.results.gates import Gate, hold_gates, marks_of, parse_gate
 
 
 def run_command(*args):
@@ -47,7 +46,7 @@ def test_absent_answers_count_as_zero(exam_run):
 def test_the_score_of_a_problem_is_the_mean_of_its_attempts(exam_run):
     run = exam_run(models={"a": 0.5, "b": 0.5}, problems=6, attempts=4)
 
-    from markbook.aggregate.exam_view import ExamView
+    from markbook.runs.exam.view import ExamView
 
     tally = ExamView(run, run.manifest["config"]).tallies["a"]
     assert [cell.value for cell in sheet_of(run).marks["a"].values()] == [tally.problem_score(at) for at in range(6)]

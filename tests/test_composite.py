@@ -6,7 +6,8 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from markbook.aggregate.composite import (
+from markbook.errors import ConfigError
+from markbook.runs.reviews.composite import (
     LABEL_WEIGHTS,
     METRICS,
     THRESHOLDS,
@@ -16,7 +17,6 @@ from markbook.aggregate.composite import (
     label_stability,
     read_weights,
 )
-from markbook.errors import ConfigError
 from markbook.types import Missing, MissingKind
 
 GAP = Missing(MissingKind.UNAVAILABLE, "no judge")

@@ -7,7 +7,7 @@ import pytest
 from exam_kit import answer, errors, hold, problem, rows, scores, write_rows
 
 from markbook.errors import DataError, StrictDataError, UsageError
-from markbook.pipeline.exam import Watcher, exam
+from markbook.runs.exam.work import Watcher, exam
 from markbook.store import open_run
 
 GOOD = "def f(x):\n    return x\n"

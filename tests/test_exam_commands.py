@@ -12,7 +12,7 @@ from review_kit import markbook, only_run
 
 import markbook as api
 from markbook.errors import UsageError
-from markbook.pipeline.exam import Watcher, exam
+from markbook.runs.exam.work import Watcher, exam
 
 GOOD, BAD = "def f(x):\n    return x\n", "def f(x):\n    return -x\n"
 LOADER = """\

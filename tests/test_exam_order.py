@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import markbook.pipeline.exam as pipeline
+import markbook.runs.exam.work as pipeline
 from markbook import exam
-from markbook.aggregate import exam as exam_numbers, exam_view
-from markbook.aggregate.exam import Tally
-from markbook.aggregate.exam_view import ExamView
 from markbook.errors import DataError
 from markbook.load import answers
+from markbook.runs.exam import marks as exam_numbers, view as exam_view
+from markbook.runs.exam.marks import Tally
+from markbook.runs.exam.view import ExamView
 from markbook.sandbox.crew import Crew
 from markbook.store import journal
 from markbook.types import Outcome, Sample, Test, TestResult, Verdict

@@ -2,7 +2,7 @@
 
 from markbook.examples import example
 from markbook.load.benchmark import load_benchmark
-from markbook.pipeline.check import check_benchmark
+from markbook.runs.exam.check import check_benchmark
 
 
 def test_bundled_exam_covers_topics_levels_and_kinds_of_test():

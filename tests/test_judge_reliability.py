@@ -10,7 +10,7 @@ from review_kit import markbook, papers
 from markbook.judge.pairwise import both_orders, parse_winner
 from markbook.judge.reliability import CANARY, HumanReview, agreement, five_point
 from markbook.judge.reply import Violation
-from markbook.pipeline.judge_check import choose
+from markbook.runs.reviews.judge_check import choose
 
 
 def judge(pick):

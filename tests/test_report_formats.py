@@ -12,10 +12,11 @@ from payloads import HTML
 
 from markbook import plugins
 from markbook.cli.report import command
-from markbook.comparison import compare
 from markbook.errors import DataError, UsageError
 from markbook.report.overview import numbers
-from markbook.report.renew import view_of, write_report
+from markbook.report.renew import write_report
+from markbook.results.compare import compare
+from markbook.results.kind import results_of
 
 FORMATS = {"html": "report.html", "md": "report.md", "csv": "report.csv", "json": "report.json",
            "junit": "report.junit.xml", "parquet": "report.parquet"}  # fmt: skip
@@ -148,7 +149,7 @@ def test_hostile_words_stay_words_in_every_format(tmp_path):
 
 def test_an_unfinished_exam_has_no_documented_files(exam_run, tmp_path):
     run = exam_run(finish="")
-    assert view_of(run).partial_note() == ""  # every planned attempt happens to be marked
+    assert results_of(run, partial=True).partial_note() == ""  # every planned attempt happens to be marked
 
     rows = (run.folder / "journal" / "00000001.jsonl").read_bytes().splitlines(keepends=True)
     (run.folder / "journal" / "00000001.jsonl").write_bytes(b"".join(rows[:-1]))
@@ -160,7 +161,7 @@ def test_an_unfinished_exam_has_no_documented_files(exam_run, tmp_path):
 
 def test_an_unfinished_run_of_tasks_has_no_report(tmp_path):
     with pytest.raises(DataError, match="--resume"):
-        view_of(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
+        results_of(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
 
 
 def test_command_writes_prints_paths_and_pipes(exam_run):
@@ -180,10 +181,10 @@ def test_every_named_format_is_a_plugin():
 
 
 def test_numbers_for_loggers_are_flat_and_finite(runs):
-    flat = numbers(view_of(runs["exam"]))
+    flat = numbers(results_of(runs["exam"]))
 
     assert 0 <= flat["strong/exam_score/value"] <= 1
-    assert numbers(view_of(runs["run"]))["tasks/demo/metrics/bleu/n"] == 3
+    assert numbers(results_of(runs["run"]))["tasks/demo/metrics/bleu/n"] == 3
 
 
 def test_tasks_and_reviews_are_compared(runs, tmp_path):

@@ -10,11 +10,12 @@ import pytest
 from browsers import Watched, axe_source, chromium, serious_faults
 from payloads import HTML
 
-from markbook.aggregate.exam_view import MODEL, OUTCOME, SAMPLE, ExamView, attempt_record, sample_record
 from markbook.report import pictures
-from markbook.report.exam_problems import MOST_PROBLEMS
 from markbook.report.highlight import highlight
 from markbook.report.pages import html, markdown
+from markbook.results.kind import results_of
+from markbook.runs.exam.problems import MOST_PROBLEMS
+from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
 from markbook.store import Manifest, RunWriter, open_run
 from markbook.types import Attempt, ErrorKind, Isolation, Outcome, Sample, Test, TestResult, Verdict
 
@@ -22,7 +23,7 @@ FIVE = {"gpt-4": 0.9, "claude-3": 0.8, "llama": 0.6, "coder": 0.5, "tiny": 0.2}
 
 
 def page_of(run):
-    return html()(ExamView(run, run.manifest["config"]))["report.html"]
+    return html()(results_of(run, partial=True))["report.html"]
 
 
 class Parsed(HTMLParser):
@@ -127,7 +128,7 @@ def test_the_page_has_its_charts_without_any_extra(exam_run, monkeypatch):
     run = exam_run()
 
     assert page_of(run).count("<svg") == 2 * page_of(run).count("<figure") > 0
-    text = markdown()(ExamView(run, run.manifest["config"]))["report.md"]
+    text = markdown()(results_of(run, partial=True))["report.md"]
     assert "pip install 'markbook[report]'" in text
     assert "Scores, 0 to 100" in text
 

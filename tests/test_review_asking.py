@@ -9,11 +9,11 @@ from fake_openai import FAULTS, FakeOpenAI, good
 from review_kit import GENERATED, TRACE, markbook, only_run, papers, reviews, rows_of
 
 from markbook.errors import StorageError, UsageError
-from markbook.pipeline import review as conductor
-from markbook.pipeline.review_asking import Asking
-from markbook.pipeline.review_config import default_config
-from markbook.pipeline.review_judge import JudgeOptions, make_plan
-from markbook.pipeline.review_tiers import Similarities
+from markbook.runs.reviews import work as conductor
+from markbook.runs.reviews.asking import Asking
+from markbook.runs.reviews.config import default_config
+from markbook.runs.reviews.judge import JudgeOptions, make_plan
+from markbook.runs.reviews.tiers import Similarities
 
 PAIR = ("--similarity", "cosine,jaccard")
 PATIENCE = 20.0
@@ -135,7 +135,7 @@ def make(script_server, keep, **options):
 
 def work(number):
     from markbook.judge.assess import Subject
-    from markbook.pipeline.review_asking import Work
+    from markbook.runs.reviews.asking import Work
 
     return Work((f"paper {number}", "mas", 0), Subject(f"A review, number {number}."))
 
@@ -185,7 +185,7 @@ def _leave(_wanted, _batch):
 def test_a_lost_worker_is_one_line_and_the_run_can_be_taken_up(tmp_path, inputs, monkeypatch):
     args = ("review", *inputs, *PAIR)
     with monkeypatch.context() as broken:
-        broken.setattr("markbook.pipeline.review_tiers._measure_batch", _leave)
+        broken.setattr("markbook.runs.reviews.tiers._measure_batch", _leave)
         code, _, err = markbook(*args, "--workers", "2", "--output", tmp_path / "out")
     assert code == 3
     assert "a worker was lost" in err

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from markbook.errors import ConfigError
-from markbook.pipeline.review_config import default_config, read_config
+from markbook.runs.reviews.config import default_config, read_config
 
 FLAT = {
     "metrics_and_weights": {

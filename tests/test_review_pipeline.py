@@ -8,7 +8,7 @@ from fake_openai import FAULTS, FakeOpenAI, good
 from review_kit import markbook, only_run, papers, reviews, rows_of, traces
 
 import markbook as api
-from markbook.pipeline import review_judge
+from markbook.runs.reviews import judge as review_judge
 
 PAIR = ("--similarity", "cosine,jaccard")
 

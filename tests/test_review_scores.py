@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from markbook.aggregate.review_scores import (
+from markbook.runs.reviews.scores import (
     SIMILARITY_WEIGHTS,
     Best,
     choose_reference,
@@ -13,7 +13,7 @@ from markbook.aggregate.review_scores import (
     task_success,
     time_score,
 )
-from markbook.aggregate.yardstick import measure_yardstick, percentile
+from markbook.runs.reviews.yardstick import measure_yardstick, percentile
 from markbook.types import Missing, MissingKind
 
 GAP = Missing(MissingKind.UNAVAILABLE, "no model")

@@ -11,8 +11,8 @@ from exam_kit import answer, problem, rows, write_rows
 from review_kit import markbook, papers, reviews
 
 from markbook.errors import EnvironmentUnfitError
-from markbook.pipeline import sandboxes, self_check
-from markbook.pipeline.exam import exam
+from markbook.runs import sandboxes, self_check
+from markbook.runs.exam.work import exam
 from markbook.sandbox import Sandbox
 from markbook.types import ErrorKind, Isolation, TestResult
 

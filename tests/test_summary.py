@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from markbook.aggregate.summary import summarise_values, worst_end
+from markbook.results.summary import summarise_values, worst_end
 from markbook.types import MissingKind
 
 

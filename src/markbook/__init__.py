@@ -9,15 +9,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from markbook.aggregate.comparison import Comparison as Comparison
-    from markbook.aggregate.measured import summarise as summarise
-    from markbook.comparison.runs import compare as compare
     from markbook.errors import MarkbookError as MarkbookError
     from markbook.metrics.graph import trace_metrics as trace_metrics
     from markbook.metrics.measure import measure as measure
-    from markbook.pipeline.exam import exam as exam
-    from markbook.pipeline.review_api import review as review
-    from markbook.pipeline.task import run_task as run_task
+    from markbook.results.compare import compare as compare
+    from markbook.results.comparison import Comparison as Comparison
+    from markbook.results.measured import summarise as summarise
+    from markbook.runs.exam.work import exam as exam
+    from markbook.runs.reviews.api import review as review
+    from markbook.runs.tasks.work import run_task as run_task
     from markbook.store import Run as Run, open_run as open_run
     from markbook.testing import assert_marks as assert_marks
     from markbook.traces import read_trace as read_trace
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Attempt": "markbook.types",
-    "Comparison": "markbook.aggregate.comparison",
+    "Comparison": "markbook.results.comparison",
     "MarkbookError": "markbook.errors",
     "Measurement": "markbook.types",
     "Missing": "markbook.types",
@@ -41,14 +41,14 @@ _HOMES = {
     "Sample": "markbook.types",
     "Summary": "markbook.types",
     "assert_marks": "markbook.testing",
-    "compare": "markbook.comparison",
-    "exam": "markbook.pipeline.exam",
+    "compare": "markbook.results.compare",
+    "exam": "markbook.runs.exam.work",
     "measure": "markbook.metrics.measure",
     "open_run": "markbook.store",
     "read_trace": "markbook.traces",
-    "review": "markbook.pipeline.review_api",
-    "run_task": "markbook.pipeline.task",
-    "summarise": "markbook.aggregate.measured",
+    "review": "markbook.runs.reviews.api",
+    "run_task": "markbook.runs.tasks.work",
+    "summarise": "markbook.results.measured",
     "trace_metrics": "markbook.metrics.graph",
 }
 """Where each public name lives; it is imported from there at first use."""

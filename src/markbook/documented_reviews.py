@@ -15,9 +15,9 @@ from typing import Any, ParamSpec, TypeVar
 from pydantic import BaseModel
 
 from markbook import plugins
-from markbook.aggregate.composite import ALIASES, DOCUMENTED_SCALE, DOCUMENTED_WEIGHT, METRICS
-from markbook.aggregate.review_scores import SIMILARITY_WEIGHTS
 from markbook.errors import IncompleteError
+from markbook.runs.reviews.composite import ALIASES, DOCUMENTED_SCALE, DOCUMENTED_WEIGHT, METRICS
+from markbook.runs.reviews.scores import SIMILARITY_WEIGHTS
 from markbook.types import Attempt, Item, Measurement, Sample
 
 __all__ = [
@@ -226,7 +226,7 @@ async def _assess(
     """Ask one rubric in the documented profile; return its marks and the overall."""
     from markbook.judge.assess import Settings, Subject, questions, settle
     from markbook.judge.rubrics import RUBRICS
-    from markbook.pipeline.review_judge import JudgePlan, open_judges
+    from markbook.runs.reviews.judge import JudgePlan, open_judges
 
     plan = JudgePlan(Settings((judge,), profile="documented"), base_url=base_url)
     asked, missing = questions(Subject(review, [paper], trace), plan.settings)

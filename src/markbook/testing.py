@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from markbook.aggregate.standing import Standing
+    from markbook.results.standing import Standing
     from markbook.store import Run
 
 
@@ -37,9 +37,9 @@ def assert_marks(
         UsageError: a threshold names neither a model of the run nor its metric, or lies outside the metric's range.
     """
     __tracebackhide__ = True
-    from markbook.aggregate.standing import standings
-    from markbook.comparison.gates import Gate, Mark, check_gates
-    from markbook.comparison.runs import read_sheets
+    from markbook.results.compare import read_sheets
+    from markbook.results.gates import Gate, Mark, check_gates
+    from markbook.results.standing import standings
 
     failed: list[str] = []
     if at_least is not None:
@@ -62,7 +62,7 @@ def assert_marks(
 
 def _below(standing: Standing, threshold: float, *, surely: bool) -> list[str]:
     """Return what is wrong with a mark, nothing if it is good enough."""
-    from markbook.comparison.gates import reaches
+    from markbook.results.gates import reaches
 
     summary = standing.summary
     higher = summary.direction == "higher"
@@ -83,10 +83,10 @@ def _below(standing: Standing, threshold: float, *, surely: bool) -> list[str]:
 
 
 def _worse(run: Run | str | os.PathLike[str], baseline: Run | str | os.PathLike[str], metric: str | None) -> list[str]:
-    from markbook.aggregate.comparison import compare_sheet
-    from markbook.comparison.gates import check_worse
-    from markbook.comparison.runs import baseline_pairs, read_sheets
     from markbook.errors import GateFailed
+    from markbook.results.compare import baseline_pairs, read_sheets
+    from markbook.results.comparison import compare_sheet
+    from markbook.results.gates import check_worse
 
     sheet = read_sheets([run, baseline], metric=metric)
     try:

@@ -3,8 +3,8 @@
 import pytest
 from exam_kit import problem
 
-from markbook.aggregate.exam import Tally
 from markbook.load.codeeval import CodeEval
+from markbook.runs.exam.marks import Tally
 from markbook.types import ErrorKind, Outcome, TestResult
 
 

@@ -7,8 +7,6 @@ import math
 import pytest
 from fake_openai import FakeOpenAI, fill, schema_of, structured
 
-from markbook.aggregate.composite import METRICS, compose, equal_weights
-from markbook.aggregate.review_scores import time_score
 from markbook.documented_reviews import (
     assess_constructiveness,
     assess_planning_rationality,
@@ -22,6 +20,8 @@ from markbook.documented_reviews import (
     measure_execution_time,
 )
 from markbook.errors import IncompleteError
+from markbook.runs.reviews.composite import METRICS, compose, equal_weights
+from markbook.runs.reviews.scores import time_score
 
 JUDGE = "openai:gpt-4o-mini"
 

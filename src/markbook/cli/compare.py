@@ -11,7 +11,7 @@ import click
 from markbook.cli.options import fail_under_option
 
 if TYPE_CHECKING:
-    from markbook.aggregate.comparison import Comparison
+    from markbook.results.comparison import Comparison
 
 _EXAMPLES = """
 \b
@@ -63,9 +63,9 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     Says which differences cannot be told from chance, which problems one model alone solves, and how large a
     difference this many samples could have shown. Works on exams, tasks and reviews.
     """
-    from markbook.aggregate.comparison import compare_sheet
-    from markbook.comparison.gates import check_gates, check_worse, hold_gates, marks_of, parse_gates
-    from markbook.comparison.runs import baseline_pairs, read_sheets
+    from markbook.results.compare import baseline_pairs, read_sheets
+    from markbook.results.comparison import compare_sheet
+    from markbook.results.gates import check_gates, check_worse, hold_gates, marks_of, parse_gates
     from markbook.store.find import find_run, find_runs, means_run
 
     gates = parse_gates(options["fail_under"])
@@ -89,7 +89,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
 
 
 def _show(comparison: Comparison, format_name: str, *, all_pairs: bool) -> None:
-    from markbook.aggregate.comparison_tables import tables
+    from markbook.results.comparison_tables import tables
 
     if format_name == "json":
         click.echo(json.dumps(comparison.to_json(), indent=2, ensure_ascii=False, allow_nan=False))

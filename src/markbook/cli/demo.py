@@ -25,7 +25,7 @@ def command(output: str, isolation: str) -> int:
     """Mark three recorded models on the bundled exam: no network, no key, a few seconds."""
     from markbook.cli.exam_terminal import Terminal, show_run
     from markbook.examples import example
-    from markbook.pipeline.exam import exam
+    from markbook.runs.exam.work import exam
 
     folder = example("exam")
     models = [folder / name for name in ("scholar-70b", "apprentice-13b", "novice-1b")]

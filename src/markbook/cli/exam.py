@@ -22,7 +22,7 @@ from markbook.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from markbook.comparison.gates import Mark
+    from markbook.results.gates import Mark
     from markbook.store import Run
 
 GATE, BAD_INPUT = 1, 65
@@ -126,8 +126,8 @@ def command(**options: Any) -> int:
         return _check(options, show_check)
     paths = options.pop("solutions")
     as_json = options.pop("as_json")
-    from markbook.comparison.gates import hold_gates, parse_gates
-    from markbook.pipeline.exam import exam
+    from markbook.results.gates import hold_gates, parse_gates
+    from markbook.runs.exam.work import exam
 
     gates = parse_gates(options["fail_under"])
     baseline = check_baseline(options["fail_if_worse"], "exam")
@@ -192,8 +192,8 @@ def _fill_from_run(options: dict[str, Any]) -> None:
 
 def _marks(run: Run) -> list[Mark]:
     """Return what gates may be about."""
-    from markbook.aggregate.exam_view import ExamView
     from markbook.cli.exam_terminal import exam_mark
+    from markbook.runs.exam.view import ExamView
 
     return [
         exam_mark(model, tally.exam_score().value)
@@ -225,7 +225,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(options: dict[str, Any], show: Any) -> int:
-    from markbook.pipeline.check import check_benchmark
+    from markbook.runs.exam.check import check_benchmark
 
     found = check_benchmark(
         Path(options["benchmark"]),

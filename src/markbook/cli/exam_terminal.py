@@ -16,19 +16,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from markbook.comparison.gates import Gate, Mark as GateMark, check_gates
-from markbook.comparison.runs import counterpart
-from markbook.pipeline.exam import Planned, Watcher
+from markbook.results.compare import counterpart
+from markbook.results.gates import Gate, Mark as GateMark, check_gates
+from markbook.runs.exam.work import Planned, Watcher
 from markbook.text import terminal
 from markbook.types import Verdict
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from markbook.aggregate.exam import Mark
     from markbook.load.answers import Answers
     from markbook.load.benchmark import Benchmark
-    from markbook.pipeline.check import BenchmarkCheck
+    from markbook.runs.exam.check import BenchmarkCheck
+    from markbook.runs.exam.marks import Mark
     from markbook.store import Run
     from markbook.types import Attempt, Outcome
 
@@ -189,8 +189,8 @@ def _bar(console: Console) -> Progress:
 
 def show_run(run: Run, *, as_json: bool) -> None:
     """Print a finished exam on stdout: its scores, its errors and where its files are."""
-    from markbook.report.exam_markdown import NOT_SEPARATED
     from markbook.report.names import folder_names
+    from markbook.runs.exam.markdown import NOT_SEPARATED
 
     folders = folder_names(run.manifest["config"]["models"])
     scores = {model: json.loads(run.read(f"{folder}/test_results_score.json")) for model, folder in folders.items()}
@@ -207,7 +207,7 @@ def show_run(run: Run, *, as_json: bool) -> None:
         }
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
-    from markbook.aggregate.summary import methods_note
+    from markbook.results.summary import methods_note
 
     console = Console(soft_wrap=False)
     if not run.manifest["config"].get("separate", True):

@@ -12,7 +12,7 @@ from markbook.cli.judge_options import judge_choices, read_judge_options
 from markbook.cli.options import fail_under_option, json_option
 
 if TYPE_CHECKING:
-    from markbook.comparison.gates import Mark
+    from markbook.results.gates import Mark
 
 _FILE = click.Path(path_type=Path)
 _EXAMPLES = """
@@ -44,10 +44,10 @@ def check(**options: Any) -> None:
     import json
     from dataclasses import replace
 
-    from markbook.comparison.gates import check_gates, hold_gates, parse_gates
     from markbook.errors import IncompleteError, OutputError
-    from markbook.pipeline.judge_check import CheckRequest, check_judge
-    from markbook.pipeline.review_config import default_config
+    from markbook.results.gates import check_gates, hold_gates, parse_gates
+    from markbook.runs.reviews.config import default_config
+    from markbook.runs.reviews.judge_check import CheckRequest, check_judge
 
     asked = [*options["fail_under"], *([f"weighted_kappa={options['min_kappa']}"] if options["min_kappa"] else [])]
     gates = parse_gates(asked)
@@ -86,7 +86,7 @@ def check(**options: Any) -> None:
 
 def _marks(agreement: Mapping[str, Any] | None = None) -> list[Mark]:
     """Return what gates may be about; before the work, without values."""
-    from markbook.comparison.gates import Mark
+    from markbook.results.gates import Mark
 
     return [
         Mark(f"{name} with people", (name,), None if agreement is None else agreement[name]["value"], limits)

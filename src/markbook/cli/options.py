@@ -116,8 +116,8 @@ def check_baseline(path: str | None, command: str) -> list[str] | None:
     """
     if path is None:
         return None
-    from markbook.comparison.runs import sheet_of
     from markbook.errors import DataError
+    from markbook.results.compare import sheet_of
     from markbook.store import open_run
 
     run = open_run(path)
@@ -136,7 +136,7 @@ def hold_against_baseline(run: Run, path: str | None, seed: int) -> None:
     """
     if path is None:
         return
-    from markbook.comparison.runs import hold_against
+    from markbook.results.compare import hold_against
 
     for pair in hold_against(run, path, seed=seed):
         click.echo(f"{pair.first} against {pair.second}: not shown to be worse", err=True)

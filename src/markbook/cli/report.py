@@ -52,11 +52,11 @@ def command(run: str, format_name: str, output: str | None, as_json: bool) -> in
 
 
 def _say_partial(run: Run) -> None:
-    """Say on stderr how much of an exam that broke off is marked."""
-    if run.command == "exam" and run.status != "done":
-        from markbook.report.renew import view_of
+    """Say on stderr how much of a run that broke off is marked."""
+    if run.status != "done":
+        from markbook.results.kind import results_of
 
-        note = getattr(view_of(run), "partial_note", str)()
+        note = results_of(run, partial=True).partial_note()
         if note:
             click.echo(note, err=True)
 

@@ -24,8 +24,8 @@ from markbook.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from markbook.comparison.gates import Gate, Mark
-    from markbook.pipeline.review_config import ReviewConfig
+    from markbook.results.gates import Gate, Mark
+    from markbook.runs.reviews.config import ReviewConfig
     from markbook.store import Run
 
 _FILE = click.Path(path_type=Path)
@@ -90,7 +90,7 @@ Examples:
 @click.option("--log-file", type=_FILE, help="Write the log to this file.")
 def command(**options: Any) -> None:
     """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
-    from markbook.comparison.gates import check_gates, parse_gates
+    from markbook.results.gates import check_gates, parse_gates
 
     gates = parse_gates(options["fail_under"])
     check_gates(gates, _marks())
@@ -130,7 +130,7 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
 def _config(options: Mapping[str, Any]) -> ReviewConfig:
     from dataclasses import replace
 
-    from markbook.pipeline.review_config import check_policy, default_config, parse_similarity, read_config
+    from markbook.runs.reviews.config import check_policy, default_config, parse_similarity, read_config
 
     profile = options["profile"]
     config = read_config(options["config_file"], profile) if options["config_file"] else default_config(profile)
@@ -151,7 +151,7 @@ def _config(options: Mapping[str, Any]) -> ReviewConfig:
 
 def _review(options: Mapping[str, Any]) -> Run:
     from markbook.errors import UsageError
-    from markbook.pipeline.review import ReviewRequest, run_review
+    from markbook.runs.reviews.work import ReviewRequest, run_review
 
     if options["papers"] is None or options["reviews"] is None:
         raise UsageError("--papers and --reviews are needed", hint="or --rescore RUN alone")
@@ -182,7 +182,7 @@ def _review(options: Mapping[str, Any]) -> Run:
 
 
 def _rescore(options: Mapping[str, Any]) -> Run:
-    from markbook.pipeline.review_score import rescore
+    from markbook.runs.reviews.score import rescore
     from markbook.store import open_run
 
     return rescore(open_run(options["rescored"]), _config(options), options["output"])
@@ -216,8 +216,8 @@ def _tables(summary: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from markbook.pipeline import review_lacking
-    from markbook.pipeline.review_report import HEAD, short_rows
+    from markbook.runs.reviews import lacking as review_lacking
+    from markbook.runs.reviews.report import HEAD, short_rows
     from markbook.text import terminal
 
     # A file or pipe has no width of its own; there the table is as wide as it needs.
@@ -270,8 +270,8 @@ def _judges(accounts: Mapping[str, Any]) -> None:
 
 def _marks(summary: Mapping[str, Any] | None = None) -> list[Mark]:
     """Return what gates may be about: every number of each system; before the work, of none."""
-    from markbook.comparison.gates import Mark
-    from markbook.pipeline.review_summary import FIELDS
+    from markbook.results.gates import Mark
+    from markbook.runs.reviews.summary import FIELDS
 
     systems = {"": None} if summary is None else {name: one["metrics"] for name, one in summary["systems"].items()}
     return [
@@ -284,8 +284,8 @@ def _marks(summary: Mapping[str, Any] | None = None) -> list[Mark]:
 def _finish(run: Run, gates: Sequence[Gate]) -> None:
     import json
 
-    from markbook.comparison.gates import hold_gates
     from markbook.errors import IncompleteError
+    from markbook.results.gates import hold_gates
 
     hold_gates(gates, _marks(json.loads(run.read("summary.json"))))
     if run.status == "incomplete":

@@ -131,9 +131,9 @@ def command(**options: Any) -> int:
     (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.
     """
     from markbook.cli.run_terminal import Terminal, show_run, with_values
-    from markbook.comparison.gates import hold_gates, parse_gates
-    from markbook.comparison.runs import counterpart
-    from markbook.pipeline.task import run_task
+    from markbook.results.compare import counterpart
+    from markbook.results.gates import hold_gates, parse_gates
+    from markbook.runs.tasks.work import run_task
 
     # Rows, answers and marks live to the end: looking through them for garbage again and again finds none.
     gc.set_threshold(100_000, 50, 100)

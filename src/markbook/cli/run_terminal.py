@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 from rich.console import Console
 
-from markbook.aggregate.task_tables import tables
 from markbook.cli.options import cost_text
-from markbook.comparison.gates import Gate, Mark, check_gates
-from markbook.pipeline.task import Watcher
+from markbook.results.gates import Gate, Mark, check_gates
+from markbook.runs.tasks.tables import tables
+from markbook.runs.tasks.work import Watcher
 from markbook.text import terminal
 
 if TYPE_CHECKING:
     from markbook.model import Reply
-    from markbook.pipeline.task_plan import Plan
+    from markbook.runs.tasks.plan import Plan
     from markbook.store import Run
     from markbook.types import Direction
 

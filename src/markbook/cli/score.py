@@ -13,7 +13,7 @@ import click
 from markbook.cli.options import fail_under_option
 
 if TYPE_CHECKING:
-    from markbook.comparison.gates import Mark
+    from markbook.results.gates import Mark
     from markbook.types import Measurement, Metric, Summary
 
 _EXAMPLES = """
@@ -49,10 +49,10 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     seed: int,
 ) -> int:
     """Mark the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS."""
-    from markbook.aggregate.measured import summarise_with
-    from markbook.comparison.gates import check_gates, hold_gates, parse_gates
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
+    from markbook.results.gates import check_gates, hold_gates, parse_gates
+    from markbook.results.measured import summarise_with
 
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
     given = _options(options)
@@ -143,8 +143,8 @@ def _options(pairs: Sequence[str]) -> dict[str, object]:
 
 def _marks(made: Mapping[str, Metric], summaries: Mapping[str, Summary] | None = None) -> list[Mark]:
     """Return what gates may be about; before the work, without values."""
-    from markbook.comparison.gates import Mark
     from markbook.metrics.measure import ALIASES
+    from markbook.results.gates import Mark
 
     spelled = {name: [alias for alias, several in ALIASES.items() if name in several] for name in made}
     return [
@@ -154,7 +154,7 @@ def _marks(made: Mapping[str, Metric], summaries: Mapping[str, Summary] | None =
 
 
 def _report(file: Path, read: _Read, made: Any, summaries: dict[str, Summary]) -> dict[str, object]:
-    from markbook.aggregate.task_summary import range_record
+    from markbook.results.summary import range_record
 
     return {
         "file": str(file),

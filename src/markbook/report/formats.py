@@ -11,30 +11,28 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from markbook.aggregate.exam_view import ExamView
 from markbook.plugins import need
-from markbook.report.records import Case, Files, cases_of, rows_of
+from markbook.results.kind import Case, Results
 from markbook.text import csv_cell, xml
 
-View = ExamView | Files
-Render = Callable[[View], Mapping[str, Any]]
+Render = Callable[[Results], Mapping[str, Any]]
 _ROWS = 50_000
 """Rows put into one row group of a Parquet file: memory stays flat."""
 
 
 def as_csv() -> Render:
     """Return the renderer of `report.csv`: the factory of the report plugin `csv`."""
-    return lambda view: {"report.csv": _csv(view)}
+    return lambda results: {"report.csv": _csv(results)}
 
 
 def as_json() -> Render:
     """Return the renderer of `report.json`: the factory of the report plugin `json`."""
-    return lambda view: {"report.json": _json(view)}
+    return lambda results: {"report.json": _json(results)}
 
 
 def as_junit() -> Render:
     """Return the renderer of `report.junit.xml`: the factory of the report plugin `junit`."""
-    return lambda view: {"report.junit.xml": _junit(view)}
+    return lambda results: {"report.junit.xml": _junit(results)}
 
 
 def as_parquet() -> Render:
@@ -44,18 +42,18 @@ def as_parquet() -> Render:
         ExtraMissingError: pyarrow is not installed.
     """
     need("pyarrow", extra="parquet")
-    return lambda view: {"report.parquet": _parquet(view)}
+    return lambda results: {"report.parquet": _parquet(results)}
 
 
-def _columns(view: View) -> list[str]:
+def _columns(results: Results) -> list[str]:
     """Return every column of the rows, in order of first appearance."""
-    return list(dict.fromkeys(name for row in rows_of(view) for name in row))
+    return list(dict.fromkeys(name for row in results.flat_rows() for name in row))
 
 
-def _csv(view: View) -> Iterator[str]:
-    columns = _columns(view)
+def _csv(results: Results) -> Iterator[str]:
+    columns = _columns(results)
     yield _csv_line(columns)
-    for row in rows_of(view):
+    for row in results.flat_rows():
         yield _csv_line([csv_cell(row.get(name)) for name in columns])
 
 
@@ -65,29 +63,27 @@ def _csv_line(cells: list[Any]) -> str:
     return line.getvalue()
 
 
-def _json(view: View) -> Iterator[str]:
+def _json(results: Results) -> Iterator[str]:
     """Yield one JSON object, a row a line, so that a large run needs no memory."""
-    from markbook.report.overview import overview
-
-    head = json.dumps(overview(view), ensure_ascii=False, allow_nan=False, indent=1)
+    head = json.dumps(results.overview(), ensure_ascii=False, allow_nan=False, indent=1)
     yield head.removesuffix("\n}") + ',\n "rows": ['
     first = True
-    for row in rows_of(view):
+    for row in results.flat_rows():
         yield ("\n" if first else ",\n") + json.dumps(row, ensure_ascii=False, allow_nan=False)
         first = False
     yield "\n]}\n"
 
 
-def _junit(view: View) -> Iterator[str]:
+def _junit(results: Results) -> Iterator[str]:
     """Yield a JUnit file: one suite a model, failure for a failed test, error for an error."""
     counts: dict[str, dict[str, int]] = {}
-    for case in cases_of(view):
+    for case in results.cases():
         suite = counts.setdefault(case.suite, {"tests": 0, "failure": 0, "error": 0, "skipped": 0, "passed": 0})
         suite["tests"] += 1
         suite[case.state] += 1
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="markbook">\n'
     current = None
-    for case in cases_of(view):
+    for case in results.cases():
         if case.suite != current:
             if current is not None:
                 yield "</testsuite>\n"
@@ -119,11 +115,11 @@ def _attribute(text: str) -> str:
     return quoteattr(xml(text), {"\n": "&#10;", "\t": "&#9;"})
 
 
-def _parquet(view: View) -> Iterator[bytes]:
+def _parquet(results: Results) -> Iterator[bytes]:
     """Yield the bytes of a Parquet file with one row an attempt; types are settled by the first look at all rows."""
     pa, parquet = need("pyarrow", extra="parquet"), need("pyarrow.parquet", extra="parquet")
     kinds: dict[str, type] = {}
-    for row in rows_of(view):
+    for row in results.flat_rows():
         for name, value in row.items():
             kinds[name] = _wider(kinds.get(name), value)
     types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string(), type(None): pa.null()}
@@ -131,7 +127,7 @@ def _parquet(view: View) -> Iterator[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-            for block in _blocks(view):
+            for block in _blocks(results):
                 rows = [{name: _as(kinds[name], row.get(name)) for name in kinds} for row in block]
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
         with path.open("rb") as file:
@@ -139,10 +135,10 @@ def _parquet(view: View) -> Iterator[bytes]:
                 yield data
 
 
-def _blocks(view: View) -> Iterator[list[dict[str, Any]]]:
+def _blocks(results: Results) -> Iterator[list[dict[str, Any]]]:
     block: list[dict[str, Any]] = []
-    for row in rows_of(view):
-        block.append(row)
+    for row in results.flat_rows():
+        block.append(dict(row))
         if len(block) >= _ROWS:
             yield block
             block = []

@@ -7,15 +7,12 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from markbook.aggregate.exam_view import ExamView
 from markbook.plugins import need
-from markbook.report.overview import numbers, overview
-from markbook.report.records import Files
-
-View = ExamView | Files
+from markbook.report.overview import numbers
+from markbook.results.kind import Results
 
 
-def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[View], Mapping[str, str]]:
+def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[Results], Mapping[str, str]]:
     """Return a renderer that logs a run to MLflow: the factory of the report plugin `mlflow`.
 
     Args:
@@ -27,14 +24,14 @@ def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[Vi
     """
     tracker = need("mlflow", extra="loggers")
 
-    def render(view: View) -> Mapping[str, str]:
+    def render(results: Results) -> Mapping[str, str]:
         client = tracker.MlflowClient(tracking_uri or None)
         found = client.get_experiment_by_name(experiment)
         place = found.experiment_id if found else client.create_experiment(experiment)
         run = client.create_run(place, tags={"mlflow.source.name": "markbook"})
-        for name, value in _settings(view).items():
+        for name, value in _settings(results).items():
             client.log_param(run.info.run_id, name, value)
-        for name, value in numbers(view).items():
+        for name, value in numbers(results).items():
             client.log_metric(run.info.run_id, _name(name), value)
         client.set_terminated(run.info.run_id)
         return {"mlflow.json": json.dumps({"experiment_id": place, "run_id": run.info.run_id}) + "\n"}
@@ -42,7 +39,7 @@ def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[Vi
     return render
 
 
-def wandb(project: str = "markbook", mode: str = "") -> Callable[[View], Mapping[str, str]]:
+def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapping[str, str]]:
     """Return a renderer that logs a run to Weights & Biases: the factory of the report plugin `wandb`.
 
     Args:
@@ -55,10 +52,10 @@ def wandb(project: str = "markbook", mode: str = "") -> Callable[[View], Mapping
     """
     tracker = need("wandb", extra="loggers")
 
-    def render(view: View) -> Mapping[str, str]:
+    def render(results: Results) -> Mapping[str, str]:
         chosen = mode or os.environ.get("WANDB_MODE") or "offline"
-        run = tracker.init(project=project, mode=chosen, config=_settings(view), job_type="evaluation")
-        run.log({_name(name): value for name, value in numbers(view).items()})
+        run = tracker.init(project=project, mode=chosen, config=_settings(results), job_type="evaluation")
+        run.log({_name(name): value for name, value in numbers(results).items()})
         found = {"run_id": run.id, "directory": run.dir, "mode": chosen}
         run.finish()
         return {"wandb.json": json.dumps(found) + "\n"}
@@ -66,9 +63,9 @@ def wandb(project: str = "markbook", mode: str = "") -> Callable[[View], Mapping
     return render
 
 
-def _settings(view: View) -> dict[str, Any]:
+def _settings(results: Results) -> dict[str, Any]:
     """Return the run's plain options."""
-    config = overview(view)["config"]
+    config = results.overview()["config"]
     return {name: value for name, value in config.items() if isinstance(value, str | int | float | bool)}
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.report.pages import page_of
-from markbook.report.records import rows_of
-from markbook.report.renew import view_of
+from markbook.results.kind import results_of
 from markbook.store import Run
 from markbook.text import Table
 
@@ -18,13 +16,13 @@ def rows(run: Run) -> list[dict[str, Any]]:
     Raises:
         DataError: the run is not finished.
     """
-    return [dict(row) for row in rows_of(view_of(run))]
+    return [dict(row) for row in results_of(run, partial=True).flat_rows()]
 
 
 def tables(run: Run) -> str:
     """Return the first tables of the run's page as HTML; of an unfinished run, what it is."""
     try:
-        page = page_of(view_of(run))
+        page = results_of(run, partial=True).page()
     except DataError as error:
         return Table(run.folder.name, ("Status", "Why"), ((run.status, error.message),)).html()
     facts = Table(page.title, tuple(name for name, _ in page.facts), (tuple(value for _, value in page.facts),))

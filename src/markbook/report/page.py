@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from markbook.report.drawing import Picture
+from markbook.results.kind import Status
 from markbook.text import Table
-
-Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "absent"]
 
 
 @dataclass(frozen=True, slots=True)

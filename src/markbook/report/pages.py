@@ -1,41 +1,24 @@
-"""The report plugins `html` and `markdown`: a page for any kind of run."""
+"""The report plugins `html` and `markdown`: a page for any kind of run; and those whose files only some kinds have."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from markbook.aggregate.exam_view import ExamView
-from markbook.report.page import Page
-from markbook.report.records import Files
+from markbook.results.kind import Content, Results
 
-View = ExamView | Files
+Render = Callable[[Results], Mapping[str, Content]]
 
 
-def page_of(view: View) -> Page:
-    """Return the page of a run."""
-    if isinstance(view, ExamView):
-        from markbook.report.exam_page import exam_page
-
-        return exam_page(view)
-    if view.manifest.get("command") == "review":
-        from markbook.report.review_page import review_page
-
-        return review_page(view)
-    from markbook.report.task_page import task_page
-
-    return task_page(view)
-
-
-def html() -> Callable[[View], Mapping[str, str]]:
+def html() -> Render:
     """Return the renderer of `report.html`: the factory of the report plugin `html`."""
     return _Html()
 
 
 class _Html:
-    def __call__(self, view: View) -> Mapping[str, str]:
+    def __call__(self, results: Results) -> Mapping[str, str]:
         from markbook.report.html import render
 
-        return {"report.html": render(page_of(view))}
+        return {"report.html": render(results.page())}
 
     @staticmethod
     def prepare() -> None:
@@ -46,8 +29,18 @@ class _Html:
         render(Page(title="", facts=(), warnings=(), sections=()))
 
 
-def markdown() -> Callable[[View], Mapping[str, str | bytes]]:
+def markdown() -> Render:
     """Return the renderer of `report.md` and its pictures: the factory of the report plugin `markdown`."""
     from markbook.report.markdown import render_markdown
 
-    return lambda view: render_markdown(page_of(view))
+    return lambda results: render_markdown(results.page())
+
+
+def documented() -> Render:
+    """Return the renderer of the files that the exam's document names: the factory of the report plugin `documented`."""
+    return lambda results: results.files("documented")
+
+
+def lm_eval() -> Render:
+    """Return the renderer of lm-evaluation-harness's own files: the factory of the report plugin `lm-eval`."""
+    return lambda results: results.files("lm-eval")

@@ -17,7 +17,7 @@ def parsed(text: str, mode: str = "exec") -> ast.Module:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree: ast.Module = ast.parse(text, mode=mode)
+        tree: ast.Module = ast.parse(text, mode=mode)  # type: ignore[assignment]  # of an expression it is an Expression
     return tree
 
 

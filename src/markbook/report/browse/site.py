@@ -11,12 +11,12 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markbook.aggregate.exam_view import Marked
 from markbook.errors import MarkbookError
 from markbook.report.browse.index import STATUSES, Index
 from markbook.report.highlight import highlight
+from markbook.results.kind import Shown, results_of
 from markbook.store import Run, open_run
-from markbook.text import cut, visible
+from markbook.text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,8 +28,6 @@ _EVERY = 1 << 62
 _SHORT_LOOK = 0.4
 _FIRST_LOOK = 1.0
 """Seconds that a page waits for the index before it shows what there is."""
-_CODE_CAP = 200_000
-_TESTS_SHOWN = 200
 
 
 class NotFound(Exception):  # noqa: N818 - the web's own word
@@ -37,20 +35,12 @@ class NotFound(Exception):  # noqa: N818 - the web's own word
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One attempt, ready to be laid out."""
+class Side:
+    """One attempt, and where it lies."""
 
     run: int
     location: int
-    model: str
-    sample: str
-    status: str
-    facts: tuple[tuple[str, str], ...]
-    prompt: str
-    code: str
-    error: str
-    tests: tuple[tuple[str, str, str], ...]
-    """What is tested, the result, and how the verdict came about or the error."""
+    shown: Shown
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -115,7 +105,7 @@ class Site:
         run = self.run(number)
         with self._lock:
             if number not in self._indexes:
-                self._indexes[number] = Index(run)
+                self._indexes[number] = Index(results_of(run, partial=True))
             index = self._indexes[number]
             index.start()
         return index
@@ -186,11 +176,15 @@ class Site:
 
     def _attempt(self, number: int, location: int) -> str:
         index = self.index(number)
-        shown = self._shown(number, location)
+        side = self._shown(number, location)
         index.wait(_EVERY, _SHORT_LOOK)
-        others = [one for one in index.of_sample(shown.sample) if one.location != location][:200]
+        others = [one for one in index.of_sample(side.shown.sample) if one.location != location][:200]
         return _render(
-            "attempt.html.j2", title=f"{shown.sample}: {shown.model}", one=shown, others=others, is_done=index.is_done
+            "attempt.html.j2",
+            title=f"{side.shown.sample}: {side.shown.model}",
+            one=side,
+            others=others,
+            is_done=index.is_done,
         )
 
     def _compare(self, query: Mapping[str, str]) -> str:
@@ -198,75 +192,15 @@ class Site:
         for name in ("a", "b"):
             run, _, location = query.get(name, "").partition(":")
             sides.append(self._shown(_whole(run), _whole(location)))
-        old, new = (side.code.splitlines() for side in sides)
+        old, new = (side.shown.text.splitlines() for side in sides)
         lines = list(difflib.unified_diff(old[:2000], new[:2000], lineterm="", n=3))[2:]
         return _render("compare.html.j2", title="Two attempts", sides=sides, lines=lines)
 
-    def _shown(self, number: int, location: int) -> Shown:
-        run = self.run(number)
+    def _shown(self, number: int, location: int) -> Side:
         try:
-            if run.command == "exam":
-                return self._exam_shown(number, location)
-            return _files_shown(number, location, self.index(number).row(location))
-        except (MarkbookError, OSError, ValueError, KeyError, TypeError) as error:
+            return Side(number, location, self.index(number).results.shown(location))
+        except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise NotFound from error  # a made-up location points into the middle of some row
-
-    def _exam_shown(self, number: int, location: int) -> Shown:
-        from markbook.report.exam_problems import status_of
-
-        row = self.run(number).row_at(location)
-        if row.kind != "outcome":
-            raise NotFound
-        model, task, at = str(row.key[0]), str(row.key[1]), int(row.key[2])
-        sample = self.index(number).sample(task)
-        if sample is None:
-            raise NotFound
-        from markbook.aggregate.exam import counted_tests, outcome_of
-
-        outcome = outcome_of(row.data)
-        attempt = Marked(sample, at, outcome, row.data)
-        results = counted_tests(sample, outcome)
-        words = [test.assertion or test.program or test.pattern for test in sample.tests]
-        if len(words) != len(results):
-            words = [f"assertion {place + 1}" for place in range(len(results))]
-        tests = tuple(
-            (cut(word, 2000), "passed" if one.passed else "failed", ": ".join(filter(None, (one.verdict.value, one.error_type, one.error_message))))
-            for word, one in zip(words, results, strict=True)
-        )[:_TESTS_SHOWN]  # fmt: skip
-        facts = [("Attempt", str(at + 1)), ("Isolation", outcome.isolation.value)]
-        facts += [
-            (name, str(sample.meta[name])) for name in ("topic", "complexity", "problem_type") if sample.meta.get(name)
-        ]
-        if outcome.limit:
-            facts.append(("Limit hit", outcome.limit))
-        error = ": ".join(filter(None, (outcome.error_type, outcome.error_message)))
-        code = cut(str(row.data.get("code") or ""), _CODE_CAP)
-        return Shown(number, location, model, task, status_of(attempt), tuple(facts), sample.input, code, error, tests)
-
-
-def _files_shown(number: int, location: int, row: Mapping[str, Any]) -> Shown:
-    """Return a row of a run of tasks or reviews."""
-    from markbook.report.task_page import answer_status
-
-    reasons = "; ".join(
-        f"{name}: {one.get('kind')} {one.get('detail', '')}" for name, one in (row.get("missing") or {}).items()
-    )
-    if "paper_id" in row:
-        facts = tuple(
-            (f"{tier} {name}", f"{value:.3f}" if isinstance(value, float) else str(value))
-            for tier in ("tier1", "tier2", "tier3", "composite")
-            for name, value in row[tier].items()
-            if isinstance(value, int | float | str)
-        )
-        return Shown(number, location, str(row["system"]), str(row["paper_id"]), "scored", facts, "", "", reasons, ())
-    facts = tuple((name, "–" if value is None else f"{value:.4f}") for name, value in row["metrics"].items())  # noqa: RUF001 - a dash
-    prompt = "\n\n".join(
-        filter(None, (row.get("system"), row.get("prompt"), *map("Reference: {}".format, row["references"])))
-    )
-    return Shown(
-        number, location, str(row.get("model") or "answer"), f"{row['task']}/{row['id']}", answer_status(row), facts,
-        prompt, cut(str(row.get("text") or ""), _CODE_CAP), reasons, (),
-    )  # fmt: skip
 
 
 def _whole(text: str) -> int:

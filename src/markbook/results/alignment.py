@@ -1,0 +1,151 @@
+"""Several runs' samples brought together: by their ids, or by what was asked where the ids are places only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markbook.results.sheet import Cell, Sheet
+
+
+def digest(content: object) -> str:
+    """Return what a sample's content is known by: the same for equal JSON values in any order of keys."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+@dataclass(slots=True)
+class _Register:
+    """The samples met so far, and by what name."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    """By name; empty where the content is unknown."""
+    names: dict[tuple[str, int], str] = field(default_factory=dict)
+    """By content and its how-manieth occurrence in a run."""
+    differing: int = 0
+    """Samples that bear the id of another with different content."""
+
+    def names_of(self, run: str, sheet: Sheet) -> dict[str, str]:
+        """Return the common name of each of a run's samples; what has no counterpart yet gets one of its own."""
+        seen: Counter[str] = Counter()
+        found: dict[str, str] = {}
+        for sample in sheet.samples:
+            content = sheet.digests.get(sample, "")
+            at = (content, seen[content])
+            seen[content] += 1
+            name = self._known(sample, content, at, by_place=sheet.by_place)
+            if name is None:
+                name = self._free(sample, run)
+                self.digests[name] = content
+                if content:
+                    self.names.setdefault(at, name)
+            found[sample] = name
+        return found
+
+    def _known(self, sample: str, content: str, at: tuple[str, int], *, by_place: bool) -> str | None:
+        if by_place and content:
+            return self.names.get(at)
+        known = self.digests.get(sample)
+        if known is None:
+            return None
+        if known and content and known != content:
+            self.differing += 1
+            return None
+        return sample
+
+    def _free(self, sample: str, run: str) -> str:
+        name, number = sample, 1
+        while name in self.digests:
+            name = f"{sample} ({run})" if number == 1 else f"{sample} ({run} #{number})"
+            number += 1
+        return name
+
+
+def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sheet:
+    """Return one sheet of several runs' sheets by the same metric.
+
+    Samples with ids of their own are paired by these, unless their content is known to differ; those whose ids are
+    places in a file by their content, equal ones in their order. What has no counterpart stays, by itself, and is counted.
+
+    Args:
+        sheets: each with its run's name, which is put behind a model that occurs in two of them.
+        notes: what else a reader has to know.
+
+    Raises:
+        ValueError: the metrics or directions differ.
+    """
+    first = sheets[0][1]
+    kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
+    if len(kinds) > 1:
+        raise ValueError("the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)))
+    if len(sheets) == 1:
+        origins = {model: (0, model) for model in first.models}
+        return Sheet(first.metric, first.marks, first.range, first.direction, first.meta, origins)
+    register = _Register()
+    named = [register.names_of(run, sheet) for run, sheet in sheets]
+    titles = _titles(sheets)
+    marks: dict[str, Mapping[str, Cell]] = {}
+    origins = {}
+    meta: dict[str, Mapping[str, str]] = {}
+    for at, (_, sheet) in enumerate(sheets):
+        for model, cells in sheet.marks.items():
+            marks[titles[at, model]] = {named[at][sample]: cell for sample, cell in cells.items()}
+            origins[titles[at, model]] = at, model
+        meta = {**{named[at].get(sample, sample): about for sample, about in sheet.meta.items()}, **meta}
+    ends = [sheet.range for _, sheet in sheets]
+    alignment = _alignment(sheets, named, register)
+    return Sheet(
+        first.metric,
+        marks,
+        (min(low for low, _ in ends), max(high for _, high in ends)),
+        first.direction,
+        meta,
+        origins,
+        alignment=alignment,
+        notes=(*notes, *_words(alignment)),
+    )
+
+
+def _titles(sheets: Sequence[tuple[str, Sheet]]) -> dict[tuple[int, str], str]:
+    """Return each run's models by a name that no two of them share."""
+    count = Counter(model for _, sheet in sheets for model in sheet.models)
+    found: dict[tuple[int, str], str] = {}
+    for at, (run, sheet) in enumerate(sheets):
+        for model in sheet.models:
+            name = model if count[model] == 1 else f"{model} ({run})"
+            number = 2
+            while name in found.values():
+                name = f"{model} ({run} #{number})"
+                number += 1
+            found[at, model] = name
+    return found
+
+
+def _alignment(
+    sheets: Sequence[tuple[str, Sheet]], named: Sequence[Mapping[str, str]], register: _Register
+) -> dict[str, Any]:
+    """Return by what the samples were paired, and how many of each run have a counterpart in every other one."""
+    common = set.intersection(*(set(names.values()) for names in named))
+    runs = [
+        {"run": run, "n": len(names), "n_unpaired": len(set(names.values()) - common)}
+        for (run, _), names in zip(sheets, named, strict=True)
+    ]
+    by = "content" if any(sheet.by_place and sheet.digests for _, sheet in sheets) else "id"
+    return {"by": by, "n_common": len(common), "n_same_id_other_content": register.differing, "runs": runs}
+
+
+def _words(alignment: Mapping[str, Any]) -> list[str]:
+    lost = [one for one in alignment["runs"] if one["n_unpaired"]]
+    if not lost:
+        return []
+    counts = "; ".join(f"{one['n_unpaired']} of {one['n']} in {one['run']}" for one in lost)
+    why = "the rows have no ids and are paired by their content" if alignment["by"] == "content" else "paired by id"
+    found = [f"Samples without a counterpart ({why}): {counts}."]
+    if alignment["n_same_id_other_content"]:
+        count = alignment["n_same_id_other_content"]
+        found.append(f"{count} of them bear the id of a sample with other content, and were not paired with it.")
+    return found

@@ -1,0 +1,155 @@
+"""From run folders to a comparison."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from markbook.errors import DataError, UsageError
+from markbook.plugins import suggest
+from markbook.results.alignment import merged
+from markbook.results.comparison import Comparison, compare_sheet
+from markbook.results.gates import check_worse
+from markbook.results.kind import results_of
+from markbook.results.pairs import Pair
+from markbook.results.sheet import Sheet
+from markbook.store import Run, find_runs, open_run
+
+RunLike = Run | str | os.PathLike[str]
+
+
+def compare(
+    runs: RunLike | Sequence[RunLike], *, metric: str | None = None, alpha: float = 0.05, seed: int = 0
+) -> Comparison:
+    """Return the paired comparison of all models of one or more finished runs.
+
+    Args:
+        runs: run folders, folders of them or runs, of the same command and the same samples. A model that two of them hold is shown
+            with its run's name behind it.
+        metric: which metric to compare by, where a run has several; the run's own main one by default.
+        alpha: family-wise error of all "distinguishable" claims; intervals have confidence 1 - alpha.
+        seed: of whatever is drawn.
+
+    Raises:
+        DataError: a run is not finished, the runs have no sample in common, or there is only one model.
+        UsageError: no such metric.
+    """
+    several = [runs] if isinstance(runs, Run | str | os.PathLike) else list(runs)
+    return compare_sheet(read_sheets(several, metric=metric), alpha=alpha, seed=seed)
+
+
+def read_sheets(runs: Sequence[RunLike], *, metric: str | None = None) -> Sheet:
+    """Return one sheet of all the runs' models.
+
+    Raises:
+        DataError: a run is not finished, or the runs are marked by different metrics.
+    """
+    opened = [run for each in runs for run in _opened(each)]
+    if not opened:
+        raise DataError("there is no run to compare", hint="name two run folders or more")
+    try:
+        sheets = [(run.folder.name, sheet_of(run, metric=metric)) for run in opened]
+        differing = _differing_inputs(opened)
+        if not differing:
+            # One benchmark for all: its ids say which problem is which, however it was read.
+            sheets = [(name, sheet if sheet.by_place else replace(sheet, digests={})) for name, sheet in sheets]
+        return merged(sheets, _input_notes(differing))
+    except ValueError as error:
+        raise DataError(str(error), hint="compare runs of one kind, or choose with --metric") from error
+
+
+_ANSWERS = re.compile(r"(?:[^/]+/)?answers/|solutions/|reviews/|traces$")
+"""Inputs that are what the models gave, which differ by right."""
+
+
+def _differing_inputs(runs: Sequence[Run]) -> list[str]:
+    """Return the inputs, answers excepted, that are not the same in all runs, by the names in run.json."""
+    found = [
+        {name: d for name, d in run.manifest.get("inputs", {}).items() if not _ANSWERS.match(name)} for run in runs
+    ]
+    names = dict.fromkeys(name for inputs in found for name in inputs)
+    return [name for name in names if len({inputs.get(name) for inputs in found}) > 1]
+
+
+def _input_notes(differing: Sequence[str]) -> list[str]:
+    if not differing:
+        return []
+    more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
+    return [
+        f"The runs read different inputs ({', '.join(differing[:3])}{more}): only samples with equal content are paired."
+    ]
+
+
+def _opened(run: RunLike) -> list[Run]:
+    """Return a run, or all runs of a folder that holds several."""
+    return [run] if isinstance(run, Run) else [open_run(folder) for folder in find_runs(run)]
+
+
+def hold_against(run: RunLike, baseline: RunLike, *, seed: int = 0) -> list[Pair]:
+    """Hold a run against an earlier one, model by model, by the run's main metric.
+
+    Returns:
+        The pairs, new minus old, none of which is shown to be worse.
+
+    Raises:
+        GateFailed: a model is worse, the whole interval of the difference lying on the worse side.
+        DataError: a run is not finished, or the two have nothing in common.
+        UsageError: a model has no counterpart.
+    """
+    sheet = read_sheets([run, baseline])
+    name = os.fspath(baseline) if not isinstance(baseline, Run) else baseline.folder.name
+    return check_worse(compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=1))
+
+
+def baseline_pairs(sheet: Sheet, baseline: str, *, last_run: int | None) -> list[tuple[str, str]]:
+    """Return (candidate, baseline) names for a gate.
+
+    A baseline run's model is held against the model of the same name in the other runs, or, if it is the only one
+    there, against all of them. A baseline model is held against all others.
+
+    Args:
+        sheet: of all runs.
+        baseline: what the user named.
+        last_run: the position of the baseline run; None if the baseline is a model.
+
+    Raises:
+        UsageError: there is no such model, or a candidate has no counterpart.
+    """
+    if last_run is None:
+        if baseline not in sheet.marks:
+            raise UsageError(
+                f"the baseline {baseline!r} is neither a run folder nor a model", hint=suggest(baseline, sheet.models)
+            )
+        return [(model, baseline) for model in sheet.models if model != baseline]
+    old = {model: name for name, (run, model) in sheet.origins.items() if run == last_run}
+    pairs = []
+    for name, (run, model) in sheet.origins.items():
+        if run == last_run:
+            continue
+        pairs.append((name, old[counterpart(model, list(old))]))
+    return pairs
+
+
+def counterpart(model: str, baseline: Sequence[str]) -> str:
+    """Return which of a baseline run's models a model is held against: its namesake, or the only one.
+
+    Raises:
+        UsageError: there are several, and none has its name.
+    """
+    if model not in baseline and len(baseline) > 1:
+        raise UsageError(
+            f"the baseline run has several models, and none is called {model!r}", hint=suggest(model, list(baseline))
+        )
+    return model if model in baseline else baseline[0]
+
+
+def sheet_of(run: Run, *, metric: str | None = None) -> Sheet:
+    """Return the marks of one finished run.
+
+    Raises:
+        DataError: the run is not finished, or of a command that leaves nothing to compare.
+        UsageError: the run has no such metric.
+    """
+    return results_of(run).sheet(metric)

@@ -1,0 +1,273 @@
+"""Several models on the same samples: what differs, by how much, and whether that can be told from chance.
+
+Always paired and always with an interval. "Not distinguishable" is a result, and is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from markbook.errors import DataError
+from markbook.results.pairs import Pair, compare_pairs
+from markbook.results.sheet import Sheet
+from markbook.results.standing import Standing, letters, standings
+from markbook.results.summary import range_record
+from markbook.stats.records import Ranking
+from markbook.types import Direction
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The whole comparison; `to_json` has everything, `pairs` one entry for each two models."""
+
+    metric: str
+    direction: Direction
+    range: tuple[float, float]
+    alpha: float
+    """A pair is distinguishable where its p, adjusted by Holm over all pairs, is below this."""
+    standings: tuple[Standing, ...]
+    """Best first."""
+    pairs: tuple[Pair, ...]
+    """In the order of the standings: the first of a pair has the better mean."""
+    wins: Mapping[str, Mapping[str, int]]
+    """wins[a][b]: on how many common samples a scored better than b."""
+    strengths: Ranking | None
+    """Bradley-Terry over the wins (a tie is half a win), in the order of the standings; None for n < 2 models."""
+    only_solved_by: Mapping[str, tuple[str, ...]]
+    """Samples whose tests one model alone passed; empty where there are no tests."""
+    solved_by_none: tuple[str, ...]
+    by_topic: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    """by_topic[topic][model]: value, low, high, n, method; empty where samples have no topic."""
+    n_common: int
+    """Samples for which every model has a mark."""
+    notes: tuple[str, ...] = ()
+    alignment: Mapping[str, Any] = field(default_factory=dict)
+    """How the samples of several runs were paired and how many were not; empty for a single run."""
+
+    def pair(self, first: str, second: str) -> Pair:
+        """Return the pair of these two models, turned so that the difference is first - second.
+
+        Raises:
+            KeyError: one of them is not part of the comparison.
+        """
+        for pair in self.pairs:
+            if (pair.first, pair.second) == (first, second):
+                return pair
+            if (pair.first, pair.second) == (second, first):
+                return pair.turned()
+        raise KeyError((first, second))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values: `ranking` one record a model, `pairs` one record a pair; never NaN."""
+        return {
+            "schema": 1,
+            "metric": self.metric,
+            "direction": self.direction,
+            "range": range_record(self.range),
+            "alpha": self.alpha,
+            "adjustment": "holm",
+            "n_common": self.n_common,
+            "ranking": [standing.to_json() for standing in self.standings],
+            "groups": self.groups(),
+            "pairs": [pair.to_json() for pair in self.pairs],
+            "win_matrix": {model: dict(row) for model, row in self.wins.items()},
+            "only_solved_by": {model: list(ids) for model, ids in self.only_solved_by.items()},
+            "solved_by_none": list(self.solved_by_none),
+            "by_topic": {topic: {m: dict(row) for m, row in rows.items()} for topic, rows in self.by_topic.items()},
+            "notes": list(self.notes),
+            "alignment": dict(self.alignment),
+        }
+
+    def groups(self) -> list[list[str]]:
+        """Return the sets of models that cannot be told apart, best first; a model may be in several."""
+        found: dict[str, list[str]] = {}
+        for standing in self.standings:
+            for letter in standing.group:
+                found.setdefault(letter, []).append(standing.model)
+        return [found[letter] for letter in sorted(found, key=lambda one: (len(one), one))]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat row a pair, for tables and data frames."""
+        rows = []
+        for pair in self.pairs:
+            row = pair.to_json()
+            low, high = row.pop("interval") or (None, None)
+            row.pop("by_topic")
+            rows.append({**row, "low": low, "high": high})
+        return rows
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the pairs as a pandas data frame.
+
+        Raises:
+            ExtraMissingError: pandas is not installed.
+        """
+        from markbook.plugins import need
+
+        frame: pd.DataFrame = need("pandas", extra="notebook").DataFrame(self.rows())
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the pairs as a polars data frame.
+
+        Raises:
+            ExtraMissingError: polars is not installed.
+        """
+        from markbook.plugins import need
+
+        frame: pl.DataFrame = need("polars", extra="notebook").DataFrame(self.rows(), infer_schema_length=None)
+        return frame
+
+    def _repr_html_(self) -> str:
+        """Show the ranking and the pairs in a notebook."""
+        from markbook.results.comparison_tables import tables
+
+        return "".join(table.html() for table in tables(self))
+
+
+def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Comparison:
+    """Return the comparison of the models of a sheet.
+
+    Args:
+        sheet: marks of two models or more.
+        alpha: family-wise error of all "distinguishable" claims; intervals have confidence 1 - alpha.
+        seed: of whatever is drawn (sign flips, bootstrap ranks).
+
+    Raises:
+        DataError: fewer than two models, or two that share no sample with a value.
+    """
+    if len(sheet.models) < 2:
+        raise DataError(
+            f"there is nothing to compare with: only the model {sheet.models[0]!r} is here"
+            if sheet.models
+            else "there is no model to compare",
+            hint="name a second run, or a run of several models",
+        )
+    order = standings(sheet, alpha=alpha, seed=seed)
+    names = [standing.model for standing in order]
+    pairs = compare_pairs(sheet, names, alpha=alpha, seed=seed)
+    different = {(pair.first, pair.second) for pair in pairs if pair.distinguishable}
+    grouped = letters(names, different)
+    wins = _wins(sheet, names)
+    only, none = _solved(sheet)
+    common = [s for s in sheet.samples if all(_has_value(sheet, model, s) for model in names)]
+    return Comparison(
+        metric=sheet.metric,
+        direction=sheet.direction,
+        range=sheet.range,
+        alpha=alpha,
+        standings=tuple(standing.in_group(grouped[standing.model]) for standing in order),
+        pairs=tuple(pairs),
+        wins=wins,
+        strengths=_strengths(wins, pairs, names, seed),
+        only_solved_by=only,
+        solved_by_none=none,
+        by_topic=_by_topic(sheet, names, alpha),
+        n_common=len(common),
+        notes=_notes(sheet, len(common)),
+        alignment=sheet.alignment,
+    )
+
+
+def _has_value(sheet: Sheet, model: str, sample: str) -> bool:
+    mark = sheet.marks[model].get(sample)
+    return mark is not None and mark.value is not None
+
+
+def _wins(sheet: Sheet, names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return wins[a][b] over the samples that both have a value for."""
+    sign = 1 if sheet.direction == "higher" else -1
+    table: dict[str, dict[str, int]] = {name: {} for name in names}
+    for a in names:
+        for b in names:
+            if a == b:
+                continue
+            count = 0
+            for sample, mark in sheet.marks[a].items():
+                other = sheet.marks[b].get(sample)
+                if mark.value is not None and other is not None and other.value is not None:
+                    count += sign * (mark.value - other.value) > 1e-12
+            table[a][b] = count
+    return table
+
+
+def _strengths(
+    wins: Mapping[str, Mapping[str, int]], pairs: Sequence[Pair], names: Sequence[str], seed: int
+) -> Ranking | None:
+    """Return the Bradley-Terry ranking, a tie counting half; a prior only where it would be unbounded."""
+    from markbook.stats.ranking import bradley_terry
+
+    met = {frozenset((pair.first, pair.second)): pair.n for pair in pairs}
+    table = []
+    for a in names:
+        row = []
+        for b in names:
+            if a == b:
+                row.append(0.0)
+                continue
+            ties = met[frozenset((a, b))] - wins[a][b] - wins[b][a]
+            row.append(wins[a][b] + ties / 2)
+        table.append(row)
+    found = bradley_terry(table, seed=seed)
+    return found if found.value[0] is not None else bradley_terry(table, prior=0.5, seed=seed)
+
+
+def _solved(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """Return the samples that one model alone solved, by model, and those that none did."""
+    only: dict[str, list[str]] = {model: [] for model in sheet.models}
+    none: list[str] = []
+    for sample in sheet.samples:
+        verdicts = {model: marks[sample].passed for model, marks in sheet.marks.items() if sample in marks}
+        known = {model: passed for model, passed in verdicts.items() if passed is not None}
+        if len(known) < 2:
+            continue
+        solvers = [model for model, passed in known.items() if passed]
+        if len(solvers) == 1:
+            only[solvers[0]].append(sample)
+        elif not solvers:
+            none.append(sample)
+    return {model: tuple(ids) for model, ids in only.items()}, tuple(none)
+
+
+def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float) -> dict[str, dict[str, dict[str, Any]]]:
+    from markbook.stats.intervals import mean_interval
+
+    topics: dict[str, list[str]] = {}
+    for sample in sheet.samples:
+        topic = sheet.meta.get(sample, {}).get("topic", "")
+        if topic:
+            topics.setdefault(topic, []).append(sample)
+    table: dict[str, dict[str, dict[str, Any]]] = {}
+    for topic, samples in sorted(topics.items()):
+        table[topic] = {}
+        for model in names:
+            marks = (sheet.marks[model].get(sample) for sample in samples)
+            values = [mark.value for mark in marks if mark is not None and mark.value is not None]
+            found = mean_interval(values, limits=sheet.range, confidence=1 - alpha, n_resamples=1999)
+            table[topic][model] = {
+                "value": found.value,
+                "low": found.low,
+                "high": found.high,
+                "n": found.n,
+                "method": found.method,
+            }
+    return table
+
+
+def _notes(sheet: Sheet, common: int) -> tuple[str, ...]:
+    notes = list(sheet.notes)
+    total = len(sheet.samples)
+    if common < total:
+        notes.append(
+            f"{total - common} of {total} samples lack a value for at least one model; pairs use what both have"
+        )
+    partial = sum(any(cells[s].is_partial for cells in sheet.marks.values() if s in cells) for s in sheet.samples)
+    if partial:
+        notes.append(f"{partial} of {total} samples have a value for a part of their answers only")
+    return tuple(notes)

@@ -1,0 +1,132 @@
+"""A finished run of tasks or reviews, as its published files tell it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from markbook.results import rows
+from markbook.results.kind import Case, Content, Value, no_files
+
+
+class Folder(Protocol):
+    """What the view needs of a run."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        ...
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What run.json holds."""
+        ...
+
+    def read(self, name: str) -> str:
+        """Return the text of a report."""
+        ...
+
+    def lines(self, name: str) -> Iterator[str]:
+        """Yield the lines of a report."""
+        ...
+
+    def rows(self, kind: str) -> Iterator[Any]:
+        """Yield the journal's rows of a kind."""
+        ...
+
+
+@dataclass
+class FilesView:
+    """Rows and summary of a run that publishes `results.jsonl` and `summary.json`."""
+
+    run: Folder
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What run.json holds."""
+        return self.run.manifest
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """What summary.json holds."""
+        found: dict[str, Any] = json.loads(self.run.read("summary.json"))
+        return found
+
+    def kept(self, kind: str) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
+        """Yield key and data of the journal's rows of a kind."""
+        return ((row.key, row.data) for row in self.run.rows(kind))
+
+    @property
+    def command(self) -> str:
+        """Which command made the run."""
+        return str(self.manifest.get("command", "run"))
+
+    def partial_note(self) -> str:
+        """Return nothing: a run that broke off has published nothing."""
+        return ""
+
+    def overview(self) -> dict[str, Any]:
+        """Return what the run is and its main numbers as plain JSON."""
+        return {
+            "schema": 1,
+            "command": self.command,
+            "config": self.manifest.get("config", {}),
+            "summary": self.summary,
+        }
+
+    def flat_rows(self) -> Iterator[Mapping[str, Value]]:
+        """Yield the rows of results.jsonl, nested fields joined by dots, lists as JSON."""
+        return rows.flat_rows(self.rows())
+
+    def cases(self) -> Iterator[Case]:
+        """Yield one case a row: an error where a value is missing because something failed."""
+        return rows.cases(self.rows(), self.command)
+
+    def files(self, name: str) -> Mapping[str, Content]:
+        """Return the files of a format that is not every run's.
+
+        Raises:
+            UsageError: this kind of run has none.
+        """
+        raise no_files(self.command, name)
+
+    @staticmethod
+    def reasons(row: Mapping[str, Any]) -> str:
+        """Return why values of a row are missing, in one line."""
+        missing = (row.get("missing") or {}).items()
+        return "; ".join(f"{name}: {one.get('kind')} {one.get('detail', '')}" for name, one in missing)
+
+    def located_rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the rows of results.jsonl, each with its place in bytes."""
+        place = 0
+        with self._path.open("rb") as file:
+            for line in file:
+                yield place, json.loads(line)
+                place += len(line)
+
+    def row_at(self, place: int) -> dict[str, Any]:
+        """Return the row that begins at this place.
+
+        Raises:
+            ValueError: none begins there.
+        """
+        with self._path.open("rb") as file:
+            if place < 0 or (place > 0 and (file.seek(place - 1), file.read(1))[1] != b"\n"):
+                raise ValueError("no row begins there")
+            file.seek(place)
+            found: dict[str, Any] = json.loads(file.readline())
+            return found
+
+    @property
+    def _path(self) -> Path:
+        return self.run.folder / "results.jsonl"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of results.jsonl in order."""
+        for line in self.run.lines("results.jsonl"):
+            if line.strip():
+                yield json.loads(line)

@@ -1,0 +1,170 @@
+"""Gates of every command: a mark that must be reached, a baseline that must not be fallen behind.
+
+`NAME=X` means the same everywhere: X in the metric's own unit or with a percent sign; where lower is better, a mark above
+X fails. Names and thresholds are checked before any work is done or paid, and the marks are held against them after it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from markbook.errors import GateFailed, UsageError
+from markbook.plugins import suggest
+from markbook.results.comparison import Comparison
+from markbook.results.comparison_tables import Scale
+from markbook.results.pairs import Pair
+from markbook.types import Direction
+
+_ROUNDING = 1e-12
+"""What 0.1 + 0.2 may miss 0.3 by: a mark of exactly the threshold passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A threshold that the user set."""
+
+    name: str
+    limit: float
+    is_percent: bool = False
+    """Whether the user wrote it in percent; what is said about it then is, too."""
+
+    def shown(self, value: float) -> str:
+        """Return a value in the unit that the user wrote."""
+        return f"{100 * value:.2f}".rstrip("0").rstrip(".") + "%" if self.is_percent else f"{value:.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a gate may be about. Before the work it has no value yet."""
+
+    label: str
+    names: tuple[str, ...]
+    """What a gate may call it; several marks may share a name, and a gate of that name is about all of them."""
+    value: float | None = None
+    range: tuple[float, float] = (0.0, 1.0)
+    direction: Direction = "higher"
+
+
+def parse_gate(text: str) -> Gate:
+    """Return the gate of `NAME=X`.
+
+    Raises:
+        UsageError: it has another form.
+    """
+    name, sign, value = text.rpartition("=")
+    is_percent = value.strip().endswith("%")
+    try:
+        limit = float(value.strip().removesuffix("%")) / (100 if is_percent else 1)
+    except ValueError:
+        limit = math.nan
+    if not (sign and name.strip()) or not math.isfinite(limit):
+        raise UsageError(f"{text!r} is no threshold", hint="write NAME=X, such as exam_score=80% or bleu=0.3")
+    return Gate(name.strip(), limit, is_percent)
+
+
+def parse_gates(texts: Iterable[str]) -> list[Gate]:
+    """Return several; as `parse_gate`."""
+    return [parse_gate(text) for text in texts]
+
+
+def check_gates(gates: Iterable[Gate], marks: Sequence[Mark]) -> None:
+    """Find out before any work that a gate can hold nothing.
+
+    Raises:
+        UsageError: there is nothing of its name, or no mark of that name can lie at its threshold.
+    """
+    known = list(dict.fromkeys(name for mark in marks for name in mark.names))
+    for gate in gates:
+        meant = [mark for mark in marks if gate.name in mark.names]
+        if not meant:
+            raise UsageError(
+                f"there is nothing called {gate.name!r} to hold a threshold", hint=suggest(gate.name, known)
+            )
+        for mark in meant:
+            _check_limit(gate, mark)
+
+
+def _check_limit(gate: Gate, mark: Mark) -> None:
+    low, high = mark.range
+    if gate.is_percent and not (low >= -1 and high <= 1):
+        raise UsageError(
+            f"the threshold {gate.shown(gate.limit)} of {gate.name!r} means nothing: its values are {low:g} to {high:g}",
+            hint="write it without the percent sign",
+        )
+    if not low <= gate.limit <= high:
+        hint = f"{gate.limit:g}% or {gate.limit / 100:g}?" if 1 < gate.limit <= 100 else "0.8 and 80% are the same"
+        raise UsageError(
+            f"the threshold {gate.shown(gate.limit)} of {gate.name!r} lies outside {low:g}..{high:g}", hint=hint
+        )
+
+
+def reaches(value: float | None, limit: float, direction: Direction) -> bool:
+    """Whether a mark is as good as a threshold or better; one without a value is not."""
+    if value is None:
+        return False
+    return value >= limit - _ROUNDING if direction == "higher" else value <= limit + _ROUNDING
+
+
+def hold_gates(gates: Iterable[Gate], marks: Sequence[Mark]) -> None:
+    """Hold marks against the gates that are about them.
+
+    Raises:
+        GateFailed: at least one does not reach its threshold, or has no value; the message has them all.
+        UsageError: as `check_gates`.
+    """
+    gates = list(gates)
+    check_gates(gates, marks)
+    failed = []
+    for gate in gates:
+        for mark in marks:
+            if gate.name in mark.names and not reaches(mark.value, gate.limit, mark.direction):
+                has = "has no value" if mark.value is None else f"is {gate.shown(mark.value)}"
+                word = "least" if mark.direction == "higher" else "most"
+                failed.append(f"{mark.label} {has}, and at {word} {gate.shown(gate.limit)} is asked for")
+    if failed:
+        raise GateFailed("; ".join(failed))
+
+
+def marks_of(comparison: Comparison) -> list[Mark]:
+    """Return the models' means; each goes by its own name, and all of them by the metric's, with or without its tier."""
+    return [
+        Mark(
+            standing.model,
+            (standing.model, comparison.metric, comparison.metric.rpartition(".")[2]),
+            standing.summary.value,
+            comparison.range,
+            comparison.direction,
+        )
+        for standing in comparison.standings
+    ]
+
+
+def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
+    """Hold candidates against their baselines: a candidate fails if the whole interval of the difference is worse.
+
+    Args:
+        comparison: of all the models.
+        pairs: (candidate, baseline) names.
+
+    Returns:
+        The pairs, turned to candidate - baseline.
+
+    Raises:
+        GateFailed: at least one candidate is worse than chance can explain.
+    """
+    scale = Scale(comparison.range)
+    turned = [comparison.pair(candidate, baseline) for candidate, baseline in pairs]
+    failed = []
+    for pair in turned:
+        found = pair.difference
+        if found.low is None or found.high is None:
+            continue
+        is_worse = found.high < 0 if comparison.direction == "higher" else found.low > 0
+        if is_worse:
+            gap = f"{scale.gap(found.value)} {scale.gap_spread(found)}"
+            failed.append(f"{pair.first} is worse than {pair.second}: {gap} over {found.n} samples")
+    if failed:
+        raise GateFailed("; ".join(failed))
+    return turned

@@ -1,0 +1,170 @@
+"""What every kind of run offers, and the one place where a finished run is read: commands and reports ask it only.
+
+A kind of run is a part behind the plugin door: an entry point in the group `markbook.runs`, under the name that its
+runs carry as `command` in run.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from markbook import plugins
+from markbook.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from markbook.report.page import Page
+    from markbook.results.sheet import Sheet
+    from markbook.store import Run
+
+Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "absent"]
+Value = str | int | float | bool | None
+Content = str | bytes | Iterable[str] | Iterable[bytes]
+"""A file's content, whole or in pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An attempt as a build server shows it."""
+
+    suite: str
+    name: str
+    state: Literal["passed", "failure", "error", "skipped"]
+    message: str = ""
+    detail: str = ""
+    verdict: str = ""
+    """The least trustworthy verdict of its tests, where it has any."""
+    seconds: float | None = None
+
+
+class Entry(NamedTuple):
+    """One line of the list of attempts that `view` shows."""
+
+    location: int
+    """What `Results.shown` finds it by."""
+    model: str
+    sample: str
+    status: Status
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One attempt in full."""
+
+    model: str
+    sample: str
+    status: Status
+    facts: tuple[tuple[str, str], ...]
+    prompt: str
+    text: str
+    """What was handed in: code, an answer, a review."""
+    error: str
+    tests: tuple[tuple[str, str, str], ...] = ()
+    """What is tested, the result, and how the verdict came about or the error."""
+
+
+class Results(Protocol):
+    """A run as its journal and published files tell it; nothing is executed, nothing asked again."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What run.json holds."""
+        ...
+
+    def partial_note(self) -> str:
+        """Return what to say of a run that broke off, empty for a whole one."""
+        ...
+
+    def overview(self) -> dict[str, Any]:
+        """Return what the run is and its main numbers as plain JSON: every value beside its n and what is missing.
+
+        `config` holds the options, `models` or `summary` the numbers.
+        """
+        ...
+
+    def flat_rows(self) -> Iterator[Mapping[str, Value]]:
+        """Yield one flat row an attempt."""
+        ...
+
+    def cases(self) -> Iterator[Case]:
+        """Yield one case an attempt, and a skipped one for each that is absent."""
+        ...
+
+    def sheet(self, metric: str | None) -> Sheet:
+        """Return what a comparison reads: one metric's mark of every model on every sample.
+
+        Raises:
+            UsageError: the run has no such metric.
+        """
+        ...
+
+    def page(self) -> Page:
+        """Return everything that a report for people shows."""
+        ...
+
+    def files(self, name: str) -> Mapping[str, Content]:
+        """Return the files of a format that is not every run's, by path: `documented`, `lm-eval`.
+
+        Raises:
+            UsageError: this kind of run has no files of that format.
+            DataError: it has, and this run is not finished.
+        """
+        ...
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield every attempt for the list of attempts, in the order in which they lie."""
+        ...
+
+    def shown(self, location: int) -> Shown:
+        """Return the attempt at a location.
+
+        Raises:
+            ValueError: there is none.
+        """
+        ...
+
+
+class RunKind(Protocol):
+    """One kind of run, as a part behind the plugin door."""
+
+    reads_partial: bool
+    """Whether the results of a run that broke off say what there is, and how much is lacking."""
+
+    def results(self, run: Run) -> Results:
+        """Return what there is to say of a run of this kind."""
+        ...
+
+
+def results_of(run: Run, *, partial: bool = False) -> Results:
+    """Return what there is to say of a run, whatever its kind.
+
+    Args:
+        run: the run.
+        partial: whether one that broke off will do, where its kind can tell what is lacking.
+
+    Raises:
+        DataError: it is not finished, or nothing installed knows its kind.
+    """
+    try:
+        kind: RunKind = plugins.create("runs", run.command)
+    except UsageError as error:
+        raise DataError(
+            f"a run of `markbook {run.command}` is of no kind that is known here", at=str(run.folder), hint=error.hint
+        ) from error
+    if run.status not in ("done", "incomplete") and not (partial and kind.reads_partial):
+        raise DataError(
+            f"this run is {run.status}: what it has not marked yet would count as absent",
+            at=str(run.folder),
+            hint="finish it with --resume",
+        )
+    return kind.results(run)
+
+
+def no_files(command: str, name: str) -> UsageError:
+    """Return the error of a kind of run that has no files of a format."""
+    return UsageError(
+        f"a run of `markbook {command}` has no {name} files",
+        hint="its own files are in its folder; html, md, csv and json can be made of every run",
+    )

@@ -1,0 +1,142 @@
+"""One number over many measurements of one metric: `markbook.summarise`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from markbook import plugins
+from markbook.errors import UsageError
+from markbook.results.summary import Policy, summarise_values
+from markbook.types import Interval, Measurement, Metric, Summary, missing_kinds
+
+_RESAMPLES = 1000
+
+
+def summarise(
+    metric: str,
+    measurements: Sequence[Measurement],
+    *,
+    policy: Policy = "exclude",
+    confidence: float = 0.95,
+    seed: int = 0,
+    **options: object,
+) -> Summary:
+    """Return the metric's number over these measurements, with its interval, its n and what was missing.
+
+    For most metrics that is the mean. Where it is not (`corpus_bleu`), it is computed from the measurements'
+    stats, the interval is a percentile bootstrap over them, and there are no bounds.
+
+    Args:
+        metric: the name that the measurements were made under.
+        measurements: of `markbook.measure`.
+        policy: `exclude` leaves missing out; `worst` and `fail` count each as the worst value (means only).
+        confidence: of the interval.
+        seed: of the bootstrap.
+        options: the metric's own, as they were given to `markbook.measure`.
+
+    The summary's signature is that of the measurements.
+
+    Raises:
+        UsageError: an unknown metric, measurements of another metric or made with other options than these, or with
+            several, or a policy that it cannot honour.
+        ConfigError: an option that the metric does not take.
+    """
+    made = plugins.make("metrics", metric, options, allow_code=True)
+    return summarise_with(made, measurements, policy=policy, confidence=confidence, seed=seed)
+
+
+def summarise_with(
+    metric: Metric,
+    measurements: Sequence[Measurement],
+    *,
+    group: str = "total",
+    policy: Policy = "exclude",
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Summary:
+    """As `summarise`, with a metric that was made before."""
+    others = {one.metric for one in measurements} - {metric.name}
+    if others:
+        raise UsageError(f"measurements of {', '.join(sorted(others))} cannot be summarised as {metric.name}")
+    signature = _signature(metric, measurements)
+    n_missing = missing_kinds(measurements)
+    if getattr(metric, "averages", True):
+        values = [one.value for one in measurements if one.value is not None]
+        summary = summarise_values(
+            values,
+            metric=metric.name,
+            group=group,
+            range=metric.range,
+            direction=metric.direction,
+            n_missing=n_missing,
+            policy=policy,
+            confidence=confidence,
+            seed=seed,
+        )
+        return dataclasses.replace(summary, signature=signature)
+    if policy != "exclude":
+        raise UsageError(f"{metric.name} is no mean, so a missing row has no worst value", hint="use policy exclude")
+    scored = [one for one in measurements if one.value is not None]
+    interval, note = _bootstrap(metric, scored, confidence=confidence, seed=seed)
+    return Summary(
+        metric=metric.name,
+        group=group,
+        value=metric.summarise(scored),
+        n=len(scored),
+        n_items=len(measurements),
+        n_missing=n_missing,
+        interval=interval,
+        bounds=None,
+        policy=policy,
+        direction=metric.direction,
+        note=note,
+        signature=signature,
+    )
+
+
+def _signature(metric: Metric, measurements: Sequence[Measurement]) -> str:
+    """Return the one signature of the measurements, the metric's own if they have none.
+
+    A metric that reads a model learns only then what it is: such a signature says more than the metric's.
+
+    Raises:
+        UsageError: they have several, or one of other options than the metric's.
+    """
+    signed = sorted({one.signature for one in measurements if one.signature and one.missing is None})
+    if len(signed) > 1:
+        raise UsageError(
+            "the measurements were made with different options: " + " and ".join(signed[:3]),
+            hint="summarise those of one signature at a time",
+        )
+    if not signed:
+        return metric.signature
+    matches = getattr(metric, "signs", lambda signature: signature == metric.signature)
+    if not matches(signed[0]):
+        raise UsageError(
+            f"the measurements are {signed[0]}, and {metric.signature} is asked for",
+            hint="give `summarise` the options that `measure` was given",
+        )
+    return signed[0]
+
+
+def _bootstrap(
+    metric: Any, scored: Sequence[Measurement], *, confidence: float, seed: int
+) -> tuple[Interval | None, str]:
+    """Return the percentile interval over resampled measurements, or why there is none."""
+    import numpy as np
+
+    n = len(scored)
+    if n < 2:
+        return None, "fewer than two values: no interval"
+    draws = np.random.default_rng(seed).integers(0, n, size=(_RESAMPLES, n))
+    if hasattr(metric, "resample"):
+        values = metric.resample(scored, draws)
+    else:
+        summaries = (metric.summarise([scored[i] for i in draw]) for draw in draws)
+        values = [value for value in summaries if value is not None]
+    if len(values) < _RESAMPLES or min(values) == max(values):
+        return None, "no variation between resamplings: no interval"
+    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(low), float(high), f"bootstrap[{_RESAMPLES}, seed {seed}]", confidence), ""

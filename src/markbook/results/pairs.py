@@ -1,0 +1,258 @@
+"""Two models on the same samples: the difference, its interval, its p, and what the samples could have shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from markbook.errors import DataError
+from markbook.results.sheet import Sheet
+from markbook.stats.difference import (
+    EXACT_FLIPS,
+    holm,
+    mcnemar_exact,
+    minimum_detectable_effect,
+    paired_difference,
+    sign_flip_ps,
+)
+from markbook.stats.intervals import wilson_interval
+from markbook.stats.records import Estimate
+
+if TYPE_CHECKING:
+    from markbook.stats.arrays import Floats
+
+FLIP_UP_TO = 2_000
+"""With more common samples than this the t test's p is used: there it is as good, and no signs need drawing."""
+_DRAWS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The comparison of two models; every difference is first - second, in the metric's unit."""
+
+    first: str
+    second: str
+    difference: Estimate
+    """Mean difference with its interval; `n` is the number of common samples."""
+    p: float | None
+    """Two-sided p of no difference: sign flips, or the t test for very many samples."""
+    p_method: str
+    p_adjusted: float | None
+    """Holm's, over all pairs."""
+    distinguishable: bool
+    """Whether the adjusted p is below alpha and the interval leaves out 0."""
+    better: str | None
+    """The better model, None where the two are not distinguishable."""
+    n_missing: int
+    """Samples of either that could not be paired."""
+    mcnemar_p: float | None
+    """Exact McNemar on all-tests-passed; None where there are no tests."""
+    only_first: int | None
+    """Samples whose tests only the first model passed all; None where there are no tests."""
+    only_second: int | None
+    mde: float | None
+    """The smallest true difference that this many samples would show in 80 % of cases; None without variation."""
+    by_topic: Mapping[str, Estimate] = field(default_factory=dict)
+    n_partial: int = 0
+    """Common samples that have a value for a part of their answers only, by either model."""
+
+    @property
+    def n(self) -> int:
+        """Common samples."""
+        return self.difference.n
+
+    def turned(self) -> Pair:
+        """Return the same comparison with first and second exchanged."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=_negated(self.difference),
+            only_first=self.only_second,
+            only_second=self.only_first,
+            by_topic={topic: _negated(found) for topic, found in self.by_topic.items()},
+        )
+
+    def verdict(self) -> str:
+        """Return the finding in words."""
+        return f"{self.better} is better" if self.better is not None else "not distinguishable"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        found = self.difference
+        return {
+            "model_a": self.first,
+            "model_b": self.second,
+            "n": found.n,
+            "n_missing": self.n_missing,
+            "n_partial": self.n_partial,
+            "difference": found.value,
+            "interval": None if found.low is None or found.high is None else [found.low, found.high],
+            "method": found.method,
+            "confidence": found.confidence,
+            "se": found.se,
+            "p": self.p,
+            "p_method": self.p_method,
+            "p_adjusted": self.p_adjusted,
+            "mcnemar_p": self.mcnemar_p,
+            "only_a": self.only_first,
+            "only_b": self.only_second,
+            "minimum_detectable_effect": self.mde,
+            "distinguishable": self.distinguishable,
+            "better": self.better,
+            "verdict": self.verdict(),
+            "by_topic": {
+                topic: {"difference": one.value, "low": one.low, "high": one.high, "n": one.n, "method": one.method}
+                for topic, one in self.by_topic.items()
+            },
+        }
+
+
+def _negated(found: Estimate) -> Estimate:
+    def minus(value: float | None) -> float | None:
+        return None if value is None else 0.0 - value  # 0.0 - 0.0 is 0.0, where -0.0 would print as such
+
+    return replace(found, value=minus(found.value), low=minus(found.high), high=minus(found.low))
+
+
+def _common(sheet: Sheet, first: str, second: str) -> tuple[list[str], list[float], list[float], int]:
+    """Return the samples both have a value for, the values, and how many samples were left out."""
+    samples, a, b, left = [], [], [], 0
+    for sample in sheet.samples:
+        one, two = sheet.marks[first].get(sample), sheet.marks[second].get(sample)
+        if one is None or two is None or one.value is None or two.value is None:
+            left += one is not None or two is not None
+            continue
+        samples.append(sample)
+        a.append(one.value)
+        b.append(two.value)
+    return samples, a, b, left
+
+
+def difference_of(a: Sequence[float], b: Sequence[float], width: float, confidence: float) -> Estimate:
+    """Return the paired difference, with an interval also where all differences are equal.
+
+    n equal differences show that other behaviour is rare, not that it is absent: with u the Wilson upper end of
+    0 in n, a share u of samples could differ by anything the range allows. A finite `width` is needed for that.
+    """
+    found = paired_difference(a, b, confidence=confidence)
+    if found.n < 2 or found.low is not None or found.value is None or not 0 < width < float("inf"):
+        return found
+    share = wilson_interval(0, found.n, confidence=confidence).high
+    assert share is not None
+    low = found.value - share * (found.value + width)
+    high = found.value + share * (width - found.value)
+    return replace(found, low=low, high=high, method="wilson-bound", note="every difference is the same")
+
+
+def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, seed: int = 0) -> list[Pair]:
+    """Return every pair of the named models, in their order.
+
+    Raises:
+        DataError: two models share no sample with a value.
+    """
+    raw = []
+    for at, first in enumerate(names):
+        for second in names[at + 1 :]:
+            samples, a, b, left = _common(sheet, first, second)
+            if not samples:
+                raise DataError(
+                    f"{first!r} and {second!r} share no sample with a value",
+                    hint=" ".join(("compare runs of the same benchmark or task", *sheet.notes)),
+                )
+            raw.append((first, second, samples, a, b, left))
+    ps = _flip_ps([(tuple(samples), a, b) for _, _, samples, a, b, _ in raw], seed)
+    width = sheet.range[1] - sheet.range[0]
+    found = []
+    for (first, second, samples, a, b, left), (p, method) in zip(raw, ps, strict=True):
+        difference = difference_of(a, b, width, 1 - alpha)
+        used = (p, method) if p is not None else (difference.p, difference.method)
+        found.append(_pair(sheet, (first, second), samples, difference, used, left))
+    adjusted = holm([pair.p for pair in found])
+    return [_judged(pair, p, alpha, sheet) for pair, p in zip(found, adjusted, strict=True)]
+
+
+def _flip_ps(
+    items: Sequence[tuple[tuple[str, ...], list[float], list[float]]], seed: int
+) -> list[tuple[float | None, str]]:
+    """Return each pair's sign-flip p; pairs over the same samples share the drawn signs, which is much quicker."""
+    import numpy as np
+
+    found: list[tuple[float | None, str]] = [(None, "")] * len(items)
+    together: dict[tuple[str, ...], list[int]] = {}
+    for index, (samples, _, _) in enumerate(items):
+        if len(samples) <= FLIP_UP_TO:
+            together.setdefault(samples, []).append(index)
+    for indices in together.values():
+        gaps: Floats = np.stack([np.subtract(items[i][1], items[i][2]) for i in indices], axis=1)
+        gaps[np.abs(gaps) <= 1e-12] = 0.0
+        moving = np.count_nonzero(gaps, axis=0)
+        for index, p, count in zip(indices, sign_flip_ps(gaps, n_resamples=_DRAWS, seed=seed), moving, strict=True):
+            found[index] = (p, "sign-flip-exact" if count <= EXACT_FLIPS else "sign-flip")
+    return found
+
+
+def _pair(
+    sheet: Sheet,
+    names: tuple[str, str],
+    samples: Sequence[str],
+    difference: Estimate,
+    p: tuple[float | None, str],
+    left: int,
+) -> Pair:
+    first, second = names
+    passes = [(sheet.marks[first][s].passed, sheet.marks[second][s].passed) for s in samples]
+    known = [(one, two) for one, two in passes if one is not None and two is not None]
+    only = (sum(one and not two for one, two in known), sum(two and not one for one, two in known))
+    sd = difference.stats.get("sd", 0.0)
+    return Pair(
+        first=first,
+        second=second,
+        difference=difference,
+        p=p[0],
+        p_method=p[1],
+        p_adjusted=None,
+        distinguishable=False,
+        better=None,
+        n_missing=left,
+        mcnemar_p=mcnemar_exact(*only).p if known else None,
+        only_first=only[0] if known else None,
+        only_second=only[1] if known else None,
+        mde=minimum_detectable_effect(difference.n, sd).value if difference.n >= 2 and sd > 0 else None,
+        by_topic=_topics(sheet, names, samples, difference.confidence),
+        n_partial=sum(sheet.marks[first][s].is_partial or sheet.marks[second][s].is_partial for s in samples),
+    )
+
+
+def _topics(sheet: Sheet, names: tuple[str, str], samples: Sequence[str], confidence: float) -> dict[str, Estimate]:
+    """Return the difference in each topic."""
+    parts: dict[str, list[str]] = {}
+    for sample in samples:
+        topic = sheet.meta.get(sample, {}).get("topic", "")
+        if topic:
+            parts.setdefault(topic, []).append(sample)
+    width = sheet.range[1] - sheet.range[0]
+    found = {}
+    for topic, ids in sorted(parts.items()):
+        a, b = ([_value(sheet, name, sample) for sample in ids] for name in names)
+        found[topic] = difference_of(a, b, width, confidence)
+    return found
+
+
+def _value(sheet: Sheet, model: str, sample: str) -> float:
+    value = sheet.marks[model][sample].value
+    assert value is not None
+    return value
+
+
+def _judged(pair: Pair, p_adjusted: float | None, alpha: float, sheet: Sheet) -> Pair:
+    """Return the pair with its adjusted p and verdict: both the test and the interval must say so."""
+    found = pair.difference
+    apart = found.low is not None and found.high is not None and (found.low > 0 or found.high < 0)
+    known = apart and p_adjusted is not None and p_adjusted < alpha
+    better = None
+    if known and found.value is not None:
+        first_better = (found.value > 0) == (sheet.direction == "higher")
+        better = pair.first if first_better else pair.second
+    return replace(pair, p_adjusted=p_adjusted, distinguishable=known, better=better)

@@ -1,0 +1,168 @@
+"""Where each model stands among several, and with which others it shares its place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from markbook.results.sheet import Sheet
+from markbook.results.summary import summarise_cells
+from markbook.types import Summary
+
+_DRAWS = 2000
+_MOST_GROUPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One model's place."""
+
+    model: str
+    rank: int
+    """1 is best; equal means share a rank."""
+    summary: Summary
+    rank_low: int | None
+    """The best rank that resampling the common samples leaves plausible; None if the models share no sample."""
+    rank_high: int | None
+    group: tuple[str, ...] = ()
+    """Letters: two models without a letter in common are distinguishable."""
+
+    def in_group(self, group: tuple[str, ...]) -> Standing:
+        """Return the standing with its letters."""
+        return replace(self, group=group)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        interval = self.summary.interval
+        return {
+            "model": self.model,
+            "rank": self.rank,
+            "score": self.summary.value,
+            "interval": None if interval is None else [interval.low, interval.high],
+            "method": None if interval is None else interval.method,
+            "n": self.summary.n,
+            "n_items": self.summary.n_items,
+            "n_partial": self.summary.n_partial,
+            "n_missing": dict(self.summary.n_missing),
+            "bounds": None if self.summary.bounds is None else list(self.summary.bounds),
+            "rank_range": None if self.rank_low is None else [self.rank_low, self.rank_high],
+            "group": list(self.group),
+            "note": self.summary.note,
+        }
+
+
+def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Standing]:
+    """Return every model's summary and rank, best first, ties in the order of the input."""
+    summaries = {model: _summary(sheet, model, alpha, seed) for model in sheet.models}
+    sign = -1 if sheet.direction == "higher" else 1
+
+    def place(model: str) -> tuple[bool, float]:
+        value = summaries[model].value
+        return (value is None, sign * (value or 0.0))
+
+    order = sorted(sheet.models, key=place)
+    ranges = _rank_ranges(sheet, order, alpha, seed)
+    found: list[Standing] = []
+    for at, model in enumerate(order):
+        same = at > 0 and place(model) == place(order[at - 1])
+        rank = found[-1].rank if same else at + 1
+        low, high = ranges[at] if ranges else (None, None)
+        found.append(Standing(model, rank, summaries[model], low, high))
+    return found
+
+
+def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
+    return summarise_cells(
+        list(sheet.marks[model].values()),
+        metric=sheet.metric,
+        group=model,
+        range=sheet.range,
+        direction=sheet.direction,
+        confidence=1 - alpha,
+        seed=seed,
+    )
+
+
+def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) -> list[tuple[int, int]]:
+    """Return the plausible ranks of each model: bootstrap over the samples that all have a value for."""
+    import numpy as np
+
+    rows = []
+    for sample in sheet.samples:
+        marks = [sheet.marks[model].get(sample) for model in order]
+        values = [mark.value for mark in marks if mark is not None and mark.value is not None]
+        if len(values) == len(order):
+            rows.append(values)
+    if len(rows) < 2:
+        return []
+    table = np.array(rows)
+    rng = np.random.default_rng(seed)
+    share = np.full(len(rows), 1 / len(rows))
+    draws = max(200, min(_DRAWS, 20_000_000 // len(rows)))
+    step = max(1, 4_000_000 // len(rows))
+    means = np.concatenate(
+        [rng.multinomial(len(rows), share, min(step, draws - at)) @ table for at in range(0, draws, step)]
+    )
+    if sheet.direction == "higher":
+        means = -means
+    # A tie takes the better rank, so that models with equal marks share it.
+    ranks = (means[:, None, :] < means[:, :, None] - 1e-9).sum(axis=2) + 1
+    low = np.quantile(ranks, alpha / 2, axis=0, method="lower")
+    high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
+    return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+
+
+def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the letters of each model: two share one exactly if they are not distinguishable.
+
+    Insert and absorb (Piepho 2004). Beyond 200 sets, which takes a very odd pattern of differences, models are
+    grouped by runs of neighbours instead; sharing a letter then still means not distinguishable.
+
+    Args:
+        names: best first.
+        different: the distinguishable pairs, in either order.
+    """
+    place = {name: at for at, name in enumerate(names)}
+    apart = sorted(tuple(sorted((place[a], place[b]))) for a, b in different)
+    sets = [frozenset(range(len(names)))]
+    for one, two in apart:
+        split = [s for s in sets if not {one, two} <= s]
+        for both in (s for s in sets if {one, two} <= s):
+            split += [both - {one}, both - {two}]
+        unique = sorted(set(split), key=lambda s: (-len(s), sorted(s)))
+        sets = []
+        for candidate in unique:  # larger ones first, so that only a subset of a kept one can turn up
+            if not any(candidate <= kept for kept in sets):
+                sets.append(candidate)
+        if len(sets) > _MOST_GROUPS:
+            sets = _runs(len(names), {(a, b) for a, b in apart})
+            break
+    sets.sort(key=lambda s: (min(s), max(s), sorted(s)))
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
+    for at, group in enumerate(sets):
+        for member in sorted(group):
+            found[names[member]] = (*found[names[member]], _letter(at))
+    return found
+
+
+def _runs(size: int, apart: Collection[tuple[int, int]]) -> list[frozenset[int]]:
+    """Return the longest runs of neighbours without a distinguishable pair."""
+    found: list[frozenset[int]] = []
+    for start in range(size):
+        stop = start
+        while stop + 1 < size and all((one, stop + 1) not in apart for one in range(start, stop + 1)):
+            stop += 1
+        if not found or stop not in found[-1]:
+            found.append(frozenset(range(start, stop + 1)))
+    return found
+
+
+def _letter(at: int) -> str:
+    """Return a, b, ..., z, aa, ab, ..."""
+    word = ""
+    at += 1
+    while at:
+        at, rest = divmod(at - 1, 26)
+        word = chr(97 + rest) + word
+    return word

@@ -1,0 +1,189 @@
+"""One number over many values, with its interval, its count, and what was missing."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Literal
+
+from markbook.results.sheet import Cell
+from markbook.stats.intervals import clustered_standard_error, mean_interval
+from markbook.stats.records import Estimate
+from markbook.types import Direction, Interval, MissingKind, Summary
+
+Policy = Literal["exclude", "worst", "fail", "exam"]
+
+
+def methods_note(methods: Iterable[str]) -> str:
+    """Return which methods made the intervals of a table, in words; empty if there is none."""
+    names = sorted({method for method in methods if method})
+    return f"Intervals: {', '.join(names)}." if names else ""
+
+
+def worst_end(limits: tuple[float, float], direction: Direction) -> float:
+    """Return the worst value of a range: the bottom where higher is better, else the top."""
+    return limits[0] if direction == "higher" else limits[1]
+
+
+def _settle(
+    values: Sequence[float], n_missing: Mapping[str, int], policy: Policy, worst: float
+) -> tuple[list[float], str]:
+    """Return the values after the policy turned what it covers into the worst end, and what it did."""
+    covered = sum(n_missing.values()) if policy in ("worst", "fail") else 0
+    if policy == "exam":
+        covered = n_missing.get(MissingKind.ABSENT, 0) + n_missing.get(MissingKind.NO_COMPLETION, 0)
+    if covered and not math.isfinite(worst):
+        return list(values), f"{covered} missing left out: the range has no worst value"
+    return [*values, *[worst] * covered], f"{covered} missing counted as {worst:g}" if covered else ""
+
+
+def summarise_values(  # noqa: PLR0913 - each is a fact about the values that only the caller knows
+    values: Sequence[float],
+    *,
+    metric: str = "score",
+    group: str = "total",
+    range: tuple[float, float] = (0.0, 1.0),  # noqa: A002 - the records' own word for it
+    direction: Direction = "higher",
+    n_missing: Mapping[str, int] | None = None,
+    policy: Policy = "exclude",
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Summary:
+    """Return the mean of the values as a `Summary`.
+
+    The interval is clustered (CR1) if clusters are given, else Wilson for all-or-nothing values, t from 60 values
+    on, BCa below; always inside the range. With fewer than two values there is none, and the note says so.
+
+    Args:
+        values: what could be scored, in the metric's unit, in any fixed order.
+        metric: its name.
+        group: `total` or the name of the part.
+        range: of a single value.
+        direction: which way is better.
+        n_missing: how many have no value, by missing kind.
+        policy: `exclude` leaves missing out; `worst` and `fail` count every one as the worst end; `exam` so counts
+            the absent and empty ones only and leaves the others out.
+        clusters: one per value, for related items or repeated samples; then the policy may only be `exclude`.
+        confidence: of the interval.
+        seed: for BCa.
+
+    Raises:
+        ValueError: a value outside the range or not finite, an unknown policy, clusters with a policy that adds
+            values.
+    """
+    if policy not in ("exclude", "worst", "fail", "exam"):
+        raise ValueError(f"unknown policy {policy!r}: exclude, worst, fail or exam")
+    for value in values:
+        if not range[0] <= value <= range[1]:
+            raise ValueError(f"{metric}: {value!r} lies outside {range[0]:g}..{range[1]:g}")
+    missing = {kind: count for kind, count in sorted((n_missing or {}).items()) if count}
+    settled, done = _settle(values, missing, policy, worst_end(range, direction))
+    if clusters is not None:
+        if len(settled) != len(values):
+            raise ValueError("clusters need the policy `exclude`: what is missing belongs to no cluster")
+        found = _clipped(clustered_standard_error(settled, clusters, confidence=confidence), range)
+    else:
+        found = mean_interval(settled, limits=range, confidence=confidence, seed=seed)
+    interval = None
+    if found.low is not None and found.high is not None:
+        interval = Interval(found.low, found.high, found.method, confidence)
+    return Summary(
+        metric=metric,
+        group=group,
+        value=found.value,
+        n=len(settled),
+        n_items=len(values) + sum(missing.values()),
+        n_missing=missing,
+        interval=interval,
+        bounds=_bounds([(value, value) for value in values], sum(missing.values()), range),
+        policy=policy,
+        direction=direction,
+        note="; ".join(part for part in (done, found.note) if part),
+    )
+
+
+def summarise_cells(
+    cells: Sequence[Cell],
+    *,
+    metric: str = "score",
+    group: str = "total",
+    range: tuple[float, float] = (0.0, 1.0),  # noqa: A002 - the records' own word for it
+    direction: Direction = "higher",
+    policy: Policy = "exclude",
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Summary:
+    """Return the mean of the cells that have a value; what is missing inside a cell stays counted and bounded.
+
+    Args:
+        cells: one a sample. `n` counts those with a value, `n_missing` every missing answer.
+        metric: as `summarise_values`, and so are the others.
+        group: see there.
+        range: see there.
+        direction: see there.
+        policy: under `worst` and `fail` also the missing answers of a cell with a value are at the worst end.
+        confidence: see there.
+        seed: see there.
+    """
+    known = [cell for cell in cells if cell.value is not None]
+    partial = [cell for cell in known if cell.is_partial]
+    whole: Counter[str] = Counter(cell.missing.kind.value for cell in cells if cell.missing is not None)
+    end = 0 if direction == "higher" else 1
+    counts_all = policy in ("worst", "fail")
+    values = [cell.span[end] if counts_all and cell.span else cell.value or 0.0 for cell in known]
+    summary = summarise_values(
+        values, metric=metric, group=group, range=range, direction=direction, n_missing=whole, policy=policy,
+        confidence=confidence, seed=seed,
+    )  # fmt: skip
+    gaps: Counter[str] = Counter()
+    for cell in cells:
+        gaps.update(cell.gaps)
+    spans = [cell.span or (cell.value or 0.0, cell.value or 0.0) for cell in known]
+    is_open = any(cell.is_partial and cell.span is None for cell in known)
+    words = f"{len(partial)} of {len(cells)} have a value for a part of their answers" if partial else ""
+    return dataclasses.replace(
+        summary,
+        n_items=len(cells),
+        n_partial=len(partial),
+        n_missing=dict(sorted(gaps.items())),
+        bounds=None if is_open else _bounds(spans, len(cells) - len(known), range),
+        note="; ".join(part for part in (summary.note, words) if part),
+    )
+
+
+def _bounds(
+    spans: Sequence[tuple[float, float]], n_missing: int, limits: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Return the mean of the low and of the high ends, with what is missing whole at the ends of the range.
+
+    None if there is nothing, or an end that is needed is infinite.
+    """
+    n = len(spans) + n_missing
+    if not n or (n_missing and not math.isfinite(limits[1] - limits[0])):
+        return None
+    low, high = (math.fsum(span[end] for span in spans) for end in (0, 1))
+    if not n_missing:
+        return low / n, high / n  # also where the range is infinite: nothing is left open
+    return (low + n_missing * limits[0]) / n, (high + n_missing * limits[1]) / n
+
+
+def _clipped(found: Estimate, limits: tuple[float, float]) -> Estimate:
+    """Return the estimate with its interval clipped into the range."""
+    if found.low is None or found.high is None:
+        return found
+    low, high = max(found.low, limits[0]), min(found.high, limits[1])
+    return dataclasses.replace(found, low=low, high=high)
+
+
+def range_record(limits: tuple[float, float]) -> list[float | None]:
+    """Return a range as JSON, which knows no infinity: an open end is null."""
+    return [end if math.isfinite(end) else None for end in limits]
+
+
+def range_of(record: Sequence[float | None]) -> tuple[float, float]:
+    """Return the range of `range_record`."""
+    low, high = record
+    return -math.inf if low is None else low, math.inf if high is None else high

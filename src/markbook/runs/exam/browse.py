@@ -1,0 +1,84 @@
+"""An exam's attempts one by one, as `view` lists and opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markbook.results.kind import Entry, Shown, Status
+from markbook.runs.exam.marks import counted_tests, is_all_or_nothing, outcome_of
+from markbook.runs.exam.problems import status_of
+from markbook.runs.exam.view import OUTCOME, SAMPLE, Journal, Marked, sample_of
+from markbook.text import cut
+from markbook.types import ErrorKind, Sample
+
+CODE_CAP = 200_000
+_TESTS_SHOWN = 200
+
+
+def entries(run: Journal, config: Mapping[str, Any]) -> Iterator[Entry]:
+    """Yield every attempt of an exam in journal order, without reading what it handed in."""
+    whole: dict[str, bool] = {}
+    policy = config.get("error_policy", "zero")
+    for location, row in run.locate_all():
+        if row.kind == SAMPLE:
+            whole[row.data["id"]] = is_all_or_nothing(sample_of(row.data))
+        elif row.kind == OUTCOME:
+            model, task = str(row.key[0]), str(row.key[1])
+            status, score = _status(row.data, whole=whole.get(task, False), policy=policy)
+            yield Entry(location, model, task, status, score)
+
+
+def _status(data: Mapping[str, Any], *, whole: bool, policy: str) -> tuple[Status, float]:
+    """Return the status and score of a journal's outcome, by the exam's own rules."""
+    passed = sum(int(test[0]) for test in data["tests"])
+    total = len(data["tests"])
+    share = passed / total if total else 0.0
+    if whole:
+        share = float(passed == total > 0 and not data["error"])
+    if data["error"]:
+        score = 0.0 if policy == "zero" else share
+        return ("empty" if data["error"] == ErrorKind.NO_COMPLETION.value else "error"), score
+    return ("passed" if share == 1 else "partial" if share > 0 else "failed"), share
+
+
+def shown(run: Journal, location: int) -> Shown:
+    """Return an attempt with its code and tests.
+
+    Raises:
+        ValueError: there is none at this place of the journal.
+    """
+    row = run.row_at(location)
+    sample = _sample(run, str(row.key[1])) if row.kind == OUTCOME else None
+    if sample is None:
+        raise ValueError("no attempt begins there")
+    outcome = outcome_of(row.data)
+    attempt = Marked(sample, int(row.key[2]), outcome, row.data)
+    results = counted_tests(sample, outcome)
+    words = [test.assertion or test.program or test.pattern for test in sample.tests]
+    if len(words) != len(results):
+        words = [f"assertion {place + 1}" for place in range(len(results))]
+    tests = tuple(
+        (cut(word, 2000), "passed" if one.passed else "failed", _words(one.verdict.value, one.error_type, one.error_message))
+        for word, one in zip(words, results, strict=True)
+    )[:_TESTS_SHOWN]  # fmt: skip
+    facts = [("Attempt", str(attempt.index + 1)), ("Isolation", outcome.isolation.value)]
+    facts += [
+        (name, str(sample.meta[name])) for name in ("topic", "complexity", "problem_type") if sample.meta.get(name)
+    ]
+    if outcome.limit:
+        facts.append(("Limit hit", outcome.limit))
+    return Shown(
+        str(row.key[0]), sample.id, status_of(attempt), tuple(facts), sample.input,
+        cut(str(row.data.get("code") or ""), CODE_CAP), _words(outcome.error_type, outcome.error_message), tests,
+    )  # fmt: skip
+
+
+def _sample(run: Journal, name: str) -> Sample | None:
+    """Return a problem by its id."""
+    found = next((row.data for row in run.rows(SAMPLE) if row.data["id"] == name), None)
+    return None if found is None else sample_of(found)
+
+
+def _words(*parts: str) -> str:
+    return ": ".join(filter(None, parts))

@@ -1,0 +1,124 @@
+"""Whether a benchmark's own solutions pass its tests, every time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from markbook.load.benchmark import Benchmark, load_benchmark
+from markbook.load.faults import Fault, without_faults
+from markbook.runs.exam.marks import mark
+from markbook.runs.self_check import ensure_marks, refuse_unsupported
+from markbook.sandbox import Job, Sandbox
+from markbook.types import Limits, Outcome, Verdict
+
+ROUNDS = 2
+"""How often each canonical solution is run; a verdict that differs between rounds flips."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem whose own solution does not pass, or not every time."""
+
+    task_id: str
+    kind: Literal["fails", "flips", "no_solution"]
+    passed: int
+    """Tests that passed in the first round."""
+    total: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkCheck:
+    """What running a benchmark's canonical solutions showed."""
+
+    benchmark: str
+    total: int
+    problems: tuple[Problem, ...]
+    faults: tuple[Fault, ...]
+    """Tests that do not parse."""
+    rejected_rows: int
+    isolation: str
+    separated_share: float | None
+    """The share of tests whose verdict came from separate processes."""
+    verdicts: dict[str, int]
+    """How many tests got each verdict in the first round: every label, also those that none got."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every item does what it says: each solution passes every time, and every test parses."""
+        return not self.problems and not self.faults
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+
+def check_benchmark(
+    path: Path,
+    *,
+    format_name: str = "auto",
+    timeout: float = 60.0,
+    workers: int | None = None,
+    isolation: Literal["auto", "strict", "weak"] = "auto",
+    python: Path | None = None,
+) -> BenchmarkCheck:
+    """Run the canonical solutions twice, by the given interpreter or this one, and report what fails or flips.
+
+    Raises:
+        DataError: no valid problem.
+        UsageError: the interpreter is none.
+        EnvironmentUnfitError: as for the exam.
+    """
+    benchmark, faults = without_faults(load_benchmark(path, format_name))
+    outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
+    refuse_unsupported()
+    with Sandbox(workers=workers, isolation=isolation, python=python, dedupe=False) as box:
+        ensure_marks(box)
+        for job, outcome in box.run(_jobs(benchmark, Limits(seconds=timeout))):
+            outcomes[job.sample.id].append(outcome)
+        level = box.level.value
+    problems = [found for sample in benchmark.samples if (found := _judge(benchmark, sample.id, outcomes[sample.id]))]
+    labels = Counter(test.verdict for found in outcomes.values() for outcome in found[:1] for test in outcome.tests)
+    return BenchmarkCheck(
+        benchmark=benchmark.name,
+        total=len(benchmark.samples),
+        problems=tuple(problems),
+        faults=tuple(faults),
+        rejected_rows=len(benchmark.rejections),
+        isolation=level,
+        separated_share=labels[Verdict.SEPARATED] / labels.total() if labels else None,
+        verdicts={verdict.value: labels[verdict] for verdict in Verdict},
+    )
+
+
+def _jobs(benchmark: Benchmark, limits: Limits) -> Iterator[Job]:
+    for round_ in range(ROUNDS):
+        for sample in benchmark.samples:
+            if sample.references:
+                yield Job(f"{round_}:{sample.id}", sample.references[0], sample, limits)
+
+
+def _judge(benchmark: Benchmark, task_id: str, found: list[Outcome]) -> Problem | None:
+    sample = next(sample for sample in benchmark.samples if sample.id == task_id)
+    if not found:
+        return Problem(task_id, "no_solution", 0, len(sample.tests), "the row has no canonical solution")
+    marks = [mark(sample, outcome) for outcome in found]
+    patterns = {tuple(test.passed for test in outcome.tests) for outcome in found}
+    if len(patterns) > 1:
+        detail = "passed " + " and then ".join(f"{got.passed} of {got.total}" for got in marks)
+        return Problem(task_id, "flips", marks[0].passed, marks[0].total, detail)
+    if marks[0].all_passed:
+        return None
+    return Problem(task_id, "fails", marks[0].passed, marks[0].total, _why(found[0]))
+
+
+def _why(outcome: Outcome) -> str:
+    if outcome.error:
+        return f"{outcome.error_type or outcome.error.value}: {outcome.error_message}"
+    failed = next(number for number, test in enumerate(outcome.tests) if not test.passed)
+    test = outcome.tests[failed]
+    return f"test {failed}: {test.error_type or 'AssertionError'}: {test.error_message}".rstrip(": ")

@@ -1,0 +1,111 @@
+"""A finished exam, or one that broke off, as every command and report reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from markbook.errors import DataError, UsageError
+from markbook.plugins import suggest
+from markbook.results.kind import Case, Content, Entry, Shown, Value, no_files
+from markbook.runs.exam.view import ExamView
+
+if TYPE_CHECKING:
+    from markbook.report.page import Page
+    from markbook.results.sheet import Sheet
+    from markbook.store import Run, RunWriter
+
+
+class ExamResults(ExamView):
+    """The results of an exam; what each method gives is made in a module of its own, when it is asked for."""
+
+    def __init__(self, run: Run | RunWriter, manifest: Mapping[str, Any]) -> None:
+        """Read a run, or one that is being written.
+
+        Args:
+            run: where the journal is.
+            manifest: what run.json holds, or will hold.
+        """
+        super().__init__(run, manifest["config"])
+        self._run = run
+        self._manifest = manifest
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What run.json holds."""
+        return self._manifest
+
+    def overview(self) -> dict[str, Any]:
+        """Return the exam's main numbers, model by model."""
+        from markbook.runs.exam.overview import overview
+
+        return overview(self)
+
+    def flat_rows(self) -> Iterator[Mapping[str, Value]]:
+        """Yield one flat row an attempt."""
+        from markbook.runs.exam.flat import exam_rows
+
+        return exam_rows(self)
+
+    def cases(self) -> Iterator[Case]:
+        """Yield one case an attempt, and a skipped one for each problem that a model did not attempt."""
+        from markbook.runs.exam.flat import exam_cases
+
+        return exam_cases(self)
+
+    def sheet(self, metric: str | None) -> Sheet:
+        """Return the problems' scores.
+
+        Raises:
+            UsageError: another metric than `exam_score` is asked for.
+        """
+        from markbook.runs.exam.sheet import exam_sheet
+
+        if metric not in (None, "exam_score"):
+            raise UsageError(f"an exam has no metric {metric!r}", hint=suggest(str(metric), ["exam_score"]))
+        return exam_sheet(list(self.tallies.values()))
+
+    def page(self) -> Page:
+        """Return everything that an exam's report shows."""
+        from markbook.runs.exam.page import exam_page
+
+        return exam_page(self)
+
+    def files(self, name: str) -> Mapping[str, Content]:
+        """Return the documented files, or those of lm-evaluation-harness.
+
+        Raises:
+            UsageError: an exam has no files of that format.
+            DataError: the documented files are asked for and the exam is not finished.
+        """
+        if name == "lm-eval":
+            from markbook.runs.exam.lm_eval import exam_files as harness_files
+
+            return harness_files(self)
+        if name != "documented":
+            raise no_files("exam", name)
+        if note := self.partial_note():
+            raise DataError(
+                f"the documented files appear only when complete. {note}",
+                at=str(self._run.folder),
+                hint="finish it with --resume, or ask for another format",
+            )
+        from markbook.runs.exam.documented import exam_files
+
+        return exam_files(self)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield every attempt in journal order."""
+        from markbook.runs.exam.browse import entries
+
+        return entries(self._run, self.config)
+
+    def shown(self, location: int) -> Shown:
+        """Return the attempt at a location of the journal.
+
+        Raises:
+            ValueError: there is none.
+        """
+        from markbook.runs.exam.browse import shown
+
+        return shown(self._run, location)

@@ -1,0 +1,307 @@
+"""The exam's arithmetic: what an attempt scores, and what a model's attempts come to.
+
+A problem scores the mean over the model's attempts at it; a problem without an attempt scores 0 (the exam rule).
+The attempt's score is the share of its tests that passed; under the documented error policy `zero`, an attempt
+that raised an error scores 0 whatever passed. Both scores are kept, whichever policy decides.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from markbook.results.summary import summarise_values
+from markbook.stats import Estimate, pass_at_k_summary
+from markbook.types import ErrorKind, Outcome, Sample, Summary, TestResult, Verdict
+
+ErrorPolicy = Literal["zero", "partial"]
+Grouping = Literal["topic", "complexity", "problem_type"]
+
+GROUPINGS: tuple[Grouping, ...] = ("topic", "complexity", "problem_type")
+PASS_AT = (1, 5, 10, 100)
+"""The k for which pass@k is reported, as far as there are attempts."""
+EXAMPLES = 3
+"""So many examples of each error kind are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What one attempt scored."""
+
+    total: int
+    """Tests that count; a benchmark whose tests stand or fall together has one."""
+    passed: int
+    error: ErrorKind | None
+    raised: bool
+    """Whether an error zeroes it under the documented policy."""
+    all_passed: bool
+
+    @property
+    def partial(self) -> float:
+        """The share of tests that passed, 0..1, also if an error was raised."""
+        return self.passed / self.total if self.total else 0.0
+
+    @property
+    def zero(self) -> float:
+        """The same, but 0 if an error was raised."""
+        return 0.0 if self.raised else self.partial
+
+    def score(self, policy: ErrorPolicy) -> float:
+        """Return the score under a policy, 0..1."""
+        return self.zero if policy == "zero" else self.partial
+
+
+def is_all_or_nothing(sample: Sample) -> bool:
+    """Whether the sample's asserts stand or fall together (HumanEval, MBPP, EvalPlus)."""
+    return sample.meta.get("object") == "program"
+
+
+def counted_tests(sample: Sample, outcome: Outcome) -> Sequence[TestResult]:
+    """Return the results that a reader wants to see: single asserts where a program has them, else the tests."""
+    if is_all_or_nothing(sample):
+        return [part for test in outcome.tests for part in (test.parts or (test,))]
+    return outcome.tests
+
+
+def mark(sample: Sample, outcome: Outcome) -> Mark:
+    """Return what an outcome scores."""
+    whole = bool(outcome.tests) and all(test.passed for test in outcome.tests) and outcome.error is None
+    if is_all_or_nothing(sample):
+        return Mark(1, int(whole), outcome.error, outcome.error is not None, whole)
+    return Mark(len(outcome.tests), outcome.passed, outcome.error, outcome.error is not None, whole)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts one model's attempts; 32 bytes a problem, whatever the number of attempts."""
+
+    model: str
+    samples: Sequence[Sample]
+    policy: ErrorPolicy = "zero"
+    seed: int = 0
+    """For the bootstrap of small groups."""
+    attempts: array[int] = field(init=False)
+    lacking: array[int] = field(init=False)
+    """How many samples of a problem, beside its attempts, nobody answered: each scores 0, as an absent problem does."""
+    right: array[int] = field(init=False)
+    zero: array[float] = field(init=False)
+    partial: array[float] = field(init=False)
+    errors: Counter[str] = field(default_factory=Counter)
+    errors_by: dict[Grouping, dict[str, Counter[str]]] = field(default_factory=dict)
+    attempts_by: dict[Grouping, Counter[str]] = field(default_factory=dict)
+    examples: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    grades: Counter[str] = field(default_factory=Counter)
+    """fully_correct, partially_correct, incorrect, and one a kind of error: they add up to the attempts."""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """How the single verdicts came about."""
+    flags: Counter[str] = field(default_factory=Counter)
+    limits: Counter[str] = field(default_factory=Counter)
+    _found: dict[tuple[Any, ...], Summary] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Summaries of what was counted so far: several reports ask for the same ones, and a bootstrap takes its time."""
+
+    def __post_init__(self) -> None:
+        size = len(self.samples)
+        self.attempts, self.right = array("I", [0] * size), array("I", [0] * size)
+        self.lacking = array("I", [0] * size)
+        self.zero, self.partial = array("d", [0.0] * size), array("d", [0.0] * size)
+
+    def add(self, place: int, outcome: Outcome) -> Mark:
+        """Count one attempt at the problem in this place, and return its mark."""
+        self._found.clear()
+        sample = self.samples[place]
+        got = mark(sample, outcome)
+        self.attempts[place] += 1
+        self.right[place] += got.all_passed
+        self.zero[place] += got.zero
+        self.partial[place] += got.partial
+        for grouping in GROUPINGS:
+            group = group_of(sample, grouping)
+            if group:
+                self.attempts_by.setdefault(grouping, Counter())[group] += 1
+                if got.error:
+                    self.errors_by.setdefault(grouping, {}).setdefault(group, Counter())[got.error.value] += 1
+        if got.error:
+            self._count_error(sample, got.error, outcome)
+        elif got.all_passed:
+            self.grades["fully_correct"] += 1
+        else:
+            self.grades["partially_correct" if got.passed else "incorrect"] += 1
+        self.verdicts.update(result.verdict.value for result in counted_tests(sample, outcome))
+        self.flags.update(outcome.flags)
+        if outcome.limit:
+            self.limits[outcome.limit] += 1
+        return got
+
+    def _count_error(self, sample: Sample, kind: ErrorKind, outcome: Outcome) -> None:
+        self.errors[kind.value] += 1
+        self.grades[kind.value] += 1
+        examples = self.examples.setdefault(kind.value, [])
+        if len(examples) < EXAMPLES:
+            examples.append({"task_id": sample.id, "message": f"{outcome.error_type}: {outcome.error_message}"})
+
+    @property
+    def evaluated(self) -> int:
+        """How many attempts were marked."""
+        return sum(self.attempts)
+
+    @property
+    def answered(self) -> int:
+        """How many problems have an attempt."""
+        return sum(1 for count in self.attempts if count)
+
+    @property
+    def error_rate(self) -> float | None:
+        """Errors over attempts, 0..1; None without attempts. Absent answers are in neither."""
+        return sum(self.errors.values()) / self.evaluated if self.evaluated else None
+
+    @property
+    def separated_share(self) -> float | None:
+        """The share of single verdicts that came from separate processes; None if there is no verdict."""
+        count = sum(self.verdicts.values())
+        return self.verdicts[Verdict.SEPARATED.value] / count if count else None
+
+    @property
+    def unchecked(self) -> int:
+        """How many single verdicts passed beside the solution with nothing to show that they are not forged."""
+        return self.verdicts[Verdict.UNCHECKED.value]
+
+    @property
+    def unchecked_share(self) -> float | None:
+        """Their share of all single verdicts; None if there is no verdict."""
+        count = sum(self.verdicts.values())
+        return self.unchecked / count if count else None
+
+    def problem_score(self, place: int, policy: ErrorPolicy | None = None) -> float | None:
+        """Return the mean score of the samples of a problem, 0..1, those nobody answered at 0; None without an attempt."""
+        total = self.zero if (policy or self.policy) == "zero" else self.partial
+        return total[place] / self.tries(place) if self.attempts[place] else None
+
+    def tries(self, place: int) -> int:
+        """Return how many samples of a problem were asked for: its attempts and those that nobody answered."""
+        return self.attempts[place] + self.lacking[place]
+
+    def groups(self, grouping: Grouping) -> list[str]:
+        """Return the groups that the benchmark has, sorted."""
+        return sorted({group for sample in self.samples if (group := group_of(sample, grouping))})
+
+    def places(self, grouping: Grouping, group: str) -> list[int]:
+        """Return the problems of a group."""
+        return [place for place, sample in enumerate(self.samples) if group_of(sample, grouping) == group]
+
+    def exam_score(
+        self, places: Sequence[int] | None = None, *, group: str = "total", policy: ErrorPolicy | None = None
+    ) -> Summary:
+        """Return the exam score: the mean over all problems, the absent ones at 0."""
+        return self._summary("exam_score", places, group, policy, absent_counts=True)
+
+    def attempted_score(self, places: Sequence[int] | None = None, *, group: str = "total") -> Summary:
+        """Return the mean over the problems that have an attempt."""
+        return self._summary("attempted_score", places, group, None, absent_counts=False)
+
+    def _summary(
+        self, metric: str, places: Sequence[int] | None, group: str, policy: ErrorPolicy | None, *, absent_counts: bool
+    ) -> Summary:
+        key = metric, None if places is None else tuple(places), policy or self.policy
+        if key not in self._found:
+            self._found[key] = self._computed(metric, places, policy, absent_counts=absent_counts)
+        return replace(self._found[key], group=group)
+
+    def _computed(
+        self, metric: str, places: Sequence[int] | None, policy: ErrorPolicy | None, *, absent_counts: bool
+    ) -> Summary:
+        chosen = range(len(self.samples)) if places is None else places
+        scores = [self.problem_score(place, policy) for place in chosen]
+        values = [score for score in scores if score is not None]
+        found = summarise_values(
+            [min(1.0, value) for value in values],  # the mean of many thirds may exceed 1 by one rounding
+            metric=metric,
+            n_missing={"absent": len(scores) - len(values)},
+            policy="exam" if absent_counts else "exclude",
+            seed=self.seed,
+        )
+        partial = [place for place in chosen if self.attempts[place] and self.lacking[place]]
+        if not partial or found.bounds is None:
+            return found
+        high = found.bounds[1] + math.fsum(self.lacking[place] / self.tries(place) for place in partial) / len(scores)
+        words = f"{len(partial)} problems have samples that nobody answered, which score 0"
+        note = f"{found.note}; {words}" if found.note else words
+        bounds = found.bounds[0], min(1.0, high)
+        return replace(found, n_partial=len(partial), bounds=bounds, note=note)
+
+    def pass_at(self, k: int) -> Estimate:
+        """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.
+
+        There is no value if a problem has attempts, but fewer than k.
+        """
+        counts = [self.tries(place) if self.attempts[place] else k for place in range(len(self.samples))]
+        return pass_at_k_summary(counts, list(self.right), k, seed=self.seed)
+
+    def pass_ks(self) -> Iterator[int]:
+        """Yield the k up to the largest number of attempts at any problem."""
+        most = max((self.tries(place) for place in range(len(self.samples)) if self.attempts[place]), default=0)
+        return (k for k in PASS_AT if k <= most)
+
+
+def group_of(sample: Sample, grouping: Grouping) -> str:
+    """Return the name of a sample's group; empty if the benchmark does not say."""
+    value = sample.meta.get(grouping)
+    if value is None or value == "":
+        return ""
+    return f"level_{value}" if grouping == "complexity" else str(value)
+
+
+def outcome_record(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as JSON values, as the journal keeps it."""
+    return {
+        "tests": [_test_record(result) for result in outcome.tests],
+        "error": outcome.error.value if outcome.error else None,
+        "error_type": outcome.error_type,
+        "error_message": outcome.error_message,
+        "limit": outcome.limit,
+        "benchmark_fault": outcome.benchmark_fault,
+        "isolation": outcome.isolation.value,
+        "flags": list(outcome.flags),
+        "seconds": outcome.seconds,
+        "wall_seconds": outcome.wall_seconds,
+    }
+
+
+def outcome_of(record: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of a journal record."""
+    from markbook.types import Isolation
+
+    return Outcome(
+        tests=tuple(_test_result(test) for test in record["tests"]),
+        error=ErrorKind(record["error"]) if record["error"] else None,
+        error_type=record["error_type"],
+        error_message=record["error_message"],
+        limit=record["limit"],
+        benchmark_fault=record["benchmark_fault"],
+        isolation=Isolation(record["isolation"]),
+        flags=tuple(record["flags"]),
+        seconds=record["seconds"],
+        wall_seconds=record["wall_seconds"],
+    )
+
+
+def _test_record(result: TestResult) -> list[Any]:
+    # A list and not an object: a run has many of these, and their keys would be most of the journal.
+    parts = [_test_record(part) for part in result.parts]
+    return [
+        int(result.passed),
+        result.verdict.value,
+        result.error_type,
+        result.error_message,
+        int(result.own_operator),
+        parts,
+    ]
+
+
+def _test_result(record: Sequence[Any]) -> TestResult:
+    passed, verdict, error_type, message, own, parts = record
+    results = tuple(_test_result(part) for part in parts)
+    return TestResult(bool(passed), Verdict(verdict), error_type, message, bool(own), results)

@@ -1,0 +1,81 @@
+"""`test_results.jsonl`: one row an attempt, in benchmark order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.runs.exam.marks import ErrorPolicy, counted_tests, group_of, mark
+from markbook.runs.exam.scores import percent
+from markbook.types import Outcome, Sample, TestResult
+
+
+def result_row(
+    model: str, sample: Sample, index: int, outcome: Outcome, policy: ErrorPolicy, about: Mapping[str, Any]
+) -> str:
+    """Return one line of the file.
+
+    Args:
+        model: its name.
+        sample: the problem.
+        index: which of the model's attempts at the problem.
+        outcome: what the sandbox saw.
+        policy: which score is the score.
+        about: how the solution's text came about (`step`, `form`).
+    """
+    got = mark(sample, outcome)
+    record: dict[str, Any] = {
+        "task_id": sample.id,
+        "category": group_of(sample, "topic") or None,
+        "total_tests": got.total,
+        "tests_passed": got.passed,
+        "all_tests_passed": got.all_passed,
+        "error_type": _error_type(outcome),
+        "test_details": [_detail(number, test) for number, test in enumerate(counted_tests(sample, outcome))],
+        "model": model,
+        "sample": index,
+        "complexity": sample.meta.get("complexity"),
+        "object_type": sample.meta.get("problem_type"),
+        "error_message": _message(outcome),
+        "score": percent(got.score(policy)),
+        "score_zero": percent(got.zero),
+        "score_partial": percent(got.partial),
+        "isolation": outcome.isolation.value,
+        "extraction": about.get("step"),
+        "answer_form": about.get("form"),
+    }
+    if outcome.limit:
+        record["limit"] = outcome.limit
+    if outcome.flags:
+        record["flags"] = list(outcome.flags)
+    if outcome.benchmark_fault:
+        record["benchmark_fault"] = outcome.benchmark_fault
+    return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _error_type(outcome: Outcome) -> str | None:
+    """Return the kind of error, or how the first failed test failed (which is no error)."""
+    if outcome.error:
+        return outcome.error.value
+    failed = next((test for test in outcome.tests if not test.passed), None)
+    return failed.error_type or "AssertionError" if failed else None
+
+
+def _message(outcome: Outcome) -> str | None:
+    if not outcome.error:
+        return None
+    return f"{outcome.error_type}: {outcome.error_message}" if outcome.error_type else outcome.error_message
+
+
+def _detail(number: int, test: TestResult) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "test_index": number,
+        "passed": test.passed,
+        "verdict": test.verdict.value,
+        "error_type": test.error_type or None,
+        "error_message": test.error_message or None,
+    }
+    if test.own_operator:
+        record["own_operator"] = True
+    return record

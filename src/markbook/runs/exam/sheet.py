@@ -1,0 +1,40 @@
+"""From what each command counts to the sheet that the comparison reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from markbook.results.alignment import digest
+from markbook.results.sheet import Cell, Sheet
+from markbook.runs.exam.marks import GROUPINGS, Tally, group_of
+from markbook.types import Sample
+
+
+def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
+    """Return the sheet of an exam: a problem's score is the mean over the attempts, 0 if there is none.
+
+    All tallies are over the same problems. A problem counts as passed if every attempt passed all its tests.
+    """
+    marks: dict[str, dict[str, Cell]] = {}
+    for tally in tallies:
+        marks[tally.model] = {
+            sample.id: Cell(
+                value=min(1.0, tally.problem_score(place) or 0.0),
+                passed=0 < tally.tries(place) == tally.right[place],
+            )
+            for place, sample in enumerate(tally.samples)
+        }
+    samples = tallies[0].samples if tallies else ()
+    return Sheet(
+        metric="exam_score",
+        marks=marks,
+        meta={sample.id: sample_meta(sample) for sample in samples},
+        digests={sample.id: digest([sample.input, [asdict(test) for test in sample.tests]]) for sample in samples},
+    )
+
+
+def sample_meta(sample: Sample) -> Mapping[str, str]:
+    """Return the groups that a sample belongs to, by grouping; the ones it lacks are left out."""
+    found = {grouping: group_of(sample, grouping) for grouping in GROUPINGS}
+    return {grouping: group for grouping, group in found.items() if group}

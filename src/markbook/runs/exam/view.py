@@ -1,0 +1,323 @@
+"""An exam run as its journal tells it: problems, models, and every attempt in benchmark order.
+
+The same view serves a run that is just finishing and one that is read back years later, so that a report is a pure
+function of the journal. In memory stay 16 bytes an attempt and 32 a problem and model.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from markbook.runs.exam.marks import Tally, outcome_of, outcome_record
+from markbook.types import Attempt, Outcome, Sample, Test
+
+SAMPLE, MODEL, OUTCOME, FAULT = "sample", "model", "outcome", "fault"
+"""The kinds of journal row that an exam writes."""
+_KEPT_BYTES, _KEPT = 8 << 20, 10_000
+"""So much of the journal and so many attempts stay decoded; they are a few times as large then."""
+_FEW = 20_000
+"""Up to here Python sorts attempts sooner than numpy can be imported."""
+
+
+class Row(Protocol):
+    """A journal row, as the store gives it."""
+
+    @property
+    def kind(self) -> str:
+        """What sort of row."""
+        ...
+
+    @property
+    def key(self) -> tuple[str | int, ...]:
+        """Its name within its kind."""
+        ...
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """What it holds."""
+        ...
+
+
+class Journal(Protocol):
+    """What the view needs of a run: it reads, whoever wrote."""
+
+    def locate_all(self) -> Iterator[tuple[int, Row]]:
+        """Yield the rows of every kind in journal order, each with its location."""
+        ...
+
+    def row_at(self, location: int) -> Row:
+        """Return the row at a location."""
+        ...
+
+    def rows(self, kind: str) -> Iterator[Row]:
+        """Yield the rows of a kind, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """One attempt with what became of it."""
+
+    sample: Sample
+    index: int
+    outcome: Outcome
+    data: Mapping[str, Any]
+    """The rest of its journal row: code, step, form, source."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What the journal says of one attempt."""
+
+    index: int
+    outcome: Outcome
+    about: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class _Journal:
+    """A journal, read once from end to end."""
+
+    samples: list[Sample] = field(default_factory=list)
+    models: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    keys: dict[str, tuple[array[int], array[int]]] = field(default_factory=dict)
+    """For each model the attempts' places and numbers in one number, and their locations."""
+    kept: dict[int, _Attempt] = field(default_factory=dict)
+    """What was decoded first, by location."""
+    isolation: str = ""
+    """The weakest level of any attempt."""
+
+    def add(self, location: int, row: Row, place_of: Mapping[str, int]) -> None:
+        """Take up where an attempt lies."""
+        model, task, index = row.key
+        keys, locations = self.keys[str(model)]
+        keys.append(place_of[str(task)] << 32 | int(index))
+        locations.append(location)
+        self.isolation = max(self.isolation, row.data["isolation"])
+
+
+@dataclass
+class ExamView:
+    """An exam run, read from its journal."""
+
+    journal: Journal
+    config: Mapping[str, Any]
+    """The run's resolved options."""
+
+    @cached_property
+    def samples(self) -> tuple[Sample, ...]:
+        """The benchmark's problems in file order, without their canonical solutions.
+
+        Of a run that broke off, only those whose planned attempts are all marked: every number is then exact for
+        them, and nothing that was not reached yet counts as absent.
+        """
+        return tuple(sample for place, sample in enumerate(self._all_samples) if place in self._settled)
+
+    @cached_property
+    def _all_samples(self) -> tuple[Sample, ...]:
+        return tuple(self._read.samples)
+
+    @property
+    def models(self) -> dict[str, Mapping[str, Any]]:
+        """What is known of each model (source, attempts), in the order in which they were named."""
+        return self._read.models
+
+    @property
+    def faults(self) -> list[dict[str, Any]]:
+        """Tests of the benchmark that are broken in themselves; they are not charged to anybody."""
+        return self._read.faults
+
+    @property
+    def planned(self) -> int:
+        """How many attempts there are to mark."""
+        return sum(int(about["attempts"]) for about in self.models.values())
+
+    @property
+    def marked(self) -> int:
+        """How many of them are marked."""
+        return sum(len(order.places) for order in self._orders.values())
+
+    @cached_property
+    def _settled(self) -> frozenset[int]:
+        """The problems whose planned attempts are all marked."""
+        places = set(range(len(self._all_samples)))
+        if self.marked == self.planned:
+            return frozenset(places)
+        for model, about in self.models.items():
+            counts = Counter(self._orders[model].places)
+            places -= {place for place, planned in enumerate(about["planned"]) if counts[place] < planned}
+        return frozenset(places)
+
+    def partial_note(self) -> str:
+        """Return what to say of a run that broke off, empty for a whole one."""
+        if self.marked == self.planned:
+            return ""
+        return (
+            f"This run broke off: scored {self.marked} of {self.planned} attempts. Every number is over the "
+            f"{len(self.samples)} of {len(self._all_samples)} problems whose attempts are all marked; "
+            "those reached first may not be typical."
+        )
+
+    @cached_property
+    def tallies(self) -> dict[str, Tally]:
+        """What each model's marked attempts come to, in the order of `models`."""
+        policy, seed = self.config.get("error_policy", "zero"), int(self.config.get("seed", 0))
+        tallies = {model: Tally(model, self.samples, policy, seed) for model in self.models}
+        for model, about in self.models.items():
+            if "lacking" in about:
+                tallies[model].lacking = array("I", (about["lacking"][place] for place in sorted(self._settled)))
+        for model, tally in tallies.items():
+            for place, location in self._places(model):
+                tally.add(place, self._attempt(location).outcome)
+        return tallies
+
+    @property
+    def isolation(self) -> str:
+        """The weakest level under which any attempt ran; empty before the first."""
+        return self._read.isolation
+
+    def attempts(self, model: str, places: Collection[int] | None = None) -> Iterator[Marked]:
+        """Yield a model's marked attempts in benchmark order, read one at a time; only those at `places` if given."""
+        for place, location in self._places(model):
+            if places is not None and place not in places:
+                continue
+            found = self._attempt(location)
+            yield Marked(self.samples[place], found.index, found.outcome, found.about)
+
+    def _places(self, model: str) -> Iterator[tuple[int, int]]:
+        """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
+        new_place = {old: new for new, old in enumerate(sorted(self._settled))}
+        order = self._orders[model]
+        for place, location in zip(order.places, order.locations, strict=True):
+            if place in new_place:
+                yield new_place[place], location
+
+    @cached_property
+    def _orders(self) -> dict[str, _Order]:
+        keys = self._read.keys
+        return {model: _sorted(*keys.pop(model)) for model in self.models}
+
+    def _attempt(self, location: int) -> _Attempt:
+        return self._read.kept.get(location) or _attempt_of(self.journal.row_at(location))
+
+    @cached_property
+    def _read(self) -> _Journal:
+        found = _Journal()
+        samples: dict[int, Sample] = {}
+        faults: dict[int, dict[str, Any]] = {}
+        models: dict[str, Mapping[str, Any]] = {}
+        place_of: dict[str, int] = {}
+        early: list[tuple[int, Row]] = []
+        first: int | None = None
+        for location, row in self.journal.locate_all():
+            if row.kind == OUTCOME:
+                first = location if first is None else first
+                if location - first < _KEPT_BYTES and len(found.kept) < _KEPT:
+                    found.kept[location] = _attempt_of(row)
+                if str(row.key[0]) not in models or str(row.key[1]) not in place_of:
+                    early.append((location, row))
+                    continue
+                found.add(location, row, place_of)
+            elif row.kind == SAMPLE:
+                sample = sample_of(row.data)
+                samples[_number(row)] = sample
+                place_of[sample.id] = _number(row)
+            elif row.kind == MODEL:
+                models[str(row.key[0])] = row.data
+                found.keys.setdefault(str(row.key[0]), (array("Q"), array("Q")))
+            elif row.kind == FAULT:
+                faults[_number(row)] = dict(row.data)
+        for location, row in early:
+            found.add(location, row, place_of)
+        # By number and by name: a repaired journal has rows that were lost at its end.
+        found.samples = [samples[number] for number in sorted(samples)]
+        found.faults = [faults[number] for number in sorted(faults)]
+        named = [model for model in self.config.get("models", ()) if model in models]
+        found.models = {model: models[model] for model in (*named, *models)}
+        return found
+
+
+def _attempt_of(row: Row) -> _Attempt:
+    about = {name: row.data.get(name) for name in ("code", "step", "form", "source")}
+    return _Attempt(int(row.key[2]), outcome_of(row.data), about)
+
+
+def _number(row: Row) -> int:
+    return int(row.key[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A model's attempts in benchmark order: 12 bytes each."""
+
+    places: array[int]
+    locations: array[int]
+
+
+def _sorted(keys: array[int], locations: array[int]) -> _Order:
+    """Return the order of these keys; `keys` is used up. Copies are kept few: they are the peak of a large run."""
+    places, found = array("I"), array("Q")
+    if len(keys) <= _FEW:
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        places.extend(keys[at] >> 32 for at in order)
+        found.extend(locations[at] for at in order)
+    else:
+        import numpy as np
+
+        view = np.frombuffer(keys, dtype=np.uint64)
+        ranks = np.argsort(view, kind="stable").astype(np.uint32)
+        view >>= np.uint64(32)
+        places.frombytes(view.astype(np.uint32)[ranks].data.cast("B"))
+        found.frombytes(np.frombuffer(locations, dtype=np.uint64)[ranks].data.cast("B"))
+    return _Order(places, found)
+
+
+def sample_record(sample: Sample) -> dict[str, Any]:
+    """Return what the journal keeps of a problem."""
+    return {
+        "id": sample.id,
+        "input": sample.input,
+        "entry_point": sample.entry_point,
+        "meta": {name: value for name, value in sample.meta.items() if value != sample.input},
+        "tests": [
+            {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
+            for test in sample.tests
+        ],
+        "source": sample.source,
+    }
+
+
+def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, Any]:
+    """Return what the journal keeps of an attempt."""
+    return {
+        **outcome_record(outcome),
+        "code": attempt.text,
+        "step": attempt.meta.get("step"),
+        "form": attempt.meta.get("form"),
+        "source": attempt.source,
+    }
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def sample_of(data: Mapping[str, Any]) -> Sample:
+    """Return the problem of a journal record."""
+    tests = tuple(
+        Test(
+            setup=test.get("setup", ""),
+            assertion=test.get("assertion", ""),
+            inspection=tuple(test.get("inspection", ())),
+            pattern=test.get("pattern", ""),
+            program=test.get("program", ""),
+        )
+        for test in data["tests"]
+    )
+    return Sample(data["id"], data["input"], (), tests, data["entry_point"], data["meta"], data["source"])

@@ -1,0 +1,100 @@
+"""What a review run shows of time and of the agents' traces."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markbook.report import planes
+from markbook.report.page import Chart, Section
+from markbook.results.files_view import FilesView
+from markbook.stats.intervals import mean_interval
+from markbook.text import Table
+from markbook.text.table import NOTHING
+
+GRAPHS_SHOWN = 4
+EDGES_SHOWN = 40
+_SCORES = (("composite", "composite_score"), ("tier1", "overall_score"), ("tier1", "cosine_score"))
+
+
+def time_sections(view: FilesView, systems: Sequence[str]) -> list[Section]:
+    """Return score against time by system: the composite, or the first number of tier 1 that any review has."""
+    rows = [_slim(row) for row in view.rows()]
+    field = next((one for one in _SCORES if any(row[one[0]].get(one[1]) is not None for row in rows)), None)
+    if field is None or not any(row["tier1"].get("execution_time") is not None for row in rows):
+        return []
+    tier, name = field
+    lines, cells = [], []
+    for system in systems:
+        mine = [row for row in rows if row["system"] == system]
+        times = [float(seconds) for row in mine if (seconds := row["tier1"].get("execution_time")) is not None]
+        marks = [float(value) for row in mine if (value := row[tier].get(name)) is not None]
+        if not times or not marks:
+            lines.append((system, NOTHING, NOTHING, str(len(times)), str(len(marks))))
+            continue
+        found = mean_interval([min(1.0, max(0.0, mark)) for mark in marks])
+        seconds = math.fsum(times) / len(times)
+        value = math.fsum(marks) / len(marks)
+        lines.append((system, f"{seconds:.2f}", f"{value:.3f}", str(len(times)), str(len(marks))))
+        low, high = (found.low, found.high) if found.low is not None and found.high is not None else (value, value)
+        cells.append({"name": system, "x": seconds, "value": 100 * value, "low": 100 * low, "high": 100 * high})
+    label = f"{tier} {name}"
+    headers = ("System", "Mean seconds", f"Mean {label}", "Reviews with a time", "Reviews with a score")
+    table = Table("Score and time", headers, tuple(lines), frozenset({1, 2, 3, 4}))
+    picture = planes.scatter(cells, list(systems), x_title="Mean seconds a review", y_title=f"{label}, 0 to 100")
+    chart = Chart(picture, "Mean score of each system against its mean time") if cells else None
+    return [Section("time", "Score against time", "Up and to the left is better.", (table,), chart)]
+
+
+def _slim(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return of a row what the section needs, so that a large run's page does not hold all of them."""
+    kept: dict[str, Any] = {"system": row["system"], "tier1": {"execution_time": row["tier1"].get("execution_time")}}
+    for tier, name in _SCORES:
+        kept.setdefault(tier, {})[name] = row[tier].get(name)
+    return kept
+
+
+def graph_sections(view: FilesView) -> list[Section]:
+    """Return who addressed whom, one section a system, over all its traces; nothing without traces."""
+    steps: dict[str, Counter[str]] = {}
+    edges: dict[str, Counter[tuple[str, str]]] = {}
+    for key, data in view.kept("tier3"):
+        graph = data.get("graph")
+        if not graph or not graph["agents"]:
+            continue
+        system = str(key[1])
+        steps.setdefault(system, Counter()).update(graph["agents"])
+        counts = {(str(one), str(two)): int(count) for one, two, count in graph["edges"]}
+        edges.setdefault(system, Counter()).update(counts)
+    found = []
+    for number, system in enumerate(list(steps)[:GRAPHS_SHOWN], start=1):
+        found.append(_graph(f"agents-{number}", system, steps[system], edges[system]))
+    return found
+
+
+def _graph(name: str, system: str, steps: Counter[str], edges: Counter[tuple[str, str]]) -> Section:
+    """Return a system's agents on a circle, thicker lines for more messages."""
+    shown = edges.most_common(EDGES_SHOWN)
+    agents = list(dict.fromkeys([*steps, *(agent for pair, _ in shown for agent in pair)]))[:EDGES_SHOWN]
+    turn = 2 * math.pi / max(1, len(agents))
+    place = {
+        agent: (0.5 + 0.42 * math.sin(turn * at), 0.5 + 0.42 * math.cos(turn * at)) for at, agent in enumerate(agents)
+    }
+    nodes = [{"name": agent, "x": x, "y": y, "size": max(1, steps[agent])} for agent, (x, y) in place.items()]
+    lines = [
+        {"x": place[one][0], "y": place[one][1], "x2": place[two][0], "y2": place[two][1], "weight": count}
+        for (one, two), count in shown
+        if one in place and two in place
+    ]
+    table = Table(
+        title=f"Who addressed whom: {system}",
+        headers=("From", "To", "Times", "Steps of the first"),
+        rows=tuple((one, two, str(count), str(steps[one])) for (one, two), count in shown),
+        numeric=frozenset({2, 3}),
+        note=f"The {EDGES_SHOWN} most frequent of {len(edges)}." if len(edges) > EDGES_SHOWN else "",
+    )
+    alt = f"Graph of the agents of {system}: {len(agents)} agents, {len(edges)} connections"
+    lead = "Larger points did more steps, thicker lines passed more messages; over all traces of the system."
+    return Section(name, f"Agents: {system}", lead, (table,), Chart(planes.graph(nodes, lines), alt))

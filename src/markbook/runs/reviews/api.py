@@ -1,0 +1,82 @@
+"""`markbook.review`: the review pipeline as one function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from markbook.runs.reviews.config import ReviewConfig, check_policy, default_config, parse_similarity, read_config
+from markbook.runs.reviews.judge import JudgeOptions
+from markbook.runs.reviews.work import ReviewRequest, run_review
+from markbook.store import Run
+
+_Place = str | os.PathLike[str]
+
+
+def review(  # noqa: PLR0913 - the command's options, each with its own default
+    papers: _Place,
+    reviews: _Place,
+    *,
+    traces: _Place | None = None,
+    tool_reference: _Place | Mapping[str, Any] | None = None,
+    judge: str | Sequence[str] = "off",
+    config: _Place | ReviewConfig | None = None,
+    policy: str = "",
+    similarity: Sequence[str] = (),
+    output: _Place = "generated",
+    resume: _Place | None = None,
+    options: JudgeOptions | None = None,
+    workers: int | None = None,
+    engine: str = "local",
+) -> Run:
+    """Evaluate generated peer reviews in three tiers and return the finished run.
+
+    Args:
+        papers: a folder in the PeerRead layout, or one file of it.
+        reviews: generated reviews: JSON or JSON Lines, or a folder of them or of runs.
+        traces: a folder with one trace a paper.
+        tool_reference: which tools are right: a map of contexts to tools, `default` for the rest, for all papers or by
+            paper; or a JSON file of it.
+        judge: `PROVIDER:NAME`, several for a panel, or `off`.
+        config: a `config_eval.json`, or a configuration made in Python.
+        policy: `require_complete`, `renormalise` or `bounds`; empty takes the configuration's.
+        similarity: some of `semantic`, `cosine`, `jaccard`; empty takes the configuration's.
+        output: where the run folder is made.
+        resume: a run folder to go on with; give the same other arguments.
+        options: how the judge is asked.
+        workers: processes that compare texts and read traces; judges are asked beside them in any case.
+        engine: where those run; of `markbook list engines`.
+
+    Raises:
+        DataError: no paper or no generated review can be read.
+        ConfigError: a configuration that cannot be honoured.
+        UsageError: a judge or run folder that cannot be used.
+    """
+    chosen = config if isinstance(config, ReviewConfig) else read_config(Path(config)) if config else default_config()
+    if policy:
+        chosen = replace(chosen, policy=check_policy(policy))
+    if similarity:
+        chosen = replace(
+            chosen, similarity=parse_similarity(tuple(similarity)), semantic_asked="semantic" in similarity
+        )
+    if tool_reference is not None:
+        held = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
+        chosen = replace(chosen, tool_reference=held)
+    judges = (judge,) if isinstance(judge, str) else tuple(judge)
+    return run_review(
+        ReviewRequest(
+            papers=Path(papers),
+            reviews=Path(reviews),
+            traces=None if traces is None else Path(traces),
+            config=chosen,
+            judges=tuple(name for name in judges if name != "off"),
+            judge_options=options or JudgeOptions(),
+            output=Path(output),
+            resume=None if resume is None else Path(resume),
+            workers=workers,
+            engine=engine,
+        )
+    )

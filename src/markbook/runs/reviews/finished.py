@@ -1,0 +1,57 @@
+"""A finished run of reviews, as every command and report reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from markbook.results.files_view import FilesView
+from markbook.results.kind import Entry, Shown, Status
+
+if TYPE_CHECKING:
+    from markbook.report.page import Page
+    from markbook.results.sheet import Sheet
+
+_TIERS = ("tier1", "tier2", "tier3", "composite")
+
+
+class ReviewResults(FilesView):
+    """The results of a run of reviews."""
+
+    def sheet(self, metric: str | None) -> Sheet:
+        """Return one number's marks by system and paper, the composite if none is named.
+
+        Raises:
+            UsageError: a review has no such number.
+        """
+        from markbook.runs.reviews.sheet import review_sheet
+
+        return review_sheet(self, metric)
+
+    def page(self) -> Page:
+        """Return everything that a review's report shows."""
+        from markbook.runs.reviews.page import review_page
+
+        return review_page(self)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield every review."""
+        for place, row in self.located_rows():
+            score = row["composite"].get("composite_score")
+            status: Status = "scored" if score is not None else "partial"
+            yield Entry(place, str(row["system"]), str(row["paper_id"]), status, score)
+
+    def shown(self, location: int) -> Shown:
+        """Return the review whose row begins at a place of results.jsonl.
+
+        Raises:
+            ValueError: none begins there.
+        """
+        row = self.row_at(location)
+        facts = tuple(
+            (f"{tier} {name}", f"{value:.3f}" if isinstance(value, float) else str(value))
+            for tier in _TIERS
+            for name, value in row[tier].items()
+            if isinstance(value, int | float | str)
+        )
+        return Shown(str(row["system"]), str(row["paper_id"]), "scored", facts, "", "", self.reasons(row))

@@ -1,0 +1,99 @@
+"""`markbook judge check`: one judge examined on reviews whose writers' own scores are known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from markbook import plugins
+from markbook.errors import DataError
+from markbook.judge.reliability import Examination, HumanReview, five_point
+from markbook.load.peerread import EntryKind, Paper
+from markbook.runs.reviews.config import ReviewConfig, default_config
+from markbook.runs.reviews.judge import JudgeOptions, make_plan, open_judges
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """Which judge to examine, on what."""
+
+    judge: str
+    papers: Path
+    reviews: Path | None = None
+    """Generated reviews: then pairs of systems tell a preference for the judge's own family."""
+    options: JudgeOptions = field(default_factory=JudgeOptions)
+    config: ReviewConfig = field(default_factory=default_config)
+    limit: int = 40
+    """The most human reviews, taken evenly over the papers."""
+    pairs: int = 30
+
+
+def check_judge(request: CheckRequest) -> dict[str, Any]:
+    """Return the reliability report of a judge.
+
+    Raises:
+        DataError: no human review with text is there.
+        UsageError: a judge that cannot be used.
+        ExtraMissingError: the `judge` extra is not installed.
+    """
+    papers = plugins.create("loaders", "peerread").load(request.papers)
+    reviews = choose([_human(paper) for paper in papers.papers], request.limit)
+    if not reviews:
+        raise DataError("there is no human review with text to examine the judge on", at=str(request.papers))
+    if request.reviews is not None:
+        generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
+        reviews += [
+            HumanReview(attempt.sample_id, attempt.text, system=attempt.model)
+            for attempt in spread(list(generated.attempts), request.limit)
+        ]
+    return asyncio.run(_run(request, reviews))
+
+
+async def _run(request: CheckRequest, reviews: Sequence[HumanReview]) -> dict[str, Any]:
+    plan = make_plan((request.judge,), request.config, request.options)
+    async with open_judges(plan) as (judges, cassette):
+        examination = Examination(judges[request.judge], plan.settings, reviews)
+        report = await examination.run(pairs=request.pairs)
+        if cassette is not None:
+            cassette.close(whole=not report["unanswered"])
+    return report
+
+
+def choose(by_paper: Sequence[Sequence[HumanReview]], most: int) -> list[HumanReview]:
+    """Return at most `most` reviews, evenly over the papers and at least two of each, so that there are pairs."""
+    several = [reviews for reviews in by_paper if len(reviews) > 1] or [reviews for reviews in by_paper if reviews]
+    if not several:
+        return []
+    each = max(2, -(-most // len(several)))
+    taken = spread(several, max(1, most // each))
+    return [review for reviews in taken for review in reviews[:each]][:most]
+
+
+def _human(paper: Paper) -> list[HumanReview]:
+    return [
+        HumanReview(
+            paper.id,
+            entry.text,
+            None
+            if entry.recommendation is None or paper.scale is None
+            else five_point(entry.recommendation, paper.scale),
+        )
+        for entry in paper.entries
+        if entry.kind is EntryKind.HUMAN
+    ]
+
+
+def spread(items: Sequence[_T], most: int) -> list[_T]:
+    """Return at most `most` of the items, evenly over their order.
+
+    >>> spread([0, 1, 2, 3, 4, 5], 3)
+    [0, 2, 4]
+    """
+    if len(items) <= most:
+        return list(items)
+    return [items[place * len(items) // most] for place in range(most)]

@@ -1,0 +1,196 @@
+"""The page of a review run: tiers and composite by system, and each paper's reviews."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markbook.report import charts
+from markbook.report.page import Answer, Chart, Page, Problem, Section
+from markbook.report.words import interval_text, missing_text, number
+from markbook.results.files_view import FilesView
+from markbook.results.kind import Status
+from markbook.runs.reviews.agents import graph_sections, time_sections
+from markbook.text import Table, cut
+
+PAPERS_SHOWN = 200
+REVIEWS_SHOWN = 40
+"""Of one paper; results.jsonl has all."""
+_TIERS = {
+    "tier1": ("Tier 1: text", "How near the generated review is to the human ones, and how long it took."),
+    "tier2": (
+        "Tier 2: judge",
+        "What a model judged; only as good as that judge: markbook judge check says how good.",
+    ),
+    "tier3": ("Tier 3: trace", "How the agents worked together, from the trace of their run."),
+    "composite": (
+        "Composite",
+        "All tiers by their weights; missing where a tier is, unless the policy says otherwise.",
+    ),
+}
+
+
+def review_page(view: FilesView) -> Page:
+    """Return everything that a review's report shows."""
+    summary = view.summary
+    systems = list(summary["systems"])
+    return Page(
+        title="Review evaluation",
+        facts=(
+            ("Papers", str(summary["papers"])),
+            ("Reviews", str(summary["reviews"])),
+            ("Systems", str(len(systems))),
+            ("Policy", str(summary["policy"])),
+            ("Profile", str(summary["profile"])),
+        ),
+        warnings=tuple(_warnings(summary)),
+        sections=(*_sections(summary, systems), *time_sections(view, systems), *graph_sections(view)),
+        problems=tuple(_papers(view)),
+        problems_total=int(summary["papers"]),
+        items="papers",
+        models=tuple(systems),
+    )
+
+
+def _warnings(summary: Mapping[str, Any]) -> list[str]:
+    found = []
+    for system, record in summary["systems"].items():
+        composite = record["metrics"]["composite.composite_score"]
+        if composite["n"] == 0:
+            found.append(f"{system}: no composite is complete; the tiers below stand for themselves.")
+            found.append(f"{system}: --policy renormalise makes a composite of what there is.")
+        for one in record.get("lacking", ()):
+            give = f": give {one['give']}" if one["give"] else ""
+            found.append(
+                f"{system}: {one['metric']} is missing for {one['reviews']} of {record['reviews']} reviews "
+                f"({one['reason']}){give}."
+            )
+        read = record.get("paper_read") or {"in_part": 0}
+        if read["in_part"]:
+            found.append(
+                f"{system}: {read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least "
+                f"share read is {read['least_share']:.0%}."
+            )
+        if record["papers_without_review"]:
+            found.append(f"{system}: {record['papers_without_review']} papers have no review.")
+    return found
+
+
+def _sections(summary: Mapping[str, Any], systems: Sequence[str]) -> list[Section]:
+    found = [_tier(summary, systems, tier) for tier in ("composite", "tier1", "tier2", "tier3")]
+    found.append(_labels(summary, systems))
+    if summary["judge_agreement"]:
+        rows = tuple(
+            (name, number(one["alpha"]), interval_text((one["low"], one["high"]) if one["low"] is not None else None), str(one["n"]))
+            for name, one in sorted(summary["judge_agreement"].items())
+        )  # fmt: skip
+        table = Table(
+            "Agreement of the judges",
+            ("Rubric", "Krippendorff's alpha", "95 % interval", "Marks"),
+            rows,
+            frozenset({1, 2, 3}),
+        )
+        found.append(Section("agreement", "Agreement", "1 is perfect agreement, 0 is chance.", (table,)))
+    return found
+
+
+def _tier(summary: Mapping[str, Any], systems: Sequence[str], tier: str) -> Section:
+    title, lead = _TIERS[tier]
+    rows, cells = [], []
+    names = [name for name in summary["systems"][systems[0]]["metrics"] if name.startswith(tier)] if systems else []
+    for name in names:
+        short = name.partition(".")[2]
+        for system in systems:
+            one = summary["systems"][system]["metrics"][name]
+            total = one["n"] + sum(one["n_missing"].values())
+            rows.append(
+                (short, system, number(one["value"]), interval_text(one["interval"], one.get("interval_method")), f"{one['n']} of {total}",
+                 missing_text(one["n_missing"]), interval_text(one["bounds"]))
+            )  # fmt: skip
+            if one["value"] is not None:
+                cells.append({"group": short, "series": system, "value": round(one["value"], 4)})
+    headers = ("Metric", "System", "Mean", "95 % interval", "Scored", "Missing", "If all missing were worst, best")
+    table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
+    chart = None
+    if cells:
+        shown = [name.partition(".")[2] for name in names]
+        chart = Chart(charts.bars(cells, shown, systems, "Mean", (0, 1)), f"{title}: mean of each metric by system")
+    return Section(tier, title, lead, (table,), chart)
+
+
+def _labels(summary: Mapping[str, Any], systems: Sequence[str]) -> Section:
+    labels = list(dict.fromkeys(label for name in systems for label in summary["systems"][name]["recommendations"]))
+    rows = tuple(
+        (system, *(str(summary["systems"][system]["recommendations"].get(label, 0)) for label in labels))
+        for system in systems
+    )
+    cells = [
+        {
+            "name": system,
+            "kind": label,
+            "value": summary["systems"][system]["recommendations"].get(label, 0),
+            "place": at,
+        }
+        for system in systems
+        for at, label in enumerate(labels)
+    ]
+    stable = summary["weight_sensitivity"]["label_changes"]
+    note = (
+        ""
+        if stable is None
+        else f"With weights drawn around the stated ones, {100 * stable:.1f} % of the labels change."
+    )
+    table = Table("Recommendations", ("System", *labels), rows, frozenset(range(1, len(labels) + 1)), note)
+    picture = charts.stacked(cells, list(systems), labels, "Reviews")
+    return Section(
+        "recommendations", "Recommendations", "What the composite would recommend for each review.", (table,),
+        Chart(picture, "Recommendations by system") if labels else None,
+    )  # fmt: skip
+
+
+def _papers(view: FilesView) -> list[Problem]:
+    """Return the papers with each system's numbers: the first ones by order of the rows."""
+    by_paper: dict[str, list[dict[str, Any]]] = {}
+    total: Counter[str] = Counter()
+    for row in view.rows():
+        paper = str(row["paper_id"])
+        if paper in by_paper or len(by_paper) < PAPERS_SHOWN:
+            shown = by_paper.setdefault(paper, [])
+            total[paper] += 1
+            if len(shown) < REVIEWS_SHOWN:
+                shown.append(row)
+    systems = list(view.summary["systems"])
+    return [_paper(paper, rows, systems, total[paper]) for paper, rows in by_paper.items()]
+
+
+def _paper(paper: str, rows: Sequence[Mapping[str, Any]], systems: Sequence[str], total: int) -> Problem:
+    answers = []
+    worst: dict[str, tuple[str, Status, str]] = {system: (system, "absent", "") for system in systems}
+    for row in rows:
+        score = row["composite"].get("composite_score")
+        label = row["composite"].get("recommendation")
+        status: Status = "scored" if score is not None else "partial"
+        detail = f"{number(score)} {label}" if score is not None else "composite missing"
+        worst[row["system"]] = (row["system"], status, detail)
+        name = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
+        reasons = "; ".join(f"{field}: {one['kind']}" for field, one in (row.get("missing") or {}).items())
+        answers.append(
+            Answer(
+                row["system"], name, status, score, 0, 0, "", error=cut(reasons, 1500), note=cut(_numbers(row), 3000)
+            )
+        )
+    more = f"The first {len(rows)} of {total} reviews; results.jsonl has all." if total > len(rows) else ""
+    return Problem(
+        id=paper, topic="", complexity="", kind="", prompt=more, checks=(), answers=tuple(answers),
+        outcomes=tuple(worst.values()),
+    )  # fmt: skip
+
+
+def _numbers(row: Mapping[str, Any]) -> str:
+    parts = []
+    for tier in ("tier1", "tier2", "tier3"):
+        known = [f"{name} {value:.3f}" for name, value in row[tier].items() if isinstance(value, float)]
+        if known:
+            parts.append(f"{tier}: " + ", ".join(known))
+    return "; ".join(parts)

@@ -1,0 +1,131 @@
+"""A review run's summary as Markdown and as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markbook import text
+from markbook.runs.reviews import lacking as review_lacking
+from markbook.runs.reviews.summary import FIELDS
+
+_SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}
+
+
+def cells(metric: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Return value, interval, n and what is missing, as text; a value that is not there is a dash."""
+    value = "-" if metric["value"] is None else f"{metric['value']:.3f}"
+    interval = metric["interval"]
+    spread = "-" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}] {metric['interval_method']}"
+    total = metric["n"] + sum(metric["n_missing"].values())
+    gaps = ", ".join(f"{count} {kind}" for kind, count in sorted(metric["n_missing"].items()))
+    return value, spread, f"{metric['n']} of {total}", gaps or "none"
+
+
+def tier_rows(system: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the tier table of one system: tier, metric, value, 95 % interval, scored, missing."""
+    return [(_SHORT[tier], name, *cells(system["metrics"][f"{tier}.{name}"])) for tier, name in FIELDS]
+
+
+def short_rows(system: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the tier table for a terminal: a tier in which nothing has a value is one row."""
+    rows = tier_rows(system)
+    empty = {tier for tier, *_ in rows if all(row[2] == "-" for row in rows if row[0] == tier)}
+    shown: list[tuple[str, ...]] = []
+    for row in rows:
+        if row[0] not in empty:
+            shown.append(row)
+        elif not any(earlier[0] == row[0] for earlier in shown):
+            shown.append((row[0], "all" if row[0] != "composite" else row[1], *row[2:]))
+    return shown
+
+
+HEAD = ("tier", "metric", "mean", "95 % interval", "scored", "missing")
+
+
+def markdown(summary: Mapping[str, Any]) -> str:
+    """Return evaluation_summary.md; foreign names are escaped."""
+    lines = [
+        "# Review evaluation",
+        "",
+        (
+            f"{summary['reviews']} reviews by {len(summary['systems'])} systems, {summary['papers']} papers; "
+            f"policy `{summary['policy']}`, profile `{summary['profile']}`."
+        ),
+    ]
+    for name, system in summary["systems"].items():
+        lines += ["", f"## {text.markdown(name)}", "", *_table(HEAD, tier_rows(system)), "", *_below(system)]
+    lines += ["", "## Human reviews against one another", "", *_human(summary)]
+    lines += ["", "## How much hangs on the weights", "", *_sensitivity(summary["weight_sensitivity"])]
+    if summary["judge_agreement"]:
+        lines += ["", "## Agreement of the judges (Krippendorff's alpha, ordinal)", ""]
+        rows = [
+            (name, "-" if found["alpha"] is None else f"{found['alpha']:.3f}", str(found["n"]))
+            for name, found in sorted(summary["judge_agreement"].items())
+        ]
+        lines += _table(("rubric", "alpha", "marks"), rows)
+    return "\n".join(lines) + "\n"
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    rule = "|" + "---|" * len(head)
+    return ["| " + " | ".join(head) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def _below(system: Mapping[str, Any]) -> list[str]:
+    labels = ", ".join(f"{count} {name}" for name, count in system["recommendations"].items()) or "none"
+    own = system["own_recommendation"]
+    lines = [f"Recommendations by composite: {labels}."]
+    if gaps := review_lacking.lines(system):
+        lines += ["", "What the composite lacks:", "", *(f"- {text.markdown(gap)}" for gap in gaps), ""]
+    if own["n"]:
+        lines.append(
+            f"The reviews' own recommendations differ from the human mean by {own['mean_absolute_difference']:.3f} of the "
+            f"scale on average ({own['n']} reviews; {own['mean_difference']:+.3f} signed)."
+        )
+    read = system["paper_read"]
+    if read["in_part"]:
+        lines.append(
+            f"{read['in_part']} of {read['n']} reviews were judged on a part of their paper only; the least share read is "
+            f"{read['least_share']:.0%}."
+        )
+    if system["papers_without_review"]:
+        lines.append(f"{system['papers_without_review']} papers have no review by this system.")
+    return lines
+
+
+def _human(summary: Mapping[str, Any]) -> list[str]:
+    found = summary["human_yardstick"]
+    if not found["papers"]:
+        return ["No paper has two human reviews."]
+    rows = []
+    for part in ("every_pair", "closest_other", "closest_pair_of_paper"):
+        for name, spread in found[part].items():
+            numbers = (f"{spread[key]:.3f}" for key in ("median", "min", "max"))
+            rows.append((part.replace("_", " "), name, str(spread["n"]), *numbers))
+    threshold = summary["task_success_threshold"]
+    lines = [*_table(("compared", "similarity", "n", "median", "min", "max"), rows), ""]
+    lines.append(f"Task success asks for {threshold['value']:.3f} ({threshold['from']}).")
+    if found["success_rate"] is not None:
+        lines.append(f"{found['success_rate']:.1%} of the human reviews would reach it.")
+    elif found["most_possible_combined"] is not None:
+        lines.append(
+            f"Even with a semantic score of 1 everywhere, the best human review would reach "
+            f"{found['most_possible_combined']:.3f}."
+        )
+    return lines
+
+
+def _sensitivity(found: Mapping[str, Any]) -> list[str]:
+    if not found["reviews"]:
+        return ["No composite is complete, so there is none to vary the weights of."]
+    lines = [
+        (
+            f"Over weights drawn around the stated ones, {found['label_changes']:.1%} of the labels change "
+            f"({found['reviews']} complete composites)."
+        )
+    ]
+    for system, place in (found["ranks"] or {}).items():
+        shares = ", ".join(f"{share:.0%}" for share in place["rank_shares"])
+        lines.append(f"- {text.markdown(system)}: rank {place['rank']}; shares of ranks 1, 2, ...: {shares}")
+    return lines

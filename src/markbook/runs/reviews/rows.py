@@ -1,0 +1,327 @@
+"""From what the journal keeps of a review to its row of results.jsonl. Pure: re-scoring runs this and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markbook.judge.assess import Assessment, settle
+from markbook.judge.rubrics import RUBRICS
+from markbook.runs.reviews.composite import METRICS, Composite, compose
+from markbook.runs.reviews.config import ReviewConfig
+from markbook.runs.reviews.lacking import NO_TIME, NO_TRACE, NOT_ASKED
+from markbook.runs.reviews.scores import Best, choose_reference, combine, task_success, time_score
+from markbook.runs.reviews.tiers import UNREAD, from_json, to_json
+from markbook.types import Missing, MissingKind
+
+Value = float | Missing
+_TIER3 = ("path_convergence", "tool_selection_accuracy", "coordination_centrality", "task_distribution_balance")
+_NO_TRACE = Missing(MissingKind.NOT_APPLICABLE, NO_TRACE)
+_NOT_ASKED = Missing(MissingKind.ABSENT, NOT_ASKED)
+
+
+@dataclass(slots=True)
+class Kept:
+    """What the journal holds of one review."""
+
+    paper_id: str
+    system: str
+    index: int
+    tier1: Mapping[str, Any] = field(default_factory=dict)
+    tier3: Mapping[str, Any] | None = None
+    judgements: list[Mapping[str, Any]] = field(default_factory=list)
+    unanswerable: Mapping[str, Any] = field(default_factory=dict)
+    """By rubric: why it could not be asked."""
+
+
+class Fields:
+    """A record in which each null stands beside its reason."""
+
+    def __init__(self) -> None:
+        self.record: dict[str, Any] = {}
+        self.missing: dict[str, Any] = {}
+
+    def put(self, name: str, value: Value) -> None:
+        """Set a number, or null with its reason."""
+        if isinstance(value, Missing):
+            self.record[name] = None
+            self.missing[name] = to_json(value)
+        else:
+            self.record[name] = value
+
+    def done(self) -> dict[str, Any]:
+        """Return the record, the reasons under `missing`."""
+        return {**self.record, "missing": self.missing}
+
+
+def row_of(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> dict[str, Any]:
+    """Return a review's row: three tiers, the composite, and every reason once more by its full name."""
+    tier1 = _tier1(kept, config)
+    tier2 = _tier2(kept, config, judge_asked=judge_asked, models=models)
+    tier3 = _tier3(kept, config)
+    tiers = {"tier1": tier1, "tier2": tier2, "tier3": tier3}
+    composite = _composite(tiers, config)
+    row: dict[str, Any] = {"paper_id": kept.paper_id, "system": kept.system, "index": kept.index}
+    row |= {**tiers, "composite": composite, "own_recommendation": _own(kept, config)}
+    row["missing"] = {
+        f"{name}.{part}": reason
+        for name, record in (*tiers.items(), ("composite", composite))
+        for part, reason in record["missing"].items()
+    }
+    return row
+
+
+def read_value(record: Mapping[str, Any], name: str) -> Value:
+    """Return a value of a finished record, or its reason."""
+    value = record.get(name)
+    if value is None:
+        return from_json(record["missing"][name]) if name in record["missing"] else _NOT_ASKED
+    return float(value)
+
+
+def _tier1(kept: Kept, config: ReviewConfig) -> dict[str, Any]:
+    fields = Fields()
+    if 1 not in config.tiers:
+        return _switched_off(1, ("cosine_score", "jaccard_score", "semantic_score", "time_score", "overall_score"))
+    references = [{name: from_json(value) for name, value in row.items()} for row in kept.tier1.get("references", [])]
+    weights = config.active_similarity()
+    reason = kept.tier1.get("reason")
+    chosen = from_json(reason) if reason is not None else choose_reference(references, weights)
+    assert not isinstance(chosen, float)
+    best = references[chosen.reference] if isinstance(chosen, Best) else {}
+    for name in ("cosine", "jaccard", "semantic"):
+        off = Missing(MissingKind.NOT_APPLICABLE, "this similarity was switched off")
+        lacking = chosen if isinstance(chosen, Missing) else _NOT_ASKED
+        fields.put(f"{name}_score", best.get(name, lacking) if name in weights else off)
+    seconds = _seconds(kept)
+    fields.put("execution_time", seconds)
+    timed = seconds if isinstance(seconds, Missing) else time_score(seconds, profile=config.profile)
+    fields.put("time_score", timed)
+    similarity = chosen if isinstance(chosen, Missing) else combine(best, weights)
+    fields.put("similarity", similarity)
+    fields.put("task_success", task_success(similarity, config.threshold))
+    fields.put("overall_score", _overall1(similarity, timed, config))
+    if isinstance(chosen, Best):
+        fields.record["best_reference"] = chosen.reference
+        fields.record["mean_over_references"] = dict(chosen.mean)
+        if all(name in best for name in UNREAD):
+            fields.record["semantic_unread_tokens"] = [int(_number(best[name])) for name in UNREAD]
+    fields.record["references"] = len(references)
+    return fields.done()
+
+
+def _number(value: Value) -> float:
+    return 0.0 if isinstance(value, Missing) else value
+
+
+def _seconds(kept: Kept) -> Value:
+    seconds = kept.tier1.get("seconds")
+    if seconds is None and kept.tier3 is not None:
+        seconds = kept.tier3.get("seconds")
+    if seconds is None:
+        return Missing(MissingKind.ABSENT, NO_TIME)
+    if seconds < 0:
+        return Missing(MissingKind.UNDEFINED, f"an execution time of {seconds:g} s is no time")
+    return float(seconds)
+
+
+def _overall1(similarity: Value, timed: Value, config: ReviewConfig) -> Value:
+    if config.time_weight == 0:
+        return similarity
+    both = {"similarity": similarity, "time_taken": timed}
+    return combine(both, {"similarity": 1 - config.time_weight, "time_taken": config.time_weight})
+
+
+def _tier2(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> dict[str, Any]:
+    names = (*RUBRICS, "overall_score")
+    if 2 not in config.tiers:
+        return _switched_off(2, (*names, "api_cost"))
+    fields = Fields()
+    values: dict[str, Value] = {}
+    details: dict[str, Any] = {}
+    for name, rubric in RUBRICS.items():
+        rows = [row for row in kept.judgements if row["rubric"] == name]
+        if rows:
+            found = settle(rubric, rows, profile=config.profile)
+            values[name] = found.value if found.value is not None else found.missing or _NOT_ASKED
+            details[name] = _detail(found)
+        elif name in kept.unanswerable and judge_asked:
+            values[name] = _why_unanswerable(name, kept)
+        else:
+            values[name] = _NOT_ASKED
+        fields.put(name, values[name])
+    fields.put("overall_score", _over(values, config.rubric_weights, config))
+    fields.put("api_cost", _cost(kept))
+    fields.record["model_used"] = ", ".join(models) if judge_asked else ""
+    fields.record["fallback_used"] = False
+    fields.record["details"] = details
+    return fields.done()
+
+
+def _why_unanswerable(name: str, kept: Kept) -> Value:
+    """Return why a rubric was not asked; a trace that is there and cannot be read says more than "no trace"."""
+    trace_reason = (kept.tier3 or {}).get("reason")
+    if "trace" in RUBRICS[name].reads and trace_reason is not None:
+        return from_json(trace_reason)
+    return from_json(kept.unanswerable[name])
+
+
+def _cost(kept: Kept) -> Value:
+    costs = [row.get("cost") for row in kept.judgements]
+    known = [float(cost) for cost in costs if cost is not None]
+    if not costs:
+        return _NOT_ASKED
+    if len(known) < len(costs):
+        return Missing(MissingKind.UNAVAILABLE, "no price is known for the judge")
+    return math.fsum(known)
+
+
+def _detail(found: Assessment) -> dict[str, Any]:
+    return {
+        "marks": dict(found.marks),
+        "by_judge": {model: dict(marks) for model, marks in found.by_judge.items()},
+        "evidence": {name: dict(words) for name, words in found.evidence.items()},
+        "coverage": found.coverage,
+        "deviation": found.deviation,
+        "n": found.n,
+        "n_missing": found.n_missing,
+        "quotes": found.quotes,
+        "quotes_found": found.quotes_found,
+    }
+
+
+def _tier3(kept: Kept, config: ReviewConfig) -> dict[str, Any]:
+    names = (*_TIER3, "communication_overhead", "graph_complexity")
+    if 3 not in config.tiers:
+        return _switched_off(3, (*names, "overall_score"))
+    fields = Fields()
+    metrics = (kept.tier3 or {}).get("metrics", {})
+    reason = (kept.tier3 or {}).get("reason")
+    lacking = from_json(reason) if reason is not None else _NO_TRACE
+    values = {name: from_json(metrics[name]) if name in metrics else lacking for name in names}
+    for name, value in values.items():
+        fields.put(name, value)
+    fields.put("overall_score", _over(values, config.graph_weights, config))
+    return fields.done()
+
+
+def _over(values: Mapping[str, Value], weights: Mapping[str, float], config: ReviewConfig) -> Value:
+    """Return a tier's overall score under the policy."""
+    if config.policy == "renormalise":
+        present = {name: w for name, w in weights.items() if w > 0 and not isinstance(values.get(name), Missing)}
+        return combine(values, present) if present else combine(values, weights)
+    return combine(values, weights)
+
+
+def _switched_off(tier: int, names: Sequence[str]) -> dict[str, Any]:
+    fields = Fields()
+    for name in names:
+        fields.put(name, Missing(MissingKind.NOT_APPLICABLE, f"tier {tier} is not enabled"))
+    return fields.done()
+
+
+def six_metrics(tiers: Mapping[str, Mapping[str, Any]]) -> dict[str, Value]:
+    """Return the composite's six metrics from the tiers, as documented."""
+    homes = {
+        "time_taken": ("tier1", "time_score"),
+        "task_success": ("tier1", "task_success"),
+        "output_similarity": ("tier1", "overall_score"),
+        "planning_rationality": ("tier2", "planning_rationality"),
+        "coordination_quality": ("tier3", "coordination_centrality"),
+        "tool_efficiency": ("tier3", "tool_selection_accuracy"),
+    }
+    return {name: read_value(tiers[homes[name][0]], homes[name][1]) for name in METRICS}
+
+
+def _composite(tiers: Mapping[str, Mapping[str, Any]], config: ReviewConfig) -> dict[str, Any]:
+    scores = six_metrics(tiers)
+    found = compose(scores, config.weights, policy=config.policy, profile=config.profile, scale=config.scale)
+    fields = Fields()
+    fields.put("composite_score", found.score if found.score is not None else found.missing or _NOT_ASKED)
+    shown = Fields()
+    for name, value in found.metric_scores.items():
+        shown.put(name, value)
+    record: dict[str, Any] = {
+        "metric_scores": shown.record,
+        "weights_used": dict(found.weights_used),
+        "interval": list(found.interval),
+        "raw_score": found.raw,
+        "evaluation_complete": found.complete,
+        "recommendation": found.label,
+        "recommendation_weight": found.label_weight,
+        "possible_recommendations": list(found.possible_labels),
+        "policy": found.policy,
+        "tiers_enabled": list(config.tiers),
+        "config_version": config.version,
+        "fallback_used": False,
+    }
+    for tier in ("tier1", "tier2", "tier3"):
+        fields.put(f"{tier}_score", read_value(tiers[tier], "overall_score"))
+    no_score = to_json(
+        Missing(found.missing.kind if found.missing else MissingKind.ABSENT, "there is no composite score")
+    )
+    if found.label is None:
+        fields.missing["recommendation"] = fields.missing["recommendation_weight"] = no_score
+    if found.raw is None:
+        fields.missing["raw_score"] = no_score
+    fields.missing.update(shown.missing)
+    if config.fallback == "tier1_only" and not found.complete:
+        record.update(_tier1_only(scores, config))
+    return {**fields.record, **record, "missing": fields.missing}
+
+
+def _tier1_only(scores: Mapping[str, Value], config: ReviewConfig) -> dict[str, Any]:
+    """Return the fallback that the config asked for, under its own name; the composite stays missing."""
+    names = ("time_taken", "task_success", "output_similarity")
+    weights = {name: weight for name in names if (weight := config.weights.get(name, 0.0)) > 0}
+    found: Composite | None = None
+    if weights:
+        found = compose(
+            {name: scores[name] for name in weights}, weights, policy="require_complete", scale=config.scale
+        )
+    return {
+        "fallback_used": True,
+        "fallback_strategy": "tier1_only",
+        "tier1_only_score": found.score if found else None,
+        "tier1_only_recommendation": found.label if found else None,
+        "tier1_only_missing": to_json(found.missing) if found and found.missing else None,
+    }
+
+
+def _own(kept: Kept, config: ReviewConfig) -> dict[str, Any]:
+    """Return the review's own recommendation beside the human reviewers', both as 0..1 of their scales.
+
+    The composite's label says how good the review is, this says whether it judges the paper as people did.
+    """
+    fields = Fields()
+    stated = kept.tier1.get("recommendation")
+    own = _placed(stated, kept.tier1.get("recommendation_scale") or config.recommendation_scale, config)
+    fields.put("own", own)
+    humans, scale = kept.tier1.get("human_recommendations") or [], kept.tier1.get("scale")
+    people: Value
+    if not humans:
+        people = Missing(MissingKind.NOT_APPLICABLE, "no human recommendation is known")
+    elif scale is None:
+        people = Missing(MissingKind.UNDEFINED, "the venue's scale is not known")
+    else:
+        people = (math.fsum(humans) / len(humans) - scale[0]) / (scale[1] - scale[0])
+    fields.put("human", people)
+    gap = next((value for value in (own, people) if isinstance(value, Missing)), None)
+    fields.put("difference", gap if gap is not None else own - people)  # type: ignore[operator]  # neither is missing
+    fields.record["stated"] = stated
+    fields.record["accepted"] = kept.tier1.get("accepted")
+    fields.record["humans"] = len(humans)
+    return fields.done()
+
+
+def _placed(stated: object, ends: Sequence[float], config: ReviewConfig) -> Value:
+    low, high = ends
+    if isinstance(stated, str) and stated in config.label_weights:
+        return (config.label_weights[stated] + 1) / 2
+    if not isinstance(stated, int | float):
+        return Missing(MissingKind.ABSENT, "the review states no recommendation")
+    if not low <= stated <= high:
+        return Missing(MissingKind.UNDEFINED, f"a recommendation of {stated:g} is outside {low:g}-{high:g}")
+    return (stated - low) / (high - low)

@@ -1,0 +1,150 @@
+"""From a review run's journal to its reports: pure, so a finished run is scored again without measuring anything."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from markbook import plugins
+from markbook.errors import DataError, UsageError
+from markbook.runs.reviews.config import ReviewConfig
+from markbook.runs.reviews.finished import ReviewResults
+from markbook.runs.reviews.report import markdown
+from markbook.runs.reviews.rows import Kept, row_of
+from markbook.runs.reviews.summary import add_label_stability, summarise
+from markbook.runs.reviews.tiers import from_json
+from markbook.runs.reviews.yardstick import Yardstick, measure_yardstick, percentile
+from markbook.store import Manifest, Run, RunWriter, encode, open_run
+from markbook.types import Missing
+
+_log = logging.getLogger(__name__)
+
+Key = tuple[str | int, ...]
+Rows = Callable[[str], Iterator[Any]]
+
+
+def read_journal(rows: Rows) -> tuple[list[Kept], dict[str, Mapping[str, Any]]]:
+    """Return what a journal keeps of each review, in order of paper, system and index, and of human pairs."""
+    kept: dict[Key, Kept] = {}
+
+    def at(key: Key) -> Kept:
+        paper, system, index = str(key[0]), str(key[1]), int(key[2])
+        return kept.setdefault((paper, system, index), Kept(paper, system, index))
+
+    for row in rows("tier1"):
+        at(row.key).tier1 = row.data
+    for kind in ("tier3_gap", "tier3"):
+        for row in rows(kind):
+            at(row.key).tier3 = row.data
+    for row in rows("unanswerable"):
+        at(row.key).unanswerable = row.data
+    answered: set[Key] = set()
+    for kind in ("judgement", "judgement_gap"):
+        for row in rows(kind):
+            if row.key not in answered:
+                answered.add(row.key)
+                at(row.key).judgements.append(row.data)
+    ordered = sorted(kept.values(), key=lambda item: (item.paper_id, item.system, item.index))
+    for item in ordered:
+        # Answers arrive in any order; the reports must not show it.
+        item.judgements.sort(key=lambda row: (row["rubric"], row["model"], row["sample"], row["part"]))
+    return ordered, {str(row.key[0]): row.data for row in rows("human")}
+
+
+def score(
+    kept: Sequence[Kept],
+    human: Mapping[str, Mapping[str, Any]],
+    config: ReviewConfig,
+    papers: Sequence[str],
+    *,
+    judge_asked: bool,
+    models: Sequence[str],
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the rows and the summary of what was kept. Pure and idempotent."""
+    yardstick = _yardstick(human, config)
+    config, threshold_from = _calibrated(config, yardstick)
+    rows = [row_of(item, config, judge_asked=judge_asked, models=models) for item in kept]
+    add_label_stability(rows, config)
+    summary = summarise(rows, config, papers=papers, yardstick=yardstick, threshold_from=threshold_from)
+    return rows, summary
+
+
+def _yardstick(human: Mapping[str, Mapping[str, Any]], config: ReviewConfig) -> Yardstick:
+    papers = []
+    for record in (human[paper] for paper in sorted(human)):
+        pairs: list[dict[str, float | Missing]] = [
+            {name: from_json(value) for name, value in row.items()} for row in record["pairs"]
+        ]
+        papers.append((int(record["reviews"]), pairs))
+    return measure_yardstick(papers, config.active_similarity())
+
+
+def _calibrated(config: ReviewConfig, yardstick: Yardstick) -> tuple[ReviewConfig, str]:
+    if config.calibrate is None:
+        return config, "the configuration" if config.threshold != 0.8 else "the document"
+    if not yardstick.combined:
+        raise DataError(
+            "the threshold cannot be calibrated: no paper has two human reviews with every similarity",
+            hint="leave out what is not available with --similarity cosine,jaccard",
+        )
+    threshold = percentile(yardstick.combined, config.calibrate)
+    source = (
+        f"percentile {config.calibrate:g} of {len(yardstick.combined)} human reviews against their closest other one"
+    )
+    return replace(config, threshold=threshold), source
+
+
+def publish(writer: RunWriter, rows: Sequence[dict[str, Any]], summary: Mapping[str, Any]) -> None:
+    """Write the files of a review run, and its page from them."""
+    writer.publish(reports(rows, summary))
+    writer.publish(plugins.create("reports", "html")(ReviewResults(open_run(writer.folder))))
+
+
+def reports(rows: Sequence[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the files of a review run, made from its rows alone: no times are in them."""
+    return {
+        "results.jsonl": (encode(row) + "\n" for row in rows),
+        "summary.json": json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
+        "evaluation_summary.md": markdown(summary),
+    }
+
+
+def rescore(run: Run, config: ReviewConfig, output: Path) -> Run:
+    """Score a finished review run again under another configuration; nothing is measured, no judge is asked.
+
+    Raises:
+        UsageError: it is no review run, or the configuration needs something that was not measured.
+    """
+    if run.command != "review":
+        raise UsageError(f"this run was made by `markbook {run.command}`", at=str(run.folder), hint="name a review run")
+    old = run.manifest
+    measured = set(old["config"]["review"]["similarity"])
+    if not set(config.similarity) <= measured:
+        lacking = ", ".join(sorted(set(config.similarity) - measured))
+        config = replace(config, similarity=tuple(name for name in config.similarity if name in measured))
+        _log.warning("%s was not measured in that run and is left out", lacking)
+    if config.tool_reference is not None:
+        _log.warning("the tool reference has no effect: what the traces were measured against stands")
+    if old["config"]["review"]["profile"] != config.profile:
+        raise UsageError("a run is re-scored under its own profile", at=str(run.folder))
+    manifest = Manifest(
+        "review",
+        {**old["config"], "review": config.as_record()},
+        old["inputs"],
+        {"rescored_from": run.folder.name, "papers": old.get("papers", {})},
+    )
+    with RunWriter.create(output, manifest) as writer:
+        for kind in ("tier1", "tier3_gap", "tier3", "unanswerable", "judgement", "judgement_gap", "human"):
+            for row in run.rows(kind):
+                writer.add(kind, row.key, row.data, remember=False)
+        kept, human = read_journal(writer.rows)
+        models = old.get("judge_models", [])
+        rows, summary = score(kept, human, config, old.get("papers_read", []), judge_asked=bool(models), models=models)
+        publish(writer, rows, summary)
+        same = {name: old[name] for name in ("incomplete", "papers_read", "judge_models", "similarity") if name in old}
+        writer.finish(run.status if run.status in ("done", "incomplete") else "incomplete", same)
+    return open_run(writer.folder)

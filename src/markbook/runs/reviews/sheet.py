@@ -1,0 +1,69 @@
+"""The marks of a run of peer reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markbook.errors import UsageError
+from markbook.plugins import suggest
+from markbook.results.alignment import digest
+from markbook.results.files_view import FilesView
+from markbook.results.rows import value_of
+from markbook.results.sheet import Cell, Sheet, cell_of
+from markbook.types import Missing, MissingKind
+
+COMPOSITE = "composite.composite_score"
+
+
+def review_sheet(view: FilesView, metric: str | None) -> Sheet:
+    """Return one number's marks by system and paper; a paper with several reviews of a system has their mean.
+
+    Args:
+        view: the run.
+        metric: such as `tier1.cosine_score`; the composite if none.
+
+    Raises:
+        UsageError: a review has no such number.
+    """
+    chosen = metric or COMPOSITE
+    systems: Mapping[str, Any] = view.summary["systems"]
+    known = list(dict.fromkeys(key for record in systems.values() for key in record["metrics"]))
+    if chosen not in known:
+        raise UsageError(f"a review has no number {chosen!r}", hint=suggest(chosen, known))
+    tier, _, field = chosen.partition(".")
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {system: {} for system in systems}
+    for row in view.rows():
+        found[row["system"]].setdefault(str(row["paper_id"]), []).append(row)
+    values = {
+        system: {paper: [_tiervalue_of(row[tier], field) for row in rows] for paper, rows in papers.items()}
+        for system, papers in found.items()
+    }
+    # The document's formulas leave 0..1, so there the range is what was seen.
+    seen = [one for papers in values.values() for rows in papers.values() for one in rows if isinstance(one, float)]
+    limits = (min([0.0, *seen]), max([1.0, *seen]))
+    absent = Cell(None, Missing(MissingKind.ABSENT, "nobody reviewed the paper"))
+    every = list(
+        dict.fromkeys([*view.summary.get("paper_ids", ()), *(one for papers in found.values() for one in papers)])
+    )
+    marks = {
+        system: {paper: cell_of(papers[paper], limits) if paper in papers else absent for paper in every}
+        for system, papers in values.items()
+    }
+    return Sheet(chosen, marks, range=limits, digests=_paper_digests(every, view.manifest.get("inputs", {})))
+
+
+def _paper_digests(papers: Sequence[str], inputs: Mapping[str, str]) -> dict[str, str]:
+    """Return what the files of each paper are known by; nothing for one that shares its file with others."""
+    files: dict[str, list[str]] = {}
+    for name, content in sorted(inputs.items()):
+        kind, _, path = name.partition("/")
+        base = path.rpartition("/")[2]
+        ends = [at for at, sign in enumerate(base) if sign == "."] if kind == "papers" else []
+        for end in ends:
+            files.setdefault(base[:end], []).append(content)
+    return {paper: digest(files[paper]) for paper in papers if paper in files}
+
+
+def _tiervalue_of(tier: Mapping[str, Any], field: str) -> float | Missing:
+    return value_of(tier.get(field), tier.get("missing", {}).get(field))

@@ -1,0 +1,203 @@
+"""From the rows of a review run to its summary: by system, with what is missing, beside the human yardstick."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markbook.judge.rubrics import RUBRICS, TECHNICAL_ACCURACY
+from markbook.results.summary import summarise_values
+from markbook.runs.reviews.composite import LABELS, label_stability
+from markbook.runs.reviews.config import ReviewConfig
+from markbook.runs.reviews.lacking import lacking
+from markbook.runs.reviews.rows import read_value
+from markbook.runs.reviews.yardstick import Yardstick
+from markbook.types import Missing, MissingKind, Summary
+
+Row = Mapping[str, Any]
+FIELDS: tuple[tuple[str, str], ...] = (
+    ("tier1", "cosine_score"),
+    ("tier1", "jaccard_score"),
+    ("tier1", "semantic_score"),
+    ("tier1", "time_score"),
+    ("tier1", "task_success"),
+    ("tier1", "overall_score"),
+    ("tier2", "technical_accuracy"),
+    ("tier2", "constructiveness"),
+    ("tier2", "planning_rationality"),
+    ("tier2", "overall_score"),
+    ("tier3", "path_convergence"),
+    ("tier3", "tool_selection_accuracy"),
+    ("tier3", "coordination_centrality"),
+    ("tier3", "task_distribution_balance"),
+    ("tier3", "overall_score"),
+    ("composite", "composite_score"),
+)
+
+
+def summarise(
+    rows: Sequence[Row], config: ReviewConfig, *, papers: Sequence[str], yardstick: Yardstick, threshold_from: str
+) -> dict[str, Any]:
+    """Return summary.json's content; the same rows give the same bytes."""
+    systems = sorted({str(row["system"]) for row in rows})
+    return {
+        "papers": len(papers),
+        "paper_ids": list(papers),
+        "reviews": len(rows),
+        "systems": {system: _system(system, rows, config, papers) for system in systems},
+        "human_yardstick": _yardstick(yardstick, config),
+        "task_success_threshold": {"value": config.threshold, "from": threshold_from},
+        "weight_sensitivity": _sensitivity(rows, systems, config),
+        "judge_agreement": _agreement(rows),
+        "policy": config.policy,
+        "profile": config.profile,
+    }
+
+
+def add_label_stability(rows: Sequence[dict[str, Any]], config: ReviewConfig) -> None:
+    """Set in every complete composite how often each label comes out when the weights are uncertain."""
+    complete = [row for row in rows if row["composite"]["evaluation_complete"]]
+    scores = [row["composite"]["metric_scores"] for row in complete]
+    for row, shares in zip(complete, label_stability(scores, config.weights, seed=config.seed), strict=True):
+        row["composite"]["label_stability"] = shares
+
+
+def _system(system: str, rows: Sequence[Row], config: ReviewConfig, papers: Sequence[str]) -> dict[str, Any]:
+    mine = [row for row in rows if row["system"] == system]
+    reviewed = {row["paper_id"] for row in mine}
+    absent = sum(paper not in reviewed for paper in papers)
+    labels = Counter(row["composite"]["recommendation"] or "missing" for row in mine)
+    return {
+        "reviews": len(mine),
+        "papers_reviewed": len(reviewed),
+        "papers_without_review": absent,
+        "metrics": {f"{tier}.{name}": _metric(mine, tier, name, absent, config) for tier, name in FIELDS},
+        "recommendations": {label: labels[label] for label in (*LABELS, "missing") if labels[label]},
+        "lacking": lacking(mine, config.weights),
+        "own_recommendation": _own(mine),
+        "paper_read": _paper_read(mine),
+    }
+
+
+def _paper_read(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return how many reviews were judged beside their paper, how many beside a part of it, and the least share."""
+    details = [row["tier2"].get("details", {}).get(TECHNICAL_ACCURACY.name) for row in rows]
+    shares = [detail["coverage"] for detail in details if detail and detail["coverage"] is not None]
+    return {"n": len(shares), "in_part": sum(share < 1 for share in shares), "least_share": min(shares, default=None)}
+
+
+def _metric(rows: Sequence[Row], tier: str, name: str, absent: int, config: ReviewConfig) -> dict[str, Any]:
+    values: list[float] = []
+    clusters: list[str] = []
+    gaps: Counter[str] = Counter({MissingKind.ABSENT.value: absent} if absent else {})
+    for row in rows:
+        value = read_value(row[tier], name)
+        if isinstance(value, Missing):
+            gaps[value.kind.value] += 1
+        else:
+            values.append(value)
+            clusters.append(row["paper_id"])
+    # The document's formulas leave 0..1, so there the range is what was seen.
+    limits = (min([0.0, *values]), max([1.0, *values]))
+    repeated = len(set(clusters)) < len(clusters) and len(set(clusters)) > 1
+    summary = summarise_values(
+        values,
+        metric=f"{tier}.{name}",
+        range=limits,
+        n_missing=gaps,
+        clusters=clusters if repeated else None,
+        seed=config.seed,
+    )
+    record = _record(summary)
+    return record if config.profile == "corrected" else {**record, "bounds": None}
+
+
+def _record(summary: Summary) -> dict[str, Any]:
+    found = summary.interval
+    return {
+        "value": summary.value,
+        "n": summary.n,
+        "n_missing": dict(summary.n_missing),
+        "interval": None if found is None else [found.low, found.high],
+        "interval_method": None if found is None else found.method,
+        "bounds": None if summary.bounds is None else list(summary.bounds),
+        "note": summary.note,
+    }
+
+
+def _own(rows: Sequence[Row]) -> dict[str, Any]:
+    gaps = [row["own_recommendation"]["difference"] for row in rows]
+    known = [gap for gap in gaps if gap is not None]
+    return {
+        "n": len(known),
+        "n_missing": len(gaps) - len(known),
+        "mean_difference": math.fsum(known) / len(known) if known else None,
+        "mean_absolute_difference": math.fsum(map(abs, known)) / len(known) if known else None,
+    }
+
+
+def _yardstick(found: Yardstick, config: ReviewConfig) -> dict[str, Any]:
+    def spreads(part: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: spread.as_record() for name, spread in part.items()}
+
+    return {
+        "papers": found.papers,
+        "reviews": found.reviews,
+        "every_pair": spreads(found.pairs),
+        "closest_other": spreads(found.best),
+        "closest_pair_of_paper": spreads(found.best_of_paper),
+        "success_rate": found.success_rate(config.threshold),
+        "most_possible_combined": found.most_possible,
+    }
+
+
+def _sensitivity(rows: Sequence[Row], systems: Sequence[str], config: ReviewConfig) -> dict[str, Any]:
+    """Return how the order of systems and the labels depend on the weights; only complete composites take part."""
+    complete = [row for row in rows if row["composite"]["evaluation_complete"]]
+    stable = [
+        row["composite"]["label_stability"].get(row["composite"]["recommendation"], 0.0)
+        for row in complete
+        if "label_stability" in row["composite"]
+    ]
+    result: dict[str, Any] = {
+        "reviews": len(complete),
+        "label_changes": 1 - math.fsum(stable) / len(stable) if stable else None,
+        "ranks": None,
+    }
+    names = [name for name, weight in config.weights.items() if weight > 0]
+    ranked = [system for system in systems if any(row["system"] == system for row in complete)]
+    if len(ranked) > 1:
+        from markbook.stats import weight_sensitivity
+
+        table = [_means([row for row in complete if row["system"] == system], names) for system in ranked]
+        found = weight_sensitivity(table, [config.weights[name] for name in names], seed=config.seed)
+        result["ranks"] = {
+            system: {"rank": found.ranks[place] + 1, "rank_shares": list(found.rank_probability_near[place])}
+            for place, system in enumerate(ranked)
+        }
+    return result
+
+
+def _means(rows: Sequence[Row], names: Sequence[str]) -> list[float]:
+    return [math.fsum(row["composite"]["metric_scores"][name] for row in rows) / len(rows) for name in names]
+
+
+def _agreement(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return Krippendorff's ordinal alpha over a panel's marks, by rubric; nothing for a single judge."""
+    from markbook.stats import krippendorff_alpha
+
+    found: dict[str, Any] = {}
+    for name, rubric in RUBRICS.items():
+        panels = [d["by_judge"] for row in rows if (d := row["tier2"].get("details", {}).get(name)) and d["by_judge"]]
+        judges = sorted({judge for panel in panels for judge in panel})
+        if len(judges) < 2:
+            continue
+        ratings = [
+            [panel.get(judge, {}).get(criterion.name) for panel in panels for criterion in rubric.criteria]
+            for judge in judges
+        ]
+        alpha = krippendorff_alpha(ratings, "ordinal")
+        found[name] = {"alpha": alpha.value, "low": alpha.low, "high": alpha.high, "n": alpha.n, "judges": judges}
+    return found

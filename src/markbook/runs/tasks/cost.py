@@ -1,0 +1,60 @@
+"""What a run of tasks shows of cost: each task's score against what its answers cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.report import planes
+from markbook.report.page import Chart, Section
+from markbook.results.files_view import FilesView
+from markbook.text import Table
+from markbook.text.table import NOTHING
+
+
+def cost_sections(view: FilesView) -> list[Section]:
+    """Return score against cost by task; nothing where no answer's price is known.
+
+    An unknown price is unknown, not 0: it is left out of the mean, counted, and a task without any is not drawn.
+    """
+    costs = _costs(view)
+    if not any(cost is not None for found in costs.values() for cost in found):
+        return []
+    lines, cells = [], []
+    for task, record in view.summary["tasks"].items():
+        found = costs.get(task, [])
+        known = [cost for cost in found if cost is not None]
+        metric, one = next(iter(record["metrics"].items()))
+        value = one["value"]
+        mean = math.fsum(known) / len(known) if known else None
+        lines.append(
+            (task, NOTHING if mean is None else f"{1000 * mean:.4f}", NOTHING if not known else f"{math.fsum(known):.4f}",
+             f"{len(known)} of {len(found)}", metric + ("" if one["direction"] == "higher" else " (lower is better)"),
+             NOTHING if value is None else f"{value:.3f}")
+        )  # fmt: skip
+        if mean is not None and value is not None and 0 <= value <= 1:
+            interval = one["interval"] or {"low": value, "high": value}
+            low, high = 100 * interval["low"], 100 * interval["high"]
+            cells.append({"name": task, "x": 1000 * mean, "value": 100 * value, "low": low, "high": high})
+    headers = ("Task", "US$ for 1,000 answers", "US$ in all", "Price known", "Metric", "Value")
+    note = "Each task's first metric. Answers without a known price are left out of the means, not counted as free."
+    table = Table("Score and cost", headers, tuple(lines), frozenset({1, 2, 3, 5}), note=note)
+    order = [str(cell["name"]) for cell in cells]
+    picture = planes.scatter(cells, order, x_title="US$ for 1,000 answers", y_title="Value, 0 to 100")
+    chart = Chart(picture, "Value of each task against the mean cost of its answers") if cells else None
+    return [Section("cost", "Score against cost", "Further to the left is cheaper.", (table,), chart)]
+
+
+def _costs(view: FilesView) -> dict[str, list[float | None]]:
+    """Return the cost of each answer by task, None where its price is unknown; an answer marked twice costs once."""
+    found: dict[str, dict[tuple[Any, Any], float | None]] = {}
+    for row in view.rows():
+        if row.get("reply") is not None:
+            found.setdefault(str(row["task"]), {})[row["id"], row["index"]] = _cost(row)
+    return {task: list(costs.values()) for task, costs in found.items()}
+
+
+def _cost(row: Mapping[str, Any]) -> float | None:
+    cost = row.get("cost")
+    return None if cost is None else float(cost)

@@ -1,0 +1,74 @@
+"""A finished run of tasks, as every command and report reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from markbook.results.files_view import FilesView
+from markbook.results.kind import Content, Entry, Shown
+from markbook.text import cut
+
+if TYPE_CHECKING:
+    from markbook.report.page import Page
+    from markbook.results.sheet import Sheet
+
+_TEXT_CAP = 200_000
+
+
+class TaskResults(FilesView):
+    """The results of a run of tasks."""
+
+    def sheet(self, metric: str | None) -> Sheet:
+        """Return one metric's marks on the rows of all tasks that have it.
+
+        Raises:
+            UsageError: no task of the run has this metric.
+        """
+        from markbook.runs.tasks.sheet import task_sheet
+
+        return task_sheet(self, metric, name=self.run.folder.name)
+
+    def page(self) -> Page:
+        """Return everything that the report of a run of tasks shows."""
+        from markbook.runs.tasks.page import task_page
+
+        return task_page(self)
+
+    def files(self, name: str) -> Mapping[str, Content]:
+        """Return the files of lm-evaluation-harness.
+
+        Raises:
+            UsageError: a run of tasks has no files of that format.
+        """
+        if name != "lm-eval":
+            return super().files(name)
+        from markbook.runs.tasks.lm_eval import lm_eval_files
+
+        return lm_eval_files(self)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield every answer."""
+        from markbook.runs.tasks.page import answer_status
+
+        for place, row in self.located_rows():
+            value = next((value for value in row["metrics"].values() if value is not None), None)
+            model = str(row.get("model") or "answer")
+            yield Entry(place, model, f"{row['task']}/{row['id']}", answer_status(row), value)
+
+    def shown(self, location: int) -> Shown:
+        """Return the answer whose row begins at a place of results.jsonl.
+
+        Raises:
+            ValueError: none begins there.
+        """
+        from markbook.runs.tasks.page import answer_status
+
+        row = self.row_at(location)
+        facts = tuple((name, "–" if value is None else f"{value:.4f}") for name, value in row["metrics"].items())  # noqa: RUF001 - a dash
+        references = map("Reference: {}".format, row["references"])
+        prompt = "\n\n".join(filter(None, (row.get("system"), row.get("prompt"), *references)))
+        return Shown(
+            str(row.get("model") or "answer"), f"{row['task']}/{row['id']}", answer_status(row), facts, prompt,
+            cut(str(row.get("text") or ""), _TEXT_CAP), self.reasons(row),
+        )  # fmt: skip

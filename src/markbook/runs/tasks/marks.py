@@ -1,0 +1,177 @@
+"""From replies to marks: filter, run the tests where a metric asks for it, measure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markbook.model import Reply
+from markbook.runs.tasks.metrics import PassAtK
+from markbook.runs.tasks.plan import Filtered, TaskPlan
+from markbook.runs.tasks.shards import Workers, measure_items
+from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Outcome, Sample, Verdict
+
+Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What the tests said about one answer, as the journal keeps it."""
+
+    passed: bool
+    verdict: str = ""
+    error: str = ""
+    detail: str = ""
+    fault: str = ""
+    """Set where the tests themselves are broken."""
+
+    def as_record(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {name: getattr(self, name) for name in ("passed", "verdict", "error", "detail", "fault")}
+
+
+def tested(outcome: Outcome) -> Tested:
+    """Return what counts of an outcome: a flagged test is not passed."""
+    passed = bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
+    failed = next((test for test in outcome.tests if not test.passed), None)
+    message = outcome.error_message or (failed.error_message if failed else "")
+    kind = outcome.error_type or (failed.error_type if failed else "")
+    return Tested(
+        passed,
+        verdict=outcome.weakest.value if outcome.weakest else "",
+        error=outcome.error.value if outcome.error else "",
+        detail=": ".join(part for part in (kind, message, outcome.limit) if part),
+        fault=outcome.benchmark_fault,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer after its filters."""
+
+    pipeline: str
+    sample: Sample
+    index: int
+    reply: Reply
+    text: str
+    model: str = ""
+    source: str = ""
+
+    def key(self, task: str) -> Key:
+        """Return what its tests' outcome is kept under."""
+        return (task, self.pipeline, self.sample.id, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedAnswer:
+    """One answer with its marks."""
+
+    answer: Answer
+    measurements: Mapping[str, Measurement]
+    """By the metric's name in results."""
+    tested: Tested | None
+
+
+def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], model: str) -> Iterator[Answer]:
+    """Yield a task's answers in row order, then those that are missing, with the reason; a row has at least one.
+
+    A missing answer stays one of the row's, unless the filters would have left it out had it been there (the first
+    of several, the most frequent one).
+    """
+    read = plan.answers.attempts if plan.answers is not None else {}
+    model = model or next((each.model for several in read.values() for each in several), "")
+    for sample in plan.samples:
+        known = {each.index: each for each in read.get(sample.id, [])}
+        indices = list(known) if plan.answers is not None else range(plan.count)
+        found = [replies[plan.task.name, sample.id, index] for index in indices or [0]]
+        given = [reply for reply in found if reply.missing is None]
+        texts = [reply.text for reply in given]
+        wanted = len(found)
+        if not any(each.meta.get("filtered") for each in known.values()):
+            texts = filtered.step(texts) if texts else []
+            if len(given) < len(found) > 1:
+                wanted = max(1, len(filtered.step([""] * len(found))))
+        # A filter may leave fewer answers than there were (the first, the most frequent one): those are renumbered.
+        kept = given if len(texts) == len(given) else given[: len(texts)]
+        lacking = [reply for reply in found if reply.missing is not None][: max(0, wanted - len(kept))]
+        for reply, text in [*zip(kept, texts, strict=True), *((reply, "") for reply in lacking)]:
+            index = int(reply.key[-1])
+            source, name = (known[index].source, known[index].model) if index in known else ("", model)
+            yield Answer(filtered.pipeline.name, sample, index, reply, text, name, source)
+
+
+def measure(
+    plan: TaskPlan, given: Sequence[Answer], outcomes: Mapping[Key, Tested], workers: Workers | None
+) -> Iterator[MarkedAnswer]:
+    """Yield each answer with its marks, in order."""
+    passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
+    answered = [each for each in given if each.reply.missing is None]
+    items = [Item(each.sample, Attempt(each.sample.id, each.text, each.model, each.index)) for each in answered]
+    metrics = [bound.metric for bound in plan.metrics]
+    columns = measure_items(metrics, items, workers)
+    number = 0
+    for each in given:
+        found = passes.get((each.sample.id, each.index), {})
+        if each.reply.missing is None:
+            found |= {bound.key: column[number] for bound, column in zip(plan.metrics, columns, strict=True)}
+            number += 1
+        else:
+            found |= {bound.key: _unanswered(bound.metric.name, each) for bound in plan.metrics}
+        yield MarkedAnswer(each, found, outcomes.get(each.key(plan.task.name)))
+
+
+def _unanswered(metric: str, answer: Answer) -> Measurement:
+    return Measurement(
+        metric, missing=answer.reply.missing, sample_id=answer.sample.id, index=answer.index, model=answer.model
+    )
+
+
+def _pass_marks(
+    plan: TaskPlan, passes: PassAtK, given: Sequence[Answer], outcomes: Mapping[Key, Tested]
+) -> dict[tuple[str, int], dict[str, Measurement]]:
+    """Return pass@k of each row, at its first answer."""
+    rows: dict[str, list[Answer]] = {}
+    for each in given:
+        rows.setdefault(each.sample.id, []).append(each)
+    found = {}
+    for sample_id, several in rows.items():
+        marks = {f"pass@{k}": _pass_mark(f"pass@{k}", k, several, plan.task.name, outcomes) for k in passes.ks}
+        found[sample_id, several[0].index] = marks
+    return found
+
+
+def _pass_mark(name: str, k: int, several: Sequence[Answer], task: str, outcomes: Mapping[Key, Tested]) -> Measurement:
+    from markbook.stats import pass_at_k
+
+    known = [outcome for each in several if (outcome := outcomes.get(each.key(task))) is not None]
+    n, c = len(known), sum(each.passed for each in known)
+    first = several[0]
+    gaps = Counter(each.reply.missing.kind.value for each in several if each.reply.missing is not None)
+    stats: dict[str, object] = {"n": n, "c": c}
+    value: float | None = None
+    missing: Missing | None = None
+    fault = next((each.fault for each in known if each.fault), "")
+    if fault:
+        missing = Missing(MissingKind.UNDEFINED, f"the tests are broken: {fault}")
+    elif not known:
+        missing = first.reply.missing or Missing(MissingKind.UNDEFINED, "the row has no tests")
+    else:
+        value = pass_at_k(n, c, k).value
+        if value is None:
+            missing = Missing(MissingKind.UNDEFINED, f"{n} answers, and pass@{k} needs {k}")
+        elif gaps:
+            every = n + gaps.total()
+            ends = (pass_at_k(every, right, k).value for right in (c, c + gaps.total()))
+            stats |= {"n_missing": dict(sorted(gaps.items())), "bounds": list(ends)}
+    return Measurement(
+        name,
+        value,
+        missing,
+        sample_id=first.sample.id,
+        index=first.index,
+        model=first.model,
+        stats=stats,
+        signature=f"{name}|unbiased|v1",
+    )

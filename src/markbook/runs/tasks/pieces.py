@@ -1,0 +1,73 @@
+"""Measuring one piece of a task's answers, here or in a worker. Light to import: every worker does so first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from markbook import plugins
+from markbook.metrics._pairwise import held_to_range
+from markbook.types import Attempt, Item, Measurement, Metric, Sample
+
+Row = tuple[str, str, tuple[str, ...], str, int, str]
+"""What travels of an answer: sample, text, references, model, index, context."""
+Found = tuple["float | None", "tuple[str, str] | None", "dict[str, object] | None", str]
+"""What travels back: value, reason, stats, and the signature where it says more than the metric's own."""
+
+REPORT = "html"
+"""The report plugin that every finished run is given."""
+
+
+def warm() -> None:
+    """Import what the first piece will need."""
+    import numpy  # noqa: F401, ICN001 - imported for its effect: it is the slowest part
+
+
+def together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:
+    """Return each metric's measurements of the items; those of one family share one pass over the texts."""
+    families: dict[object, list[int]] = {}
+    for place, metric in enumerate(metrics):
+        family: object = type(metric) if hasattr(metric, "together") else place
+        families.setdefault(family, []).append(place)
+    found: list[list[Measurement]] = [[] for _ in metrics]
+    for family, places in families.items():
+        if isinstance(family, type) and len(places) > 1:
+            rows = cast("Any", family).together([metrics[place] for place in places], items)
+            for place, row in zip(places, rows, strict=True):
+                found[place] = row
+        else:
+            for place in places:
+                found[place] = metrics[place].measure(items)
+    return [held_to_range(metric.range, row) for metric, row in zip(metrics, found, strict=True)]
+
+
+def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[Found]]:
+    """Measure a piece in a worker; plain values come and go."""
+    items = [
+        Item(Sample(name, references=references, meta={"context": context}), Attempt(name, text, model, index))
+        for name, text, references, model, index, context in rows
+    ]
+    columns = zip(metrics, together(metrics, items), strict=True)
+    return [[_plain(one, metric.signature) for one in column] for metric, column in columns]
+
+
+def _plain(one: Measurement, known: str) -> Found:
+    missing = None if one.missing is None else (one.missing.kind.value, one.missing.detail)
+    signature = "" if one.signature == known else one.signature
+    return one.value, missing, dict(one.stats) if one.stats else None, signature
+
+
+def prepare_reports() -> None:
+    """Do what takes the report's renderer long and needs no run."""
+    prepare = getattr(plugins.create("reports", REPORT), "prepare", None)
+    if prepare is not None:
+        prepare()
+
+
+def reports(folder: Path) -> dict[str, Any]:
+    """Return the reports of a run that has published its results."""
+    from markbook.runs.tasks.finished import TaskResults
+    from markbook.store import open_run
+
+    return dict(plugins.create("reports", REPORT)(TaskResults(open_run(folder))))

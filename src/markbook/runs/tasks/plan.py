@@ -1,0 +1,286 @@
+"""What a run of tasks will do, worked out and checked before anything is written or asked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from markbook.config import ContextMode, Group, Loaded, Pipeline, Task, load_all
+from markbook.errors import DataError, StrictDataError, UsageError
+from markbook.load.filters import Step, build
+from markbook.load.foreign import ForeignCode, foreign_code
+from markbook.load.jsonl import Rejection
+from markbook.load.predictions import Answers, find_file, read_answers
+from markbook.load.samples import TaskRows, load_samples
+from markbook.model import Request, Settings
+from markbook.runs.tasks.metrics import Bound, PassAtK, Profile, bind
+from markbook.types import Sample
+
+_SUFFIX: Mapping[ContextMode, str] = {"full": "", "minimal": "_minimal_context", "none": "_no_context"}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOptions:
+    """How tasks are run. The first group can change a result, the second cannot."""
+
+    limit: int | None = None
+    """Rows of each task at most."""
+    samples: int | None = None
+    """Answers per row, instead of what the task says."""
+    contexts: tuple[ContextMode, ...] = ()
+    """Run each task in these context modes, and compare them."""
+    profile: Profile = "corrected"
+    seed: int = 0
+    missing: Literal["exclude", "worst", "fail"] = "exclude"
+    """How a missing value counts in a mean."""
+    timeout: float = 60.0
+    """CPU seconds for one answer's tests."""
+    allow_code: bool = False
+    """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""
+
+    workers: int | None = field(default=None, metadata={"identity": False})
+    engine: str = field(default="local", metadata={"identity": False})
+    """Where answers are measured and their tests run: `local`, `ray`, or another of `markbook list engines`."""
+    isolation: Literal["auto", "strict", "weak"] = field(default="auto", metadata={"identity": False})
+    strict: bool = field(default=False, metadata={"identity": False})
+    concurrency: int = field(default=8, metadata={"identity": False})
+    per_minute: float | None = field(default=None, metadata={"identity": False})
+    retries: int = field(default=5, metadata={"identity": False})
+    request_seconds: float = field(default=120.0, metadata={"identity": False})
+    max_cost: float | None = field(default=None, metadata={"identity": False})
+    price: str = field(default="", metadata={"identity": False})
+
+    def identity(self) -> dict[str, Any]:
+        """Return the options that can change a result."""
+        fields = type(self).__dataclass_fields__
+        record = dataclasses.asdict(self)
+        return {name: value for name, value in record.items() if fields[name].metadata.get("identity", True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """One filter pipeline, ready to run."""
+
+    pipeline: Pipeline
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlan:
+    """One task with its samples, metrics and, where they exist already, answers."""
+
+    task: Task
+    alias: str
+    base: str
+    """The task's name without its context mode: plans of one base are compared with one another."""
+    mode: ContextMode
+    rows: TaskRows
+    pipelines: tuple[Filtered, ...]
+    metrics: tuple[Bound, ...]
+    passes: PassAtK | None
+    count: int
+    """Answers per row that a model is asked for."""
+    answers: Answers | None
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """The rows as samples."""
+        return self.rows.samples
+
+    def key(self, name: str, pipeline: Pipeline) -> str:
+        """Return a metric's name in results: with the pipeline's where there are several."""
+        return name if len(self.pipelines) == 1 else f"{name},{pipeline.name}"
+
+    @property
+    def keys(self) -> list[str]:
+        """The names in results."""
+        names = [*(bound.key for bound in self.metrics), *(self.passes.keys if self.passes else ())]
+        return [self.key(name, filtered.pipeline) for filtered in self.pipelines for name in names]
+
+    def requests(self, seed: int) -> list[Request]:
+        """Return what a model is asked, in order."""
+        given = self.task.sampling
+        settings = Settings(
+            given.temperature,
+            given.top_p,
+            given.max_tokens,
+            given.stop,
+            (seed or None) if given.seed is None else given.seed,
+        )
+        return [
+            Request((self.task.name, sample.id, index), sample.input, str(sample.meta["system"]), settings)
+            for sample in self.samples
+            for index in range(self.count)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that a run will do."""
+
+    tasks: tuple[TaskPlan, ...]
+    groups: tuple[tuple[Group, tuple[str, ...]], ...]
+    inputs: Mapping[str, str]
+    """SHA-256 of every file that was read, by task and name."""
+    warnings: tuple[str, ...]
+    rejections: tuple[Rejection, ...]
+
+    def __len__(self) -> int:
+        return sum(len(each.samples) for each in self.tasks)
+
+
+def plan(targets: Sequence[str], *, predictions: Path | None, data: Path | None, options: TaskOptions) -> Plan:
+    """Return what a run of these tasks will do.
+
+    Raises:
+        ConfigError: a task file that cannot be honoured, a metric that does not fit.
+        DataError: no usable row, no answers, answers that match no row.
+        StrictDataError: a row or answer was rejected under `strict`.
+        UsageError: context modes for a task without context.
+    """
+    loaded, groups = load_all(list(targets))
+    wanted = [variant for each in loaded for variant in _variants(each, options.contexts)]
+    if not wanted:
+        raise UsageError("no task is named")
+    plans = [_plan_one(each, predictions, data, options, alone=len(wanted) == 1) for each in wanted]
+    _check_contexts(plans, options.contexts)
+    answered = [each for each in plans if each.answers is not None and each.answers.attempts]
+    if predictions is not None and not answered:
+        raise DataError("there is no answer to any row of these tasks", at=str(predictions), hint=_why_none(plans))
+    rejections = [reject for each in plans for reject in _rejections(each)]
+    if options.strict and rejections:
+        first = rejections[0]
+        raise StrictDataError(f"{first.reason} ({len(rejections)} such rows in all)", at=first.at)
+    return Plan(
+        tuple(plans),
+        tuple((group, tuple(names)) for group, names in groups) if not options.contexts else (),
+        _inputs(plans),
+        tuple(_warnings(plans, predictions)),
+        tuple(rejections),
+    )
+
+
+def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loaded, str, ContextMode | None]]:
+    """Return a task in each wanted context mode, named as the documented variants are, with its base name."""
+    base = loaded.task.name
+    for suffix in ("_minimal_context", "_no_context"):
+        base = base.removesuffix(suffix)
+    if not contexts:
+        return [(loaded, base, None)]
+    return [
+        (
+            Loaded(
+                dataclasses.replace(loaded.task, name=base + _SUFFIX[mode]), f"{loaded.alias or base} ({mode} context)"
+            ),
+            base,
+            mode,
+        )
+        for mode in dict.fromkeys(contexts)
+    ]
+
+
+def _plan_one(
+    wanted: tuple[Loaded, str, ContextMode | None],
+    predictions: Path | None,
+    data: Path | None,
+    options: TaskOptions,
+    *,
+    alone: bool,
+) -> TaskPlan:
+    loaded, base, mode = wanted
+    task = loaded.task
+    code = foreign_code(task) if options.allow_code else ForeignCode()
+    is_documented = options.profile == "documented"
+    rows = load_samples(task, data=data, limit=options.limit, mode=mode, foreign=code.rows, documented=is_documented)
+    metrics, passes = bind(
+        task,
+        options.profile,
+        has_references=task.references is not None or any(sample.references for sample in rows.samples),
+        has_tests=any(sample.tests for sample in rows.samples),
+        foreign=code.metrics,
+        allow_code=options.allow_code,
+    )
+    count = options.samples or task.sampling.samples
+    answers = None
+    if predictions is not None:
+        answers = _answers(predictions, task, rows, alone=alone, several=count > 1 or passes is not None)
+    return TaskPlan(
+        task=task,
+        alias=loaded.alias,
+        base=base,
+        mode=rows.mode,
+        rows=rows,
+        pipelines=tuple(Filtered(each, build(each, code.filter)) for each in task.pipelines),
+        metrics=tuple(metrics),
+        passes=passes,
+        count=count,
+        answers=answers,
+    )
+
+
+def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, several: bool) -> Answers:
+    path = find_file(predictions, task.name, alone=alone)
+    if path is None:
+        return Answers()
+    shared = not alone and (path == predictions or path.name == "results.jsonl")
+    return read_answers(path, task.name, rows.samples, several=several, shared=shared)
+
+
+def _check_contexts(plans: Sequence[TaskPlan], contexts: Sequence[ContextMode]) -> None:
+    """Refuse to compare context modes where they make no difference."""
+    if len(contexts) < 2:
+        return
+    for each in plans:
+        others = [other for other in plans if other.base == each.base and other is not each]
+        asked = [sample.input for sample in each.samples]
+        if any([sample.input for sample in other.samples] == asked for other in others):
+            raise UsageError(
+                f"the prompts of {each.base!r} are the same in two context modes",
+                at=each.task.prompt.at,
+                hint="rows need a field `context`, and the template must show it: {{ context }}",
+            )
+
+
+def _why_none(plans: Sequence[TaskPlan]) -> str:
+    unknown = [place for each in plans if each.answers for place in each.answers.unknown]
+    if unknown:
+        ids = ", ".join(sample.id for sample in plans[0].samples[:3])
+        return f"{len(unknown)} answers name other rows, the first at {unknown[0]}; the task's are {ids}, ..."
+    names = ", ".join(f"samples_{each.task.name}.jsonl" for each in plans[:3])
+    return f"a folder holds {names} or {plans[0].task.name}.jsonl"
+
+
+def _rejections(each: TaskPlan) -> list[Rejection]:
+    return [*each.rows.rejections, *(each.answers.rejections if each.answers else [])]
+
+
+def _inputs(plans: Sequence[TaskPlan]) -> dict[str, str]:
+    inputs: dict[str, str] = {}
+    for each in plans:
+        read = {
+            **each.rows.inputs,
+            **{f"answers/{n}": d for n, d in (each.answers.inputs if each.answers else {}).items()},
+        }
+        inputs |= {f"{each.task.name}/{name}": digest for name, digest in read.items()}
+    return inputs
+
+
+def _warnings(plans: Sequence[TaskPlan], predictions: Path | None) -> list[str]:
+    found: list[str] = []
+    for each in plans:
+        found += [f"{each.task.name}: {note}" for note in each.rows.notes]
+        if each.rows.rejections:
+            found.append(f"{each.task.name}: {len(each.rows.rejections)} rows could not be used")
+        if each.answers is None:
+            continue
+        found += each.answers.warnings
+        if each.answers.rejections:
+            found.append(f"{each.task.name}: {len(each.answers.rejections)} answers could not be used")
+        if each.answers.unknown:
+            found.append(f"{each.task.name}: {len(each.answers.unknown)} answers name rows that the task does not have")
+        if not each.answers.attempts:
+            found.append(f"{each.task.name}: no answers in {predictions}")
+    return found

@@ -1,0 +1,81 @@
+"""The marks of a run of tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markbook.errors import UsageError
+from markbook.plugins import suggest
+from markbook.results.alignment import digest
+from markbook.results.files_view import FilesView
+from markbook.results.rows import value_of
+from markbook.results.sheet import Cell, Sheet, cell_of
+from markbook.results.summary import range_of
+from markbook.runs.tasks.summary import pass_cell
+from markbook.types import Direction
+
+
+def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
+    """Return one metric's marks on the rows of all tasks that have it; a row's mark is the mean over its answers.
+
+    Args:
+        view: the run.
+        metric: its name in results, such as `bleu`; the first of the run's metrics if none.
+        name: what to call a model that the answers do not name.
+
+    Raises:
+        UsageError: no task of the run has this metric.
+    """
+    tasks: Mapping[str, Any] = view.summary["tasks"]
+    known = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
+    chosen = metric or next(iter(known), "")
+    if chosen not in known:
+        raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, known))
+    records = [record["metrics"][chosen] for record in tasks.values() if chosen in record["metrics"]]
+    directions: set[Direction] = {record["direction"] for record in records}
+    own, _, pipeline = chosen.partition(",")
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    meta: dict[str, Mapping[str, str]] = {}
+    several = len(tasks) > 1
+    digests: dict[str, str] = {}
+    by_place = all(record.get("ids", "place") == "place" for record in tasks.values())
+    for row in view.rows():
+        if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
+            continue
+        sample = f"{row['task']}/{row['id']}" if several else str(row["id"])
+        found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(row)
+        by_place = by_place and str(row["id"]) == str(row["doc_id"])
+        if several:
+            meta[sample] = {"topic": str(row["task"])}
+        if sample not in digests:
+            digests[sample] = digest([row["task"], row["doc"]] if several else row["doc"])
+    limits = _limits(records, found, own)
+    marks = {
+        model: {sample: _row_cell(rows, own, limits) for sample, rows in cells.items()}
+        for model, cells in found.items()
+    }
+    return Sheet(chosen, marks, range=limits, direction=directions.pop(), meta=meta, digests=digests, by_place=by_place)
+
+
+def _limits(
+    records: Sequence[Mapping[str, Any]], found: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]], metric: str
+) -> tuple[float, float]:
+    """Return the metric's range; of a run that does not state it 0..1, or none if a value lies outside."""
+    stated = [range_of(record["range"]) for record in records if "range" in record]
+    if stated:
+        return min(low for low, _ in stated), max(high for _, high in stated)
+    cells = (rows for samples in found.values() for rows in samples.values())
+    values = [value for rows in cells for row in rows if (value := row["metrics"][metric]) is not None]
+    inside = all(0.0 <= value <= 1.0 for value in values)
+    return (0.0, 1.0) if inside else (-math.inf, math.inf)
+
+
+def _row_cell(rows: Sequence[Mapping[str, Any]], metric: str, limits: tuple[float, float]) -> Cell:
+    tests = [bool(row["tests"]["passed"]) for row in rows if row.get("tests")]
+    passed = all(tests) if tests else None
+    values = [value_of(row["metrics"][metric], (row.get("missing") or {}).get(metric)) for row in rows]
+    if metric.startswith("pass@"):
+        return pass_cell(values[0], (rows[0].get("stats") or {}).get(metric) or {}, passed=passed)
+    return cell_of(values, limits, passed=passed)
