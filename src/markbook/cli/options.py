@@ -66,7 +66,7 @@ def resume_option(function: _F) -> _F:
         type=click.Path(),
         callback=_one_run,
         metavar="RUN",
-        help="Go on with this run folder (evaluation_*); `exam` takes the other arguments from it, other commands want them as before.",
+        help="Go on with this run folder (evaluation_*); the other arguments are taken from it.",
     )(function)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from markbook.cli.options import (
     hold_against_baseline,
     resume_option,
 )
+from markbook.cli.resume import Kept, fill_from_run, recorded, sent_a_key, written
 
 if TYPE_CHECKING:
     from markbook.results.gates import Gate, Mark
@@ -34,6 +35,7 @@ _EXAMPLES = """
 Examples:
   markbook review --papers papers/ --reviews reviews.jsonl
   markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
+  markbook review --resume generated/evaluation_1790000000
   markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
 """
 
@@ -92,6 +94,7 @@ def command(**options: Any) -> None:
     """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
     from markbook.results.gates import check_gates, parse_gates
 
+    fill_from_run(options, "review", _KEPT)
     gates = parse_gates(options["fail_under"])
     check_gates(gates, _marks())
     check_baseline(options["fail_if_worse"], "review")
@@ -100,6 +103,18 @@ def command(**options: Any) -> None:
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     _finish(run, gates)
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
+
+
+_DANGERS: Mapping[str, Callable[[Any], str]] = {"base_url": sent_a_key, "cassette": written}
+_KEPT = tuple(
+    Kept(name, f"asked.{name}", _DANGERS.get(name, lambda _value: ""))
+    for name in (
+        "papers", "reviews", "traces", "tool_reference", "judges", "base_url", "cassette", "samples", "temperature",
+        "judge_mode", "max_retries", "judge_timeout", "requests_per_minute", "judge_workers", "max_cost", "judge_price",
+        "token_weights", "config_file", "policy", "similarity", "calibrate", "profile", "limit", "seed",
+    )
+)  # fmt: skip
+"""Options that a run keeps."""
 
 
 @contextmanager
@@ -154,7 +169,7 @@ def _review(options: Mapping[str, Any]) -> Run:
     from markbook.runs.reviews.work import ReviewRequest, run_review
 
     if options["papers"] is None or options["reviews"] is None:
-        raise UsageError("--papers and --reviews are needed", hint="or --rescore RUN alone")
+        raise UsageError("--papers and --reviews are needed", hint="or --resume RUN or --rescore RUN alone")
     config = _config(options)
     for note in config.notes:
         click.echo(f"markbook: {note}", err=True)
@@ -176,6 +191,7 @@ def _review(options: Mapping[str, Any]) -> Run:
         strict=options["strict"],
         workers=options["workers"],
         engine=options["engine"],
+        asked=recorded(options, _KEPT, "asked"),
         progress=lambda line: click.echo(line, err=True),
     )
     return run_review(request)
@@ -289,4 +305,8 @@ def _finish(run: Run, gates: Sequence[Gate]) -> None:
 
     hold_gates(gates, _marks(json.loads(run.read("summary.json"))))
     if run.status == "incomplete":
-        raise IncompleteError("incomplete: " + "; ".join(run.manifest.get("incomplete", [])), at=str(run.folder))
+        raise IncompleteError(
+            "incomplete: " + "; ".join(run.manifest.get("incomplete", [])),
+            at=str(run.folder),
+            hint=f"markbook review --resume {run.folder} tries again",
+        )

@@ -113,7 +113,7 @@ def show_run(run: Run, summary: Mapping[str, Any], *, as_json: bool) -> None:
         click.echo(f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, {cost}")
     if run.status == "incomplete":
         broken = ", ".join(f"{count} x {what}" for what, count in run.manifest.get("broken", {}).items())
-        click.echo(f"incomplete: {terminal(broken)}; `--resume {run.folder}` tries again", err=True)
+        click.echo(f"incomplete: {terminal(broken)}; `markbook run --resume {run.folder}` tries again", err=True)
     click.echo(f"{run.folder}")
 
 
