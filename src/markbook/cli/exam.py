@@ -11,12 +11,12 @@ import click
 from markbook.cli.options import (
     Spread,
     baseline_option,
-    check_baseline,
     ended_by_signal,
     engine_option,
     fail_under_option,
     hold_against_baseline,
     json_option,
+    read_baseline,
     resume_option,
 )
 from markbook.cli.resume import EXECUTED, Kept, fill_from_run
@@ -129,7 +129,7 @@ def command(**options: Any) -> int:
     from markbook.runs.exam.work import exam
 
     gates = parse_gates(options["fail_under"])
-    baseline = check_baseline(options["fail_if_worse"], "exam")
+    baseline = read_baseline(options["fail_if_worse"], "exam")
     terminal = Terminal(verbose=options.pop("verbose"), gates=gates, baseline=baseline)
     with ended_by_signal(), terminal:
         run = exam(options.pop("benchmark"), list(paths), watcher=terminal, **_settings(options))

@@ -14,17 +14,18 @@ import click
 from markbook.cli.judge_options import judge_choices, read_judge_options
 from markbook.cli.options import (
     baseline_option,
-    check_baseline,
     cost_text,
     ended_by_signal,
     engine_option,
     fail_under_option,
     hold_against_baseline,
+    read_baseline,
     resume_option,
 )
 from markbook.cli.resume import Kept, fill_from_run, recorded, sent_a_key, written
 
 if TYPE_CHECKING:
+    from markbook.results.compare import Baseline
     from markbook.results.gates import Gate, Mark
     from markbook.runs.reviews.config import ReviewConfig
     from markbook.store import Run
@@ -97,9 +98,9 @@ def command(**options: Any) -> None:
     fill_from_run(options, "review", _KEPT)
     gates = parse_gates(options["fail_under"])
     check_gates(gates, _marks())
-    check_baseline(options["fail_if_worse"], "review")
+    baseline = read_baseline(options["fail_if_worse"], "review")
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
-        run = _rescore(options) if options["rescored"] else _review(options)
+        run = _rescore(options, baseline) if options["rescored"] else _review(options, baseline)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     _finish(run, gates)
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
@@ -164,7 +165,7 @@ def _config(options: Mapping[str, Any]) -> ReviewConfig:
     return config
 
 
-def _review(options: Mapping[str, Any]) -> Run:
+def _review(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
     from markbook.errors import UsageError
     from markbook.runs.reviews.work import ReviewRequest, run_review
 
@@ -193,15 +194,19 @@ def _review(options: Mapping[str, Any]) -> Run:
         engine=options["engine"],
         asked=recorded(options, _KEPT, "asked"),
         progress=lambda line: click.echo(line, err=True),
+        planned=(lambda _systems: None) if baseline is None else baseline.check,
     )
     return run_review(request)
 
 
-def _rescore(options: Mapping[str, Any]) -> Run:
-    from markbook.runs.reviews.score import rescore
+def _rescore(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
+    from markbook.runs.reviews.score import rescore, systems_of
     from markbook.store import open_run
 
-    return rescore(open_run(options["rescored"]), _config(options), options["output"])
+    run = open_run(options["rescored"])
+    if baseline is not None:
+        baseline.check(systems_of(run))
+    return rescore(run, _config(options), options["output"])
 
 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:

@@ -13,12 +13,12 @@ import click
 from markbook.cli.options import (
     Spread,
     baseline_option,
-    check_baseline,
     ended_by_signal,
     engine_option,
     fail_under_option,
     hold_against_baseline,
     json_option,
+    read_baseline,
     resume_option,
 )
 from markbook.cli.resume import Kept, fill_from_run, sent_a_key
@@ -133,7 +133,6 @@ def command(**options: Any) -> int:
     (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.
     """
     from markbook.cli.run_terminal import Terminal, show_run, with_values
-    from markbook.results.compare import counterpart
     from markbook.results.gates import hold_gates, parse_gates
     from markbook.runs.tasks.work import run_task
 
@@ -143,16 +142,14 @@ def command(**options: Any) -> int:
     # Rows, answers and marks live to the end: looking through them for garbage again and again finds none.
     gc.set_threshold(100_000, 50, 100)
     gates = parse_gates(options["fail_under"])
-    baseline = check_baseline(options["fail_if_worse"], "run")
-    if baseline is not None and options["model"]:
-        counterpart(options["model"], baseline)
-    terminal = Terminal(verbose=options["verbose"], gates=gates)
+    baseline = read_baseline(options["fail_if_worse"], "run")
+    terminal = Terminal(verbose=options["verbose"], gates=gates, baseline=baseline, model=options["model"] or "")
     with ended_by_signal(), terminal:
         run = run_task(list(options["tasks"]), watcher=terminal, **_settings(options))
     summary = json.loads(run.read("summary.json"))
     show_run(run, summary, as_json=options["as_json"])
     hold_gates(gates, with_values(terminal.marks, summary))
-    hold_against_baseline(run, options["fail_if_worse"], options["seed"])
+    hold_against_baseline(run, options["fail_if_worse"], options["seed"], terminal.metric)
     return INCOMPLETE if run.status == "incomplete" else 0
 
 
