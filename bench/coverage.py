@@ -1,11 +1,11 @@
 """How often the 95 % interval of a mean of partial credit holds the true mean, for few values, by simulation.
 
-python -m bench.coverage [--trials 3000] [--resamples 999] [--n 2 3 4 5 ...] [--every] [--all]
+python -m bench.coverage [--trials 3000] [--resamples 999] [--n 2 3 4 5 ...] [--every] [--all] [--chosen]
 
 Each line is a shape of scores at a number of values: the method that Markbook chooses and its coverage, then those of
 the methods that it could have chosen. Samples whose values are all equal inside the range have no interval and are left
 out; with 3,000 trials the standard error of a coverage of 95 % is .4 points. `--every` takes each n from 2 to 60,
-`--all` adds the shapes for which nothing covers.
+`--all` adds the shapes for which nothing covers, `--chosen` leaves out the other methods.
 """
 
 from __future__ import annotations
@@ -77,11 +77,6 @@ def _clipped(found: Estimate) -> tuple[float, float] | None:
     return max(0.0, found.low), min(1.0, found.high)
 
 
-def is_reached(shape: str, n: int) -> bool:
-    """Whether the chosen method covers at least 93 % there; docs/statistics.md has what it covers elsewhere."""
-    return n >= 5 and not (shape == "ceiling" and (n < 15 or n >= 60))
-
-
 def measure(shape: str, n: int, *, trials: int, n_resamples: int, only: Collection[str] = ()) -> dict[str, Covered]:
     """Return the coverage of each method, or of `only` these: `chosen` is `mean_interval`."""
     known = {**SHAPES, **HARD}[shape]
@@ -128,11 +123,13 @@ def main() -> None:
     parser.add_argument("--n", type=int, nargs="*", default=NS)
     parser.add_argument("--every", action="store_true")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--chosen", action="store_true")
     options = parser.parse_args()
     for name, shape in {**SHAPES, **(HARD if options.all else {})}.items():
         print(f"{name}: {shape.words}", flush=True)
         for n in range(2, 61) if options.every else options.n:
-            found = measure(name, n, trials=options.trials, n_resamples=options.resamples)
+            only = ("chosen",) if options.chosen else ()
+            found = measure(name, n, trials=options.trials, n_resamples=options.resamples, only=only)
             others = "  ".join(
                 f"{way} {one.covered:.3f} ({one.width:.2f})" for way, one in found.items() if way != "chosen"
             )

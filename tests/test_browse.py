@@ -62,7 +62,9 @@ def folder(exam_run, tmp_path):
 
 
 def locations(folder, command):
-    index = next(Index(results_of(run, partial=True)) for run in map(open_run, find_runs(folder)) if run.command == command)
+    index = next(
+        Index(results_of(run, partial=True)) for run in map(open_run, find_runs(folder)) if run.command == command
+    )
     index.start()
     index.wait(1 << 62, 20)
     return index

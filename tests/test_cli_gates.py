@@ -5,6 +5,7 @@ import json
 import exam_kit
 import pytest
 import review_kit
+from fake_openai import FakeOpenAI, good, text
 from review_kit import markbook, only_run
 
 
@@ -202,6 +203,108 @@ def test_a_model_without_counterpart_in_the_baseline_is_found_before_any_work(tm
     args = ["--benchmark", tmp_path / "b.jsonl", "--solutions", said, "--isolation", "weak"]
 
     code, _, told = markbook("exam", *args, "--output", tmp_path / "new", "--fail-if-worse", baseline)
+
+    assert code == 2
+    assert "none is called 'third'" in told
+    assert not (tmp_path / "new").exists()
+
+
+def two_models(folder):
+    """Return the folder of a run of a task over the answers of two models."""
+    _, (code, _, err) = task_run(folder, "plain", 30)
+    assert code == 0, err
+    said = [{"doc_id": n, "prediction": "x", "model": name} for n in range(30) for name in ("first", "second")]
+    file = exam_kit.write_rows(folder / "two.jsonl", said)
+    task = (folder / "t.yaml").read_text() + "generate: {samples: 2}\n"
+    (folder / "two.yaml").write_text(task)
+    code, _, err = markbook("run", folder / "two.yaml", "--predictions", file, "--output", folder / "two")
+    assert code == 0, err
+    return only_run(folder / "two")
+
+
+def test_answers_without_counterpart_in_the_baseline_are_found_before_any_work(tmp_path):
+    baseline = two_models(tmp_path)
+    said = [{"doc_id": n, "prediction": "x", "model": "third"} for n in range(30)]
+    file = exam_kit.write_rows(tmp_path / "third.jsonl", said)
+    args = ("run", tmp_path / "t.yaml", "--predictions", file, "--output", tmp_path / "new")
+
+    code, _, told = markbook(*args, "--fail-if-worse", baseline)
+
+    assert code == 2
+    assert "none is called 'third'" in told
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_baseline_without_the_metric_is_found_before_any_work(tmp_path, monkeypatch, asks):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    good, _ = task_run(tmp_path, "good", 30)
+    task = (tmp_path / "t.yaml").read_text().replace("exact_match", "bleu")
+    (tmp_path / "bleu.yaml").write_text(task)
+    with FakeOpenAI(lambda _request, _n: text("x")) as server:
+        answers = ("--model", "openai:m", "--base-url", server.base_url) if asks else ()
+        args = answers or ("--predictions", tmp_path / "good.jsonl")
+        new = ("--output", tmp_path / "new", "--fail-if-worse", only_run(good))
+
+        code, _, told = markbook("run", tmp_path / "bleu.yaml", *args, *new)
+        asked = server.calls
+
+    assert code == 2
+    assert "the run has no metric 'bleu'" in told
+    assert asked == 0
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_run_is_held_by_its_own_first_metric_whatever_comes_first_in_the_baseline(tmp_path):
+    both = "metrics: [exact_match, bleu]"
+    task_run(tmp_path, "plain", 30)
+    task = (tmp_path / "t.yaml").read_text()
+    for name, metrics in (("old", both), ("new", "metrics: [bleu]")):
+        (tmp_path / f"{name}.yaml").write_text(task.replace("metrics: [exact_match]", metrics))
+    args = ("--predictions", tmp_path / "plain.jsonl")
+    assert markbook("run", tmp_path / "old.yaml", *args, "--output", tmp_path / "old")[0] == 0
+
+    code, _, told = markbook(
+        "run", tmp_path / "new.yaml", *args, "--output", tmp_path / "new", "--fail-if-worse", only_run(tmp_path / "old")
+    )
+
+    assert code == 0, told
+    assert "not shown to be worse" in told
+
+
+def test_a_system_without_counterpart_in_the_baseline_is_found_before_any_judge_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    papers = review_kit.papers(tmp_path)
+
+    def args(*systems):
+        rows = [{"paper_id": "one", "system": name, "review": review_kit.FIRST} for name in systems]
+        reviews = review_kit.reviews(tmp_path, rows)
+        return ("review", "--papers", papers, "--reviews", reviews, "--similarity", "cosine,jaccard")
+
+    assert markbook(*args("first", "second"), "--output", tmp_path / "old")[0] == 0
+    baseline = only_run(tmp_path / "old")
+    with FakeOpenAI(good) as server:
+        judge = ("--judge", "openai:m", "--base-url", server.base_url)
+        new = ("--output", tmp_path / "new", "--fail-if-worse", baseline)
+
+        code, _, told = markbook(*args("third"), *judge, *new)
+        asked = server.calls
+
+    assert code == 2
+    assert "none is called 'third'" in told
+    assert asked == 0
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_rescored_system_without_counterpart_is_found_before_any_work(tmp_path):
+    papers = review_kit.papers(tmp_path)
+    for name, systems in (("old", ("first", "second")), ("other", ("third",))):
+        rows = [{"paper_id": "one", "system": system, "review": review_kit.FIRST} for system in systems]
+        args = ("review", "--papers", papers, "--reviews", review_kit.reviews(tmp_path, rows))
+        assert markbook(*args, "--similarity", "cosine,jaccard", "--output", tmp_path / name)[0] == 0
+
+    old, other = only_run(tmp_path / "old"), only_run(tmp_path / "other")
+    code, _, told = markbook("review", "--rescore", other, "--output", tmp_path / "new", "--fail-if-worse", old)
 
     assert code == 2
     assert "none is called 'third'" in told

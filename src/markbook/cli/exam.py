@@ -11,15 +11,15 @@ import click
 from markbook.cli.options import (
     Spread,
     baseline_option,
-    check_baseline,
     ended_by_signal,
     engine_option,
     fail_under_option,
     hold_against_baseline,
-    is_given,
     json_option,
+    read_baseline,
     resume_option,
 )
+from markbook.cli.resume import EXECUTED, Kept, fill_from_run
 
 if TYPE_CHECKING:
     from markbook.results.gates import Mark
@@ -117,8 +117,7 @@ def command(**options: Any) -> int:
     from markbook.cli.exam_terminal import Terminal, show_check, show_run
 
     check = options.pop("check_benchmark")
-    if options["resume"] is not None:
-        _fill_from_run(options)
+    fill_from_run(options, "exam", _KEPT)
     for name in ("benchmark",) if check else ("benchmark", "solutions"):
         if not options[name]:
             raise click.UsageError(f"Missing option '--{name}'.")
@@ -130,7 +129,7 @@ def command(**options: Any) -> int:
     from markbook.runs.exam.work import exam
 
     gates = parse_gates(options["fail_under"])
-    baseline = check_baseline(options["fail_if_worse"], "exam")
+    baseline = read_baseline(options["fail_if_worse"], "exam")
     terminal = Terminal(verbose=options.pop("verbose"), gates=gates, baseline=baseline)
     with ended_by_signal(), terminal:
         run = exam(options.pop("benchmark"), list(paths), watcher=terminal, **_settings(options))
@@ -141,53 +140,21 @@ def command(**options: Any) -> int:
     return 0
 
 
-_KEPT = {
-    "format_name": "format",
-    "timeout": "timeout",
-    "memory_mb": "memory_mb",
-    "error_policy": "error_policy",
-    "extract": "extract",
-    "profile": "profile",
-    "seed": "seed",
-    "adaptive_timeout": "adaptive",
-    "in_process": "separate",
-    "python": "python",
-}
-"""Options that a run keeps, and what run.json calls them."""
-
-
-def _fill_from_run(options: dict[str, Any]) -> None:
-    """Set what the user did not give to what the run to go on with was started with.
-
-    A run folder may come from anybody: what it names is not executed unless the user names it too.
-
-    Raises:
-        ConfigError: the run was started with an interpreter or a loader of the user's own.
-    """
-    from markbook.errors import ConfigError
-    from markbook.store import open_manifest
-
-    manifest = open_manifest(options["resume"])
-    if manifest is None or manifest.get("command") != "exam":
-        return  # whatever is wrong with it is said where it is resumed
-    config, sources = manifest.get("config", {}), manifest.get("sources", {})
-    given = {name for name in options if is_given(name)}
-    for name, key in _KEPT.items():
-        if name in given or key not in config:
-            continue
-        value = config[key]
-        if (name == "python" and value) or (name == "format_name" and ":" in str(value)):
-            flag = "--python" if name == "python" else "--format"
-            raise ConfigError(
-                f"the run was started with {flag} {value!r}, which would be executed",
-                at=str(options["resume"]),
-                hint=f"give {flag} again if you trust it",
-            )
-        options[name] = not value if name == "in_process" else value
-    if not options["benchmark"]:
-        options["benchmark"] = sources.get("benchmark")
-    if not options["solutions"]:
-        options["solutions"] = tuple(sources.get("solutions", ()))
+_KEPT = (
+    Kept("benchmark", "sources.benchmark"),
+    Kept("solutions", "sources.solutions"),
+    Kept("format_name", "config.format", lambda value: EXECUTED if ":" in value else ""),
+    Kept("timeout", "config.timeout"),
+    Kept("memory_mb", "config.memory_mb"),
+    Kept("error_policy", "config.error_policy"),
+    Kept("extract", "config.extract"),
+    Kept("profile", "config.profile"),
+    Kept("seed", "config.seed"),
+    Kept("adaptive_timeout", "config.adaptive"),
+    Kept("in_process", "config.separate", turned=lambda separate: not separate),
+    Kept("python", "config.python", lambda value: EXECUTED if value else ""),
+)
+"""Options that a run keeps, and where run.json has them."""
 
 
 def _marks(run: Run) -> list[Mark]:

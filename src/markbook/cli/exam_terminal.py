@@ -16,7 +16,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from markbook.results.compare import counterpart
 from markbook.results.gates import Gate, Mark as GateMark, check_gates
 from markbook.runs.exam.work import Planned, Watcher
 from markbook.text import terminal
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from markbook.load.answers import Answers
     from markbook.load.benchmark import Benchmark
+    from markbook.results.compare import Baseline
     from markbook.runs.exam.check import BenchmarkCheck
     from markbook.runs.exam.marks import Mark
     from markbook.store import Run
@@ -40,9 +40,7 @@ _NAMED_FAULTS = 5
 class Terminal(Watcher):
     """Progress on stderr: a live bar on a terminal, plain lines elsewhere."""
 
-    def __init__(
-        self, *, verbose: bool = False, gates: Sequence[Gate] = (), baseline: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, *, verbose: bool = False, gates: Sequence[Gate] = (), baseline: Baseline | None = None) -> None:
         self._verbose = verbose
         self._gates = gates
         self._baseline = baseline
@@ -74,8 +72,8 @@ class Terminal(Watcher):
             UsageError: a gate names no model, or a model has no counterpart in the baseline.
         """
         check_gates(self._gates, [exam_mark(model) for model in answers.models])
-        for model in answers.models if self._baseline is not None else ():
-            counterpart(model, self._baseline or ())
+        if self._baseline is not None:
+            self._baseline.check(answers.models)
         skipped = [("benchmark rows", len(benchmark.rejections), benchmark.rejections)]
         for name, log in (
             ("invalid answers", answers.invalid),

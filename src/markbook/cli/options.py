@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from markbook.results.compare import Baseline
     from markbook.store import Run
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -66,7 +67,7 @@ def resume_option(function: _F) -> _F:
         type=click.Path(),
         callback=_one_run,
         metavar="RUN",
-        help="Go on with this run folder (evaluation_*); `exam` takes the other arguments from it, other commands want them as before.",
+        help="Go on with this run folder (evaluation_*); the other arguments are taken from it.",
     )(function)
 
 
@@ -108,27 +109,20 @@ def baseline_option(function: _F) -> _F:
     )(function)
 
 
-def check_baseline(path: str | None, command: str) -> list[str] | None:
-    """Find out before any work that a run cannot be held against its baseline, and return the baseline's models.
+def read_baseline(path: str | None, command: str) -> Baseline | None:
+    """Return what `--fail-if-worse` names, read before any work.
 
     Raises:
-        DataError: the baseline is no run, not finished, or of another command.
+        DataError: it is no run, damaged, not finished, or of another command.
     """
     if path is None:
         return None
-    from markbook.errors import DataError
-    from markbook.results.compare import sheet_of
-    from markbook.store import open_run
+    from markbook.results.compare import open_baseline
 
-    run = open_run(path)
-    if run.command != command:
-        raise DataError(
-            f"the baseline was made by `markbook {run.command}`", at=path, hint="name a run of this command"
-        )
-    return sheet_of(run).models
+    return open_baseline(path, command)
 
 
-def hold_against_baseline(run: Run, path: str | None, seed: int) -> None:
+def hold_against_baseline(run: Run, path: str | None, seed: int, metric: str | None = None) -> None:
     """Hold a finished run against its baseline, and say on stderr which models passed.
 
     Raises:
@@ -138,7 +132,7 @@ def hold_against_baseline(run: Run, path: str | None, seed: int) -> None:
         return
     from markbook.results.compare import hold_against
 
-    for pair in hold_against(run, path, seed=seed):
+    for pair in hold_against(run, path, metric=metric, seed=seed):
         click.echo(f"{pair.first} against {pair.second}: not shown to be worse", err=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,16 +14,18 @@ import click
 from markbook.cli.judge_options import judge_choices, read_judge_options
 from markbook.cli.options import (
     baseline_option,
-    check_baseline,
     cost_text,
     ended_by_signal,
     engine_option,
     fail_under_option,
     hold_against_baseline,
+    read_baseline,
     resume_option,
 )
+from markbook.cli.resume import Kept, fill_from_run, recorded, sent_a_key, written
 
 if TYPE_CHECKING:
+    from markbook.results.compare import Baseline
     from markbook.results.gates import Gate, Mark
     from markbook.runs.reviews.config import ReviewConfig
     from markbook.store import Run
@@ -34,6 +36,7 @@ _EXAMPLES = """
 Examples:
   markbook review --papers papers/ --reviews reviews.jsonl
   markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
+  markbook review --resume generated/evaluation_1790000000
   markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
 """
 
@@ -92,14 +95,27 @@ def command(**options: Any) -> None:
     """Evaluate generated peer reviews in three tiers: similarity, judge, trace."""
     from markbook.results.gates import check_gates, parse_gates
 
+    fill_from_run(options, "review", _KEPT)
     gates = parse_gates(options["fail_under"])
     check_gates(gates, _marks())
-    check_baseline(options["fail_if_worse"], "review")
+    baseline = read_baseline(options["fail_if_worse"], "review")
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
-        run = _rescore(options) if options["rescored"] else _review(options)
+        run = _rescore(options, baseline) if options["rescored"] else _review(options, baseline)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     _finish(run, gates)
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
+
+
+_DANGERS: Mapping[str, Callable[[Any], str]] = {"base_url": sent_a_key, "cassette": written}
+_KEPT = tuple(
+    Kept(name, f"asked.{name}", _DANGERS.get(name, lambda _value: ""))
+    for name in (
+        "papers", "reviews", "traces", "tool_reference", "judges", "base_url", "cassette", "samples", "temperature",
+        "judge_mode", "max_retries", "judge_timeout", "requests_per_minute", "judge_workers", "max_cost", "judge_price",
+        "token_weights", "config_file", "policy", "similarity", "calibrate", "profile", "limit", "seed",
+    )
+)  # fmt: skip
+"""Options that a run keeps."""
 
 
 @contextmanager
@@ -149,12 +165,12 @@ def _config(options: Mapping[str, Any]) -> ReviewConfig:
     return config
 
 
-def _review(options: Mapping[str, Any]) -> Run:
+def _review(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
     from markbook.errors import UsageError
     from markbook.runs.reviews.work import ReviewRequest, run_review
 
     if options["papers"] is None or options["reviews"] is None:
-        raise UsageError("--papers and --reviews are needed", hint="or --rescore RUN alone")
+        raise UsageError("--papers and --reviews are needed", hint="or --resume RUN or --rescore RUN alone")
     config = _config(options)
     for note in config.notes:
         click.echo(f"markbook: {note}", err=True)
@@ -176,16 +192,21 @@ def _review(options: Mapping[str, Any]) -> Run:
         strict=options["strict"],
         workers=options["workers"],
         engine=options["engine"],
+        asked=recorded(options, _KEPT, "asked"),
         progress=lambda line: click.echo(line, err=True),
+        planned=(lambda _systems: None) if baseline is None else baseline.check,
     )
     return run_review(request)
 
 
-def _rescore(options: Mapping[str, Any]) -> Run:
-    from markbook.runs.reviews.score import rescore
+def _rescore(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
+    from markbook.runs.reviews.score import rescore, systems_of
     from markbook.store import open_run
 
-    return rescore(open_run(options["rescored"]), _config(options), options["output"])
+    run = open_run(options["rescored"])
+    if baseline is not None:
+        baseline.check(systems_of(run))
+    return rescore(run, _config(options), options["output"])
 
 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
@@ -289,4 +310,8 @@ def _finish(run: Run, gates: Sequence[Gate]) -> None:
 
     hold_gates(gates, _marks(json.loads(run.read("summary.json"))))
     if run.status == "incomplete":
-        raise IncompleteError("incomplete: " + "; ".join(run.manifest.get("incomplete", [])), at=str(run.folder))
+        raise IncompleteError(
+            "incomplete: " + "; ".join(run.manifest.get("incomplete", [])),
+            at=str(run.folder),
+            hint=f"markbook review --resume {run.folder} tries again",
+        )

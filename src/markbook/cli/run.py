@@ -13,14 +13,15 @@ import click
 from markbook.cli.options import (
     Spread,
     baseline_option,
-    check_baseline,
     ended_by_signal,
     engine_option,
     fail_under_option,
     hold_against_baseline,
     json_option,
+    read_baseline,
     resume_option,
 )
+from markbook.cli.resume import Kept, fill_from_run, sent_a_key
 
 INCOMPLETE = 3
 
@@ -32,6 +33,7 @@ Examples:
   markbook run task.yaml --model openai:gpt-4o-mini --max-cost 2
   markbook run python_code_repair --model openai:qwen --base-url http://127.0.0.1:8000/v1
   markbook run python_code_repair --model openai:qwen --base-url http://127.0.0.1:8000/v1 --context full none
+  markbook run --resume generated/evaluation_1790000000
 """
 
 
@@ -42,7 +44,7 @@ class _Run(Spread):
 
 
 @click.command("run", cls=_Run, epilog=_EXAMPLES)
-@click.argument("tasks", nargs=-1, required=True, metavar="TASK...")
+@click.argument("tasks", nargs=-1, metavar="TASK...")
 @click.option("--predictions", type=click.Path(), help="Answers that exist: a file, or a folder with one file a task.")
 @click.option("--model", metavar="PROVIDER:NAME", help="The model to ask instead, such as openai:gpt-4o-mini.")
 @click.option(
@@ -131,23 +133,23 @@ def command(**options: Any) -> int:
     (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.
     """
     from markbook.cli.run_terminal import Terminal, show_run, with_values
-    from markbook.results.compare import counterpart
     from markbook.results.gates import hold_gates, parse_gates
     from markbook.runs.tasks.work import run_task
 
+    fill_from_run(options, "run", _KEPT)
+    if not options["tasks"]:
+        raise click.UsageError("Missing argument 'TASK...'.")
     # Rows, answers and marks live to the end: looking through them for garbage again and again finds none.
     gc.set_threshold(100_000, 50, 100)
     gates = parse_gates(options["fail_under"])
-    baseline = check_baseline(options["fail_if_worse"], "run")
-    if baseline is not None and options["model"]:
-        counterpart(options["model"], baseline)
-    terminal = Terminal(verbose=options["verbose"], gates=gates)
+    baseline = read_baseline(options["fail_if_worse"], "run")
+    terminal = Terminal(verbose=options["verbose"], gates=gates, baseline=baseline, model=options["model"] or "")
     with ended_by_signal(), terminal:
         run = run_task(list(options["tasks"]), watcher=terminal, **_settings(options))
     summary = json.loads(run.read("summary.json"))
     show_run(run, summary, as_json=options["as_json"])
     hold_gates(gates, with_values(terminal.marks, summary))
-    hold_against_baseline(run, options["fail_if_worse"], options["seed"])
+    hold_against_baseline(run, options["fail_if_worse"], options["seed"], terminal.metric)
     return INCOMPLETE if run.status == "incomplete" else 0
 
 
@@ -162,6 +164,21 @@ _SAME = (
     "engine",
 )  # fmt: skip
 """Options that have the same name in Python."""
+
+
+_KEPT = (
+    *(Kept(name, f"sources.{name}") for name in ("tasks", "predictions", "data")),
+    *(Kept(name, f"config.{name}") for name in ("model", "limit", "samples", "contexts", "missing", "timeout")),
+    *(Kept(name, f"config.{name}") for name in ("profile", "seed")),
+    *(Kept(name, f"asking.{name}") for name in ("concurrency", "retries", "max_cost", "price")),
+    Kept("requests_per_minute", "asking.per_minute"),
+    Kept("request_timeout", "asking.request_seconds"),
+    Kept("base_url", "config.base_url", sent_a_key),
+    Kept(
+        "allow_code", "config.allow_code", lambda is_allowed: "would run code that its tasks name" if is_allowed else ""
+    ),
+)
+"""Options that a run keeps, and where run.json has them."""
 
 
 def _settings(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from markbook.text import terminal
 
 if TYPE_CHECKING:
     from markbook.model import Reply
+    from markbook.results.compare import Baseline
     from markbook.runs.tasks.plan import Plan
     from markbook.store import Run
     from markbook.types import Direction
@@ -35,9 +36,15 @@ _MAX_NAMED = 1000
 class Terminal(Watcher):
     """Progress on stderr, a line now and then."""
 
-    def __init__(self, *, verbose: bool = False, gates: Sequence[Gate] = ()) -> None:
+    def __init__(
+        self, *, verbose: bool = False, gates: Sequence[Gate] = (), baseline: Baseline | None = None, model: str = ""
+    ) -> None:
         self._verbose = verbose
         self._gates = gates
+        self._baseline = baseline
+        self._model = model
+        self.metric: str | None = None
+        """What a run is held against its baseline by: its first metric."""
         self.marks: list[Mark] = []
         """What the gates may be about."""
         self._total = self._done = self._failed = 0
@@ -59,14 +66,16 @@ class Terminal(Watcher):
             click.echo(f"no answer ({count} of {self._total}): {reason}", err=True)
 
     def planned(self, plan: Plan) -> None:
-        """Say what was skipped; refuse a gate that nothing can pass.
+        """Say what was skipped; refuse a gate that nothing can pass, and a baseline that nothing can be held against.
 
         Raises:
-            UsageError: no task has a gate's metric.
+            UsageError: no task has a gate's metric; the baseline lacks the run's, or a counterpart of a model.
         """
-        if self._gates:
-            self.marks = planned_marks(plan)
-            check_gates(self._gates, self.marks)
+        self.marks = planned_marks(plan)
+        check_gates(self._gates, self.marks)
+        if self._baseline is not None:
+            self.metric = self.marks[0].names[0] if self.marks else None
+            self._baseline.check([self._model] if self._model else _models(plan), metric=self.metric)
         for warning in plan.warnings:
             click.echo(f"warning: {terminal(warning, limit=500)}", err=True)
         if self._verbose:
@@ -113,8 +122,14 @@ def show_run(run: Run, summary: Mapping[str, Any], *, as_json: bool) -> None:
         click.echo(f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, {cost}")
     if run.status == "incomplete":
         broken = ", ".join(f"{count} x {what}" for what, count in run.manifest.get("broken", {}).items())
-        click.echo(f"incomplete: {terminal(broken)}; `--resume {run.folder}` tries again", err=True)
+        click.echo(f"incomplete: {terminal(broken)}; `markbook run --resume {run.folder}` tries again", err=True)
     click.echo(f"{run.folder}")
+
+
+def _models(plan: Plan) -> list[str]:
+    """Return the models that the answers name, in order."""
+    read = (each.answers.attempts for each in plan.tasks if each.answers is not None)
+    return list(dict.fromkeys(one.model for attempts in read for several in attempts.values() for one in several))
 
 
 def planned_marks(plan: Plan) -> list[Mark]:

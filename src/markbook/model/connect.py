@@ -153,3 +153,19 @@ def _providers() -> list[str]:
 
     listed = get_args(getattr(KnownModelName, "__value__", KnownModelName))
     return sorted({str(name).partition(":")[0] for name in listed} - {"test"})
+
+
+def without_secrets(url: str) -> str:
+    """Return an address without a user name, a password or a query, which may hold a key.
+
+    Raises:
+        UsageError: it is no address.
+    """
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError as error:
+        raise UsageError(f"{url!r} is no address of a server", hint="http://127.0.0.1:8000/v1") from error
+    return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"

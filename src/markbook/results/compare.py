@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
@@ -87,8 +87,45 @@ def _opened(run: RunLike) -> list[Run]:
     return [run] if isinstance(run, Run) else [open_run(folder) for folder in find_runs(run)]
 
 
-def hold_against(run: RunLike, baseline: RunLike, *, seed: int = 0) -> list[Pair]:
-    """Hold a run against an earlier one, model by model, by the run's main metric.
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A finished run that a new one is to be held against."""
+
+    run: Run
+    sheet: Sheet
+    """By its main metric."""
+
+    def check(self, models: Iterable[str], *, metric: str | None = None) -> None:
+        """Find out before any work that a run of these models cannot be held against it.
+
+        Args:
+            models: their names.
+            metric: what the run will be held by; the baseline's main one if none.
+
+        Raises:
+            UsageError: a model has no counterpart, or the baseline has no such metric.
+        """
+        sheet = self.sheet if metric in (None, self.sheet.metric) else sheet_of(self.run, metric=metric)
+        for model in models:
+            counterpart(model, sheet.models)
+
+
+def open_baseline(path: str | os.PathLike[str], command: str) -> Baseline:
+    """Return a baseline, read whole.
+
+    Raises:
+        DataError: it is no run, damaged, not finished, or of another command.
+    """
+    run = open_run(path)
+    if run.command != command:
+        raise DataError(
+            f"the baseline was made by `markbook {run.command}`", at=os.fspath(path), hint="name a run of this command"
+        )
+    return Baseline(run, sheet_of(run))
+
+
+def hold_against(run: RunLike, baseline: RunLike, *, metric: str | None = None, seed: int = 0) -> list[Pair]:
+    """Hold a run against an earlier one, model by model, by one metric; by the main one that both have if none is named.
 
     Returns:
         The pairs, new minus old, none of which is shown to be worse.
@@ -98,7 +135,7 @@ def hold_against(run: RunLike, baseline: RunLike, *, seed: int = 0) -> list[Pair
         DataError: a run is not finished, or the two have nothing in common.
         UsageError: a model has no counterpart.
     """
-    sheet = read_sheets([run, baseline])
+    sheet = read_sheets([run, baseline], metric=metric)
     name = os.fspath(baseline) if not isinstance(baseline, Run) else baseline.folder.name
     return check_worse(compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=1))
 

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 ENUMERATE_UP_TO = 6
 """Below this many values all n^n resamples are computed, so that the bootstrap is exact."""
-SCORE_BELOW = 25
+SCORE_BELOW = 30
 """With fewer values than this the bootstrap has too little to resample; `bench/coverage.py` shows where it takes over."""
+UNSEEN = 0.6
+"""How far values at the ends of a range speak for rare ones that were not seen; see `score_interval`."""
 T_FROM = 60
 """From this many values on the t interval covers as well as BCa (93 to 95 %) and needs no resampling."""
 RESAMPLED_FROM = 5
@@ -109,6 +111,10 @@ def score_interval(
     and t is Student's quantile. For values amid the range that is the t interval; near an end it leans inwards,
     where a skewed sample has seen too little. Never outside the range.
 
+    Of a share e of the values that lie at an end of the range two things follow. Their variance is known from the mean,
+    as a share's is, so t has (n - 1) / (1 - e phi) degrees of freedom; and beside many marks at an end there are rare others
+    that few values do not show, so phi is raised by `UNSEEN` e (1 - phi) (n - 3) / n^2. All values at the ends: Wilson's.
+
     Without variation or with fewer than two values there is no interval.
 
     Args:
@@ -116,7 +122,8 @@ def score_interval(
         limits: the two ends of the range, both finite.
         confidence: between 0 and 1.
 
-    Source: Wilson's interval at the effective sample size n / phi, as surveys use it (Dean, Pagano 2015).
+    Source: Wilson's interval at the effective sample size n / phi, as surveys use it (Dean, Pagano 2015). What the ends
+    add was found by simulation: `bench/coverage.py`.
     """
     array = finite(values)
     bottom, top = limits
@@ -129,8 +136,12 @@ def score_interval(
         return replace(plain, method="wilson-t")
     n, width = array.size, top - bottom
     p = (plain.value - bottom) / width
+    ends = float(((array == bottom) | (array == top)).mean())
     phi = min(1.0, n * (plain.se / width) ** 2 / (p * (1 - p)))
-    spread = t_quantile(confidence, n - 1) ** 2 * phi / n
+    own = 1 - ends * phi
+    quantile = t_quantile(confidence, (n - 1) / own) if own > 0 else normal_quantile(confidence)
+    phi += UNSEEN * ends * (1 - phi) * max(0, n - 3) / n**2
+    spread = quantile**2 * phi / n
     centre = (p + spread / 2) / (1 + spread)
     reach = math.sqrt(spread * p * (1 - p) + spread**2 / 4) / (1 + spread)
     low, high = bottom + width * max(0.0, centre - reach), bottom + width * min(1.0, centre + reach)
@@ -293,7 +304,7 @@ def mean_interval(
     """Return the mean with the interval that suits the data, clipped into the range.
 
     Wilson where every value is one of the two ends of the range; t from 60 values on; below, BCa with expanded
-    percentiles, and below 25 Wilson's interval for partial credit (`score_interval`). In a range without ends it is
+    percentiles, and below 30 Wilson's interval for partial credit (`score_interval`). In a range without ends it is
     t below 5 values and BCa from there. With fewer than two values, or equal values inside the range, there is no
     interval and `note` says so.
 

@@ -6,6 +6,7 @@ the normal one. Both agree with scipy to 12 digits.
 
 from __future__ import annotations
 
+import functools
 import math
 
 _MANY = 60.0
@@ -30,6 +31,7 @@ def two_sided(t: float, degrees: float) -> float:
     return 1 - 2 * front * _fraction(0.5, a, rest)
 
 
+@functools.lru_cache(maxsize=512)  # a table of many rows asks for the same few again and again
 def quantile(tail: float, start: float, degrees: float) -> float:
     """Return the t that is exceeded in size with this probability.
 

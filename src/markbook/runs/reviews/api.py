@@ -66,6 +66,13 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         held = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
         chosen = replace(chosen, tool_reference=held)
     judges = (judge,) if isinstance(judge, str) else tuple(judge)
+    asked: dict[str, Any] = {}
+    if not isinstance(config, ReviewConfig) and not isinstance(tool_reference, Mapping):
+        places = {"papers": papers, "reviews": reviews, "traces": traces, "config_file": config}
+        places |= {"tool_reference": tool_reference}
+        asked = {name: os.fspath(place) for name, place in places.items() if place is not None}
+        asked |= {"judges": list(judges), "policy": policy, "similarity": ",".join(similarity)}
+        asked |= (options or JudgeOptions()).asked()
     return run_review(
         ReviewRequest(
             papers=Path(papers),
@@ -78,5 +85,6 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
             resume=None if resume is None else Path(resume),
             workers=workers,
             engine=engine,
+            asked=asked,
         )
     )

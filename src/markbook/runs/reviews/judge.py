@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,14 @@ class JudgePlan:
         }
 
 
+_OPTIONS = {
+    "mode": "judge_mode",
+    "per_minute": "requests_per_minute",
+    "workers": "judge_workers",
+    "price": "judge_price",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
     """What a command or a caller may say about its judges."""
@@ -59,6 +68,12 @@ class JudgeOptions:
     """US dollars for the whole run."""
     price: str = ""
     token_weights: bool = False
+
+    def asked(self) -> dict[str, Any]:
+        """Return them by the names of the command's options, without secrets and without what was not said."""
+        record = asdict(self) | {"base_url": connect.without_secrets(self.base_url)}
+        record["cassette"] = None if self.cassette is None else os.fspath(self.cassette)
+        return {_OPTIONS.get(name, name): value for name, value in record.items() if value is not None}
 
 
 def make_plan(models: Sequence[str], config: ReviewConfig, options: JudgeOptions, *, reviews: int = 0) -> JudgePlan:

@@ -55,6 +55,12 @@ def read_journal(rows: Rows) -> tuple[list[Kept], dict[str, Mapping[str, Any]]]:
     return ordered, {str(row.key[0]): row.data for row in rows("human")}
 
 
+def systems_of(run: Run) -> list[str]:
+    """Return the systems that a run has measured anything of, by name."""
+    kept, _ = read_journal(run.rows)
+    return sorted({item.system for item in kept})
+
+
 def score(
     kept: Sequence[Kept],
     human: Mapping[str, Mapping[str, Any]],

@@ -13,7 +13,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -75,7 +75,11 @@ class ReviewRequest:
     """Processes that compare texts and read traces, None for this one; judges are asked beside them in any case."""
     engine: str = "local"
     """Where those run: `local`, `ray`, or another of `markbook list engines`."""
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """What the caller asked for, by the names of the command's options: kept for whoever goes on with the run."""
     progress: Callable[[str], None] = lambda _line: None
+    planned: Callable[[Collection[str]], None] = lambda _systems: None
+    """Is told which systems are evaluated, before anything is written, measured or asked."""
 
 
 def run_review(request: ReviewRequest) -> Run:
@@ -92,6 +96,7 @@ def run_review(request: ReviewRequest) -> Run:
     _log_inputs(request, papers, attempts, rejections)
     if request.strict and rejections:
         raise StrictDataError(rejections[0].reason, at=rejections[0].at)
+    request.planned(sorted({attempt.model for attempt in attempts}))
     plan = None
     if request.judges:
         plan = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
@@ -122,6 +127,7 @@ def _manifest(
     known = papers.by_id()
     unknown = sorted({attempt.sample_id for attempt in attempts} - set(known))
     extra = {
+        "asked": dict(request.asked),
         "papers": dict(papers.counts),
         "paper_notes": {paper.id: list(paper.notes) for paper in papers.papers if paper.notes},
         "unknown_papers": unknown,

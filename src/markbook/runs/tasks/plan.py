@@ -21,6 +21,8 @@ from markbook.types import Sample
 
 _SUFFIX: Mapping[ContextMode, str] = {"full": "", "minimal": "_minimal_context", "none": "_no_context"}
 
+_ASKING = {"identity": False, "asking": True}
+
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
@@ -46,18 +48,22 @@ class TaskOptions:
     """Where answers are measured and their tests run: `local`, `ray`, or another of `markbook list engines`."""
     isolation: Literal["auto", "strict", "weak"] = field(default="auto", metadata={"identity": False})
     strict: bool = field(default=False, metadata={"identity": False})
-    concurrency: int = field(default=8, metadata={"identity": False})
-    per_minute: float | None = field(default=None, metadata={"identity": False})
-    retries: int = field(default=5, metadata={"identity": False})
-    request_seconds: float = field(default=120.0, metadata={"identity": False})
-    max_cost: float | None = field(default=None, metadata={"identity": False})
-    price: str = field(default="", metadata={"identity": False})
+    concurrency: int = field(default=8, metadata=_ASKING)
+    per_minute: float | None = field(default=None, metadata=_ASKING)
+    retries: int = field(default=5, metadata=_ASKING)
+    request_seconds: float = field(default=120.0, metadata=_ASKING)
+    max_cost: float | None = field(default=None, metadata=_ASKING)
+    price: str = field(default="", metadata=_ASKING)
 
     def identity(self) -> dict[str, Any]:
         """Return the options that can change a result."""
         fields = type(self).__dataclass_fields__
         record = dataclasses.asdict(self)
         return {name: value for name, value in record.items() if fields[name].metadata.get("identity", True)}
+
+    def asking(self) -> dict[str, Any]:
+        """Return how a model is asked, which a run keeps for whoever goes on with it."""
+        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.metadata.get("asking")}
 
 
 @dataclass(frozen=True, slots=True)

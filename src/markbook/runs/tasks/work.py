@@ -15,6 +15,7 @@ from typing import Any
 from markbook import plugins
 from markbook.errors import UsageError
 from markbook.model import Generator, Reply, Request
+from markbook.model.connect import without_secrets
 from markbook.runs.options import options_of
 from markbook.runs.tasks.marks import Answer, Key, Tested, answers, measure, tested
 from markbook.runs.tasks.plan import Plan, TaskOptions, TaskPlan, plan
@@ -88,7 +89,12 @@ def run_task(
         work = plan(targets, predictions=answers_at, data=rows, options=settings)
         generator = _generator(model, base_url, settings) if model is not None else None
         follow.planned(work)
-        manifest = _manifest(work, settings, model, base_url)
+        sources = {
+            "tasks": targets,
+            "predictions": None if predictions is None else os.fspath(predictions),
+            "data": None if data is None else os.fspath(data),
+        }
+        manifest = _manifest(work, settings, model, base_url, sources)
         if resume is not None and _is_finished(Path(resume), manifest):
             return open_run(resume)
         if generator is not None:
@@ -163,15 +169,19 @@ def _generator(model: str, base_url: str, settings: TaskOptions) -> Generator:
     return made
 
 
-def _manifest(work: Plan, settings: TaskOptions, model: str | None, base_url: str) -> Manifest:
+def _manifest(
+    work: Plan, settings: TaskOptions, model: str | None, base_url: str, sources: Mapping[str, Any]
+) -> Manifest:
     config = {
         **settings.identity(),
         "model": model,
-        "base_url": _without_secrets(base_url),
+        "base_url": without_secrets(base_url),
         "tasks": {each.task.name: {**each.task.resolved, "context": each.mode} for each in work.tasks},
         "groups": {group.name: dict(group.resolved) for group, _names in work.groups},
     }
     extra = {
+        "sources": dict(sources),
+        "asking": settings.asking(),
         "files": {each.task.name: each.task.file.name for each in work.tasks},
         "rows": len(work),
         "skipped": {"rows_and_answers": len(work.rejections)},
@@ -179,17 +189,6 @@ def _manifest(work: Plan, settings: TaskOptions, model: str | None, base_url: st
         "workers": settings.workers,
     }
     return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra)
-
-
-def _without_secrets(url: str) -> str:
-    """Return an address without a user name, a password or a query, which may hold a key."""
-    from urllib.parse import urlsplit
-
-    if not url:
-        return ""
-    parts = urlsplit(url)
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
 
 
 def _is_finished(folder: Path, manifest: Manifest) -> bool:
