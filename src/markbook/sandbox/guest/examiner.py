@@ -41,11 +41,12 @@ class Deadline(Sticky):
 class Attempt:
     """One running child as the examiner sees it."""
 
-    def __init__(self, channel: _socket.socket, job: dict[str, Any], *, blurred: bool = False) -> None:
+    def __init__(self, channel: _socket.socket, job: dict[str, Any], *, beside: bool = False) -> None:
         self._channel = channel
-        if blurred:
+        if beside:
             channel.send(zygote.BLUR)
-        limits, modules = job["limits"], ",".join(job.get("preload", ()))
+        limits = job["limits"]
+        modules = ",".join(dict.fromkeys([*job.get("preload", ()), *(job.get("imports", ()) if beside else ())]))
         request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + modules.encode("ascii")
         (their_reader, writer), (reader, their_writer) = os.pipe(), os.pipe()
         descriptors = zygote.ENDS.pack(their_reader, their_writer)
@@ -343,7 +344,7 @@ class Examiner:
         code, refused = self._compiled(job["code"])
         if refused is not None:
             return _settle(task, dict(refused), [])
-        attempt = Attempt(self._channel, job, blurred=True)
+        attempt = Attempt(self._channel, job, beside=True)
         record: dict[str, Any] = {"error": None}
         talk = beside.Conversation(attempt.link, self._buffer, record)
         try:
