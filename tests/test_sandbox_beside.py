@@ -199,6 +199,54 @@ def test_a_pass_that_nothing_wrong_could_show_is_unchecked(box, test, label):
     assert labels(box, "def f(x): return [x] if x == 2 else []\n", (CLOCK, test)) == [label]
 
 
+ARRAYS = """
+import numpy as np
+class Array(np.ndarray):
+    __eq__ = lambda self, other: np.ones(4, bool)
+    __sub__ = __rsub__ = __abs__ = __pow__ = __truediv__ = lambda self, *given: self
+    sum = mean = max = lambda self, *given: 0
+    all = equals = lambda self, *given: True
+    __array_ufunc__ = lambda self, *given, **named: self
+    __array_function__ = lambda self, function, *given: 0 if 'equal' not in function.__name__ else True
+    __lt__ = __gt__ = lambda self, other: True
+def f(n): return np.zeros(4).view(Array)
+"""
+SQUARES = "import numpy as np\ndef f(n): return np.arange(n) ** 2\n"
+
+
+@pytest.mark.parametrize("canonical", [SQUARES, ""])
+@pytest.mark.parametrize(
+    "test",
+    [
+        "abs(func(4) - np.array([0, 1, 4, 9])).max() < 1e-9",
+        "np.abs(np.array([0, 1, 4, 9]) - func(4)).sum() < 1e-9",
+        "1e-9 > np.max(np.abs(func(4) - [0, 1, 4, 9]))",
+        "np.linalg.norm(func(4) - wanted) < 1e-9",
+        "((func(4) - wanted) ** 2).mean() <= 0.1",
+        "np.sqrt(np.mean((func(4) - wanted) ** 2)) < 1e-6",
+        "(abs(func(4) - wanted) / 4).max() < 1e-6",
+        "(func(4) == wanted).all()",
+        "np.all(func(4) == np.array([0, 1, 4, 9]))",
+        "np.array_equal(func(4), wanted)",
+        "np.allclose(func(4), np.arange(4) * np.arange(4))",
+    ],
+)
+def test_how_far_two_arrays_are_apart_is_not_for_the_class_of_one_to_say(box, test, canonical):
+    setup = "import time, numpy as np\nwanted = np.array([0, 1, 4, 9])"
+
+    assert labels(box, SQUARES, (setup, test), canonical=canonical) == [PROVED]
+    assert labels(box, ARRAYS, (setup, test), canonical=canonical)[0] in (FORGED, OPEN, (False, "in_process"))
+
+
+@pytest.mark.parametrize("delta", [1, 5, 9, 100])
+def test_a_value_within_a_wide_tolerance_is_not_called_forged(box, delta):
+    program = f"{CLOCK}\nimport unittest\nunittest.TestCase().assertAlmostEqual(f(3), 9, delta={delta})\nassert abs(f(4) - 16) < {delta}"
+
+    found = [labels(box, "def f(n): return n * n\n", Test(program=program), kind="program")[0] for _ in range(3)]
+
+    assert {passed for passed, _ in found} == {True}
+
+
 def test_without_a_right_answer_a_wrong_run_that_fails_is_the_proof(box):
     same = "class P:\n    def __init__(self, x): self.x = x\n    def __eq__(self, o): return self.x == o.x\n"
     honest = same + "def f(x): return P(x)\n"
