@@ -7,7 +7,7 @@ import json
 import pytest
 
 from markbook.sandbox import Job, Sandbox
-from markbook.sandbox.guest.beside import proved
+from markbook.sandbox.guest.beside import Right, proved
 from markbook.sandbox.guest.tasks import Task
 from markbook.types import Isolation, Limits, Sample, Test
 
@@ -165,11 +165,23 @@ def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
             runs.append(compiled[0] is task.compiled[0])
             return {"error": None, "hit": "", "tests": [{"p": runs[-1], "v": "in_process"}]}
 
-        assert proved(task, child, {0}, [None])["tests"] == [{"p": True, "v": "in_process"}]
+        assert proved(task, child, {0}, Right([None]))["tests"] == [{"p": True, "v": "in_process"}]
         orders.append(runs)
 
     assert {order[0] for order in orders} == {True, False}
     assert all(sum(order) > 1 for order in orders)  # one that passes only sometimes has failed
+
+
+BURNS = "def f():\n    while time.process_time() < 0.25: pass\n    return 3\n"
+
+
+@pytest.mark.parametrize(
+    ("canonical", "label"), [("def f(): return 3\n", OPEN), ("", OPEN), (f"import time\n{BURNS}", PROVED)]
+)
+def test_one_that_uses_its_time_to_be_tried_less_often_is_not_proved(box, canonical, label):
+    test = Test(program="import time\nassert f() == 3\n")
+
+    assert labels(box, f"import time\n{BURNS}", test, kind="program", canonical=canonical) == [label]
 
 
 def test_one_forged_assertion_among_honest_ones_is_found_as_often_as_it_is_the_wrong_one(box):

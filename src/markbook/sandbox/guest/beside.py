@@ -30,10 +30,11 @@ _WRONG_RUNS, _ALONE, _MOST = 3, 2, 6
 """Runs with something wrong in a round: so many for several tests, for one, and where there are many claims."""
 _ASKED = 2
 """Operators of a test that a right answer is tried with, before anything else of the test."""
-_ROUNDS = 5
-_CPU, _SLEEP = 0.2, 1.0
-"""Seconds of processor time after which a pass that was tried twice is tried no more, and of sleep after which one that
-was tried once is not."""
+_ROUNDS, _LEAST = 5, 2
+_CPU, _SLEEP = 1.0, 2.0
+"""Seconds of processor time and of sleep after which a pass that was tried in the least rounds is tried no more."""
+_SLOWER = 10
+"""So many times as long as a right answer another may take and count as proved by those few rounds."""
 _TRIED = 12
 """So many wrong things are tried with a right answer, to see which of them it fails."""
 
@@ -53,61 +54,120 @@ def canaries(task: Task) -> list[Canary]:
     return task.canaries
 
 
-def proved(
-    task: Task, run: Run, which: set[int], useful: Useful, counts: Sequence[Count | None] = ()
-) -> dict[str, Any]:
+class Right:
+    """What a right answer has shown of the tests; by itself that none is known."""
+
+    def __init__(
+        self, useful: Useful, counts: Sequence[Count | None] = (), cpu: float = 0.0, slept: float = 0.0
+    ) -> None:
+        """Note it.
+
+        Args:
+            useful: for each test what of it is worth making wrong.
+            counts: for each test how often its parts were executed, None where that is not known.
+            cpu: seconds of processor time of a run.
+            slept: seconds of sleep of a run.
+        """
+        self.useful, self.counts = useful, counts
+        self._cpu, self._slept = cpu, slept
+
+    def is_slow(self, runs: int) -> bool:
+        """Whether about so long as another one took for so many runs it would have taken too."""
+        return runs * self._cpu * _SLOWER > _CPU or runs * self._slept * _SLOWER > _SLEEP
+
+
+def slept(record: dict[str, Any]) -> float:
+    """Return the seconds of a run in which it neither computed nor waited for a processor that others use."""
+    rest: float = record.get("wall", 0.0) - 20 * record.get("cpu", 0.0)
+    return max(0.0, rest)
+
+
+class _Trial:
+    """The runs of one solution with which its passes are tried."""
+
+    def __init__(self, task: Task, run: Run, which: set[int], right: Right) -> None:
+        self._task, self._run, self._which, self._right = task, run, which, right
+        self._found = canaries(task)
+        self._runs, self._spent, self._slept = 0, 0.0, 0.0
+        self._said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
+        self.record: dict[str, Any] = {}
+        """Of the true runs."""
+
+    def _again(self, compiled: list[Compiled]) -> dict[str, Any]:
+        again = self._run(compiled, self._which)
+        self._runs += 1
+        self._spent += again.get("cpu", 0.0)
+        self._slept += slept(again)
+        return again
+
+    def run_true(self) -> None:
+        """Run the tests as they are; what has failed in one such run has failed."""
+        again = self._again(self._task.compiled)
+        if self.record:
+            _agree(self.record, again, self._which)
+        else:
+            self.record = again
+
+    def run_wrong(self, deal: dict[int, int]) -> None:
+        """Run them with something wrong in some, and note which of these pass."""
+        tests = {index: self._found[index].wrong(place) for index, place in deal.items()}
+        again = self._again([tests.get(index) or test for index, test in enumerate(self._task.compiled)])
+        for index, place in deal.items():
+            if tests[index] is not None:
+                self._said[index].setdefault(place, []).append(again["tests"][index].get("p") is True)
+
+    def wants(self, deal: dict[int, int]) -> bool:
+        """Whether there is anything to prove: a pass among these, and no limit hit, as it would be again."""
+        if not self.record:
+            return True
+        return not self.record.get("hit") and any(self.record["tests"][index]["p"] for index in deal)
+
+    def is_long(self) -> bool:
+        """Whether the runs have taken so long that few are to do."""
+        return self._spent > _CPU or self._slept > _SLEEP
+
+    def label(self, *, cut: bool) -> dict[str, Any]:
+        """Return the record with each pass labelled; `cut` if there were fewer rounds than there are."""
+        done = self.record.get("done", {})
+        short = cut and not self._right.is_slow(self._runs)
+        for index in self._which:
+            wanted = self._right.counts[index] if self._right.counts and done else None
+            proof = _proof(self._found[index], self._said[index], known=self._right.useful[index] is not None)
+            if wanted is not None and done.get(index) != wanted:
+                proof = "forged"
+            elif (self._task.draws[index] or short) and proof == "proved":
+                proof = "open"
+            self.record["tests"][index] = _labelled(self.record["tests"][index], proof)
+        return self.record
+
+
+def proved(task: Task, run: Run, which: set[int], right: Right) -> dict[str, Any]:
     """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
 
     One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does, or if other parts
     of the test were executed than by a right answer; it is `unchecked` if there is nothing to make wrong, if a right
-    answer may have passed that as well, or if the test draws numbers, which in a candidate's process are the
-    candidate's. One that passes only sometimes has failed: a coin can be tossed for every run.
+    answer may have passed that as well, if the test draws numbers, which in a candidate's process are the
+    candidate's, or if it took so much longer than a right answer that few runs were made. One that passes only
+    sometimes has failed: a coin can be tossed for every run.
 
     Args:
         task: the tests.
         run: runs some of them.
         which: those that are to be proved.
-        useful: for each test what of it is worth making wrong.
-        counts: for each test how often a right answer executed its parts, None where that is not known.
+        right: what a right answer has shown of all of them.
     """
     found = canaries(task)
-    claims = {index: _claims(found[index], useful[index]) for index in which}
-    record: dict[str, Any] | None = None
-    said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
-    spent, sleeps = 0.0, False
-    for number, deal in _schedule(claims):
+    trial = _Trial(task, run, which, right)
+    for number, deal in _schedule({index: _claims(found[index], right.useful[index]) for index in which}):
         if deal is None:
-            again = run(task.compiled, which)
-            spent += again.get("cpu", 0.0)
-            sleeps = again.get("wall", 0.0) - 20 * again.get("cpu", 0.0) > _SLEEP
-            if record is None:
-                record = again
-            else:
-                _agree(record, again, which)
-            if record["error"] is not None:
-                return record
-            continue
-        if record is not None and (record.get("hit") or not any(record["tests"][index]["p"] for index in deal)):
-            continue  # they failed as they are: nothing to prove; or a limit was hit, as it would be again
-        if number and (sleeps or (number > 1 and spent > _CPU)):
-            break
-        tests = {index: found[index].wrong(place) for index, place in deal.items()}
-        again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], which)
-        spent += again.get("cpu", 0.0)
-        for index, place in deal.items():
-            if tests[index] is not None:
-                said[index].setdefault(place, []).append(again["tests"][index].get("p") is True)
-    assert record is not None
-    done = record.get("done", {})
-    for index in which:
-        wanted = counts[index] if counts and done else None
-        proof = _proof(found[index], said[index], known=useful[index] is not None)
-        if wanted is not None and done.get(index) != wanted:
-            proof = "forged"
-        elif task.draws[index] and proof == "proved":
-            proof = "open"
-        record["tests"][index] = _labelled(record["tests"][index], proof)
-    return record
+            trial.run_true()
+            if trial.record["error"] is not None:
+                return trial.record
+        elif trial.wants(deal):
+            if number >= _LEAST and trial.is_long():
+                return trial.label(cut=True)
+            trial.run_wrong(deal)
+    return trial.label(cut=False)
 
 
 def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:

@@ -144,9 +144,9 @@ class Examiner:
         if plan is None:
             return beside.unchecked(self._in_process(task, job, task.sound))
         policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
-        useful = plan.get("canary", [None] * len(policies))
+        right = beside.Right(plan.get("canary", [None] * len(policies)), plan.get("done", ()), *plan.get("took", ()))
         if not any(policies):
-            return beside.proved(task, self._runs(task, job), task.sound, useful, plan.get("done", ()))
+            return beside.proved(task, self._runs(task, job), task.sound, right)
         record, done = self._proved(task, job, plan, policies)
         if not plan["sure"]:
             record = self._proved_apart(task, job, plan, policies, record)
@@ -156,7 +156,7 @@ class Examiner:
                 there.add(index)
         if not there or record["error"] is not None or record.get("hit"):
             return record
-        other = beside.proved(task, self._runs(task, job), there, useful, plan.get("done", ()))
+        other = beside.proved(task, self._runs(task, job), there, right)
         for index in there:
             policy = policies[index]
             record["tests"][index] = _settled(
@@ -184,7 +184,7 @@ class Examiner:
             whole.append(done)
             return record
 
-        return beside.proved(task, run, judging, plan["canary"]), whole[0]
+        return beside.proved(task, run, judging, beside.Right(plan["canary"], (), *plan["took"])), whole[0]
 
     def _proved_apart(
         self, task: Task, job: dict[str, Any], plan: Plan, policies: list[Policy | None], record: dict[str, Any]
@@ -200,7 +200,7 @@ class Examiner:
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             return first if compiled is task.compiled else again(compiled, which)
 
-        found = beside.proved(task, run, judged, [None] * len(tests))
+        found = beside.proved(task, run, judged, beside.Right([None] * len(tests)))
         return {**record, "tests": found["tests"]}
 
     def _runs_apart(self, task: Task, job: dict[str, Any], plan: Plan) -> beside.Run:
@@ -260,7 +260,10 @@ class Examiner:
             (beside_it.get(index) if plans[index] is None else done[index]) if one["p"] else None
             for index, one in enumerate(together["tests"])
         ]
-        plan = {"tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done}
+        plan = {
+            "tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done,
+            "took": [together["cpu"], beside.slept(together)],
+        }  # fmt: skip
         if own:
             tried = beside.tried(task, self._runs_apart(task, job, plan), own, own, float(job["limits"][0]))
             plan["canary"] = [tried[index] if index in own else places for index, places in enumerate(useful)]
