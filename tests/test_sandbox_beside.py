@@ -5,40 +5,17 @@ import itertools
 import json
 
 import pytest
+from verdict_kit import labels, run
 
-from markbook.sandbox import Job, Sandbox
+from markbook.sandbox import Sandbox
 from markbook.sandbox.guest.beside import Right, proved
 from markbook.sandbox.guest.tasks import Task
-from markbook.types import Isolation, Limits, Sample, Test
+from markbook.types import Isolation, Test
 
 LEVELS = [Isolation.A, Isolation.B]
 CLOCK = "import time"
 """Makes a test run beside the candidate."""
 LIE = "class L:\n    def __eq__(self, o): return True\n    def __getattr__(self, n): return self\n"
-
-
-@pytest.fixture(scope="module")
-def box():
-    with Sandbox(workers=1, isolation="weak", dedupe=False) as made:
-        yield made
-
-
-def run(box, code, *tests, canonical=None, kind="function", name="f"):
-    reference = code if canonical is None else canonical
-    sample = Sample(
-        id="x",
-        tests=tuple(test if isinstance(test, Test) else Test(*test) for test in tests),
-        entry_point=name,
-        references=(reference,) if reference else (),
-        meta={"object": kind},
-    )
-    ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
-    return outcome
-
-
-def labels(box, code, *tests, **options):
-    found = run(box, code, *tests, **options)
-    return [(result.passed, result.verdict.value) for result in found.tests]
 
 
 PROVED, OPEN, FORGED = (True, "in_process"), (True, "unchecked"), (False, "flagged")
