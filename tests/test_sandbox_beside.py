@@ -149,6 +149,26 @@ def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
     assert all(sum(order) > 1 for order in orders)  # one that passes only sometimes has failed
 
 
+@pytest.mark.parametrize(
+    ("claim", "place", "often", "label"),
+    [
+        ("len(f()) > 2", 0, 2, "unchecked"),
+        ("len(f()) > 2", 0, 9, "in_process"),
+        ("f() == 2", 2, 9, "unchecked"),
+        ("f() == 2", 2, 1, "flagged"),
+    ],
+)
+def test_one_that_passes_some_of_the_wrong_runs_has_not_been_proved(claim, place, often, label):
+    task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]}))
+    wrong = itertools.count(1)
+
+    def child(compiled, which):
+        passes = compiled[0] is task.compiled[0] or next(wrong) % often == 0
+        return {"error": None, "hit": "", "tests": [{"p": passes, "v": "in_process"}]}
+
+    assert proved(task, child, {0}, Right([[place]]))["tests"][0]["v"] == label
+
+
 BURNS = "def f():\n    while time.process_time() < 0.25: pass\n    return 3\n"
 
 

@@ -31,8 +31,9 @@ _WRONG_RUNS, _ALONE, _MOST = 3, 2, 6
 _ASKED = 2
 """Operators of a test that a right answer is tried with, before anything else of the test."""
 _ROUNDS, _LEAST = 5, 2
-_CPU, _SLEEP = 1.0, 2.0
-"""Seconds of processor time and of sleep after which a pass that was tried in the least rounds is tried no more."""
+_CPU, _SLEEP = 1.0, 1.0
+"""Seconds of processor time in all, and of sleep in one run, after which a pass that was tried in the least rounds is
+tried no more. Less sleep than that may be the wait for a processor that others use."""
 _SLOWER = 10
 """So many times as long as a right answer another may take and count as proved by those few rounds."""
 _TRIED = 12
@@ -73,13 +74,13 @@ class Right:
 
     def is_slow(self, runs: int) -> bool:
         """Whether about so long as another one took for so many runs it would have taken too."""
-        return runs * self._cpu * _SLOWER > _CPU or runs * self._slept * _SLOWER > _SLEEP
+        return runs * self._cpu * _SLOWER > _CPU or self._slept > 0
 
 
 def slept(record: dict[str, Any]) -> float:
-    """Return the seconds of a run in which it neither computed nor waited for a processor that others use."""
+    """Return how many seconds a run slept; none if that may be but the wait for a processor."""
     rest: float = record.get("wall", 0.0) - 20 * record.get("cpu", 0.0)
-    return max(0.0, rest)
+    return rest if rest > _SLEEP else 0.0
 
 
 class _Trial:
@@ -124,7 +125,7 @@ class _Trial:
 
     def is_long(self) -> bool:
         """Whether the runs have taken so long that few are to do."""
-        return self._spent > _CPU or self._slept > _SLEEP
+        return self._spent > _CPU or self._slept > 0
 
     def label(self, *, cut: bool) -> dict[str, Any]:
         """Return the record with each pass labelled; `cut` if there were fewer rounds than there are."""
@@ -174,7 +175,8 @@ def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
     """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
 
     Where one literal is expected no right answer passes with another. Elsewhere one may by chance: there only what
-    passes every time says something, and with what a right answer has failed it says that the test decided nothing.
+    passes often says something. By an operator that a right answer has failed it failed for good: what passes every
+    time by it was not decided by the test, and what passes by it at all may have tossed a coin.
     """
     claims: dict[tuple[int, int], list[bool]] = {}
     for place, passes in said.items():
@@ -183,10 +185,15 @@ def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
             return "forged"
         key = (OPERATOR, place) if rank == OPERATOR else (rank, canary.claims[place])
         claims[key] = claims.get(key, []) + passes
-    through = [key for key, passes in claims.items() if all(passes)]
-    if known and any(rank == OPERATOR for rank, _ in through):
+    asked = [passes for (rank, _), passes in claims.items() if rank == OPERATOR and known]
+    if any(map(all, asked)):
         return "forged"
-    return "open" if through or not claims else "proved"
+    return "open" if not claims or any(map(any, asked)) or any(map(_is_often, claims.values())) else "proved"
+
+
+def _is_often(passes: list[bool]) -> bool:
+    """Whether so many wrong runs passed that one which tosses a coin for each could have passed the true ones."""
+    return all(passes) or (sum(passes) > 1 and 3 * sum(passes) > len(passes))
 
 
 def _schedule(claims: Claims) -> Iterator[tuple[int, dict[int, int] | None]]:
@@ -226,7 +233,8 @@ def unchecked(record: dict[str, Any]) -> dict[str, Any]:
 def _claims(canary: Canary, useful: list[int] | None) -> list[list[int]]:
     """Return what of each claim of a test may be made wrong: of what there is, that which says most.
 
-    An operator that an answer may answer itself is a claim of its own.
+    An operator that an answer may answer itself is a claim of its own. So is where an expectation comes from, if no
+    right answer passes with another, or one has been seen to fail: a solution may have taken it from there.
     """
     found: dict[int, list[int]] = {}
     operators = []
@@ -236,7 +244,8 @@ def _claims(canary: Canary, useful: list[int] | None) -> list[list[int]]:
         if rank == OPERATOR:
             operators.append([place])
         else:
-            found.setdefault(canary.claims[place], []).append(place)
+            claim = canary.claims[place]
+            found.setdefault(claim if useful is not None or rank == SURE else abs(claim), []).append(place)
     best = [min(canary.ranks[place] for place in places) for places in found.values()]
     chosen = zip(best, found.values(), strict=True)
     return [[place for place in places if canary.ranks[place] == rank] for rank, places in chosen] + operators

@@ -43,7 +43,8 @@ class Site:
         self.change = change
         """Makes it wrong, in the tree in which it was found; a little different each time."""
         self.claim = claim
-        """The number of what is claimed there: each assertion, and each part of one that is joined by `and`."""
+        """The number of what is claimed there: each assertion, and each part of one that is joined by `and`; negative
+        where it is what an expectation is made of, as against its comparison."""
         self.rank = rank
         """`SURE`, `LIKELY` or `INPUT`: how much it says that a solution passes then. `OPERATOR`: something is compared
         with what is equal to nothing, so that an answer that judges for itself is told from one that is compared."""
@@ -65,7 +66,8 @@ class Finder:
         self._nodes = [node for tree in trees for node in inspection.nodes(tree)]
         self._made = assignments(self._nodes)
         self._told = self._from_candidate()
-        loads = [key_of(node) for node in self._nodes if isinstance(node, ast.Name | ast.Attribute)]
+        used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute))
+        loads = [key_of(node) for node in used if isinstance(node.ctx, ast.Load)]
         self._uses = {name: loads.count(name) for name in self._made}
         self._known: dict[int, tuple[bool, list[str]]] = {}
         for node in self._nodes:
@@ -167,8 +169,12 @@ class Finder:
     def _compare(self, node: ast.Compare) -> None:
         operator, left, right = node.ops[0], node.left, node.comparators[-1]
         if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.Is):
+            before = len(self.sites)
             self._equal((left, right), sure=True)
             if self._is_told(node):
+                if not is_literal(self._expected((left, right))[0]):
+                    for site in self.sites[before:]:
+                        site.claim = -site.claim
                 self._add(partial(_make_other, partial(node.comparators.__setitem__, 0), right), sure=True)
             return
         if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left):
@@ -256,7 +262,7 @@ class Finder:
                 continue
             seen.add(name)
             for value in self._made[name]:
-                known = sure and self._uses[name] == 1 and bool(key_of(node))
+                known = sure and self._uses[name] == len(self._made[name]) == 1 and bool(key_of(node))
                 self._literals(value, sure=known, steps=steps - 1, seen=seen)
 
     def _made_of(self, node: ast.expr) -> tuple[bool, list[str]]:
