@@ -43,6 +43,15 @@ def own_cache(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="module")
+def box():
+    """Return a sandbox with one worker, in which equal attempts are made again."""
+    from markbook.sandbox import Sandbox
+
+    with Sandbox(workers=1, isolation="weak", dedupe=False) as made:
+        yield made
+
+
 @pytest.fixture
 def exam_run(tmp_path):
     """Return a maker of finished exam runs whose outcomes are invented, so that no solution needs to run."""

@@ -5,40 +5,17 @@ import itertools
 import json
 
 import pytest
+from verdict_kit import labels, run
 
-from markbook.sandbox import Job, Sandbox
-from markbook.sandbox.guest.beside import proved
+from markbook.sandbox import Sandbox
+from markbook.sandbox.guest.beside import Right, proved
 from markbook.sandbox.guest.tasks import Task
-from markbook.types import Isolation, Limits, Sample, Test
+from markbook.types import Isolation, Test
 
 LEVELS = [Isolation.A, Isolation.B]
 CLOCK = "import time"
 """Makes a test run beside the candidate."""
 LIE = "class L:\n    def __eq__(self, o): return True\n    def __getattr__(self, n): return self\n"
-
-
-@pytest.fixture(scope="module")
-def box():
-    with Sandbox(workers=1, isolation="weak", dedupe=False) as made:
-        yield made
-
-
-def run(box, code, *tests, canonical=None, kind="function", name="f"):
-    reference = code if canonical is None else canonical
-    sample = Sample(
-        id="x",
-        tests=tuple(test if isinstance(test, Test) else Test(*test) for test in tests),
-        entry_point=name,
-        references=(reference,) if reference else (),
-        meta={"object": kind},
-    )
-    ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
-    return outcome
-
-
-def labels(box, code, *tests, **options):
-    found = run(box, code, *tests, **options)
-    return [(result.passed, result.verdict.value) for result in found.tests]
 
 
 PROVED, OPEN, FORGED = (True, "in_process"), (True, "unchecked"), (False, "flagged")
@@ -165,11 +142,43 @@ def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
             runs.append(compiled[0] is task.compiled[0])
             return {"error": None, "hit": "", "tests": [{"p": runs[-1], "v": "in_process"}]}
 
-        assert proved(task, child, {0}, [None])["tests"] == [{"p": True, "v": "in_process"}]
+        assert proved(task, child, {0}, Right([None]))["tests"] == [{"p": True, "v": "in_process"}]
         orders.append(runs)
 
     assert {order[0] for order in orders} == {True, False}
     assert all(sum(order) > 1 for order in orders)  # one that passes only sometimes has failed
+
+
+@pytest.mark.parametrize(
+    ("claim", "place", "often", "label"),
+    [
+        ("len(f()) > 2", 0, 2, "unchecked"),
+        ("len(f()) > 2", 0, 9, "in_process"),
+        ("f() == 2", 2, 9, "unchecked"),
+        ("f() == 2", 2, 1, "flagged"),
+    ],
+)
+def test_one_that_passes_some_of_the_wrong_runs_has_not_been_proved(claim, place, often, label):
+    task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]}))
+    wrong = itertools.count(1)
+
+    def child(compiled, which):
+        passes = compiled[0] is task.compiled[0] or next(wrong) % often == 0
+        return {"error": None, "hit": "", "tests": [{"p": passes, "v": "in_process"}]}
+
+    assert proved(task, child, {0}, Right([[place]]))["tests"][0]["v"] == label
+
+
+BURNS = "def f():\n    while time.process_time() < 0.25: pass\n    return 3\n"
+
+
+@pytest.mark.parametrize(
+    ("canonical", "label"), [("def f(): return 3\n", OPEN), ("", OPEN), (f"import time\n{BURNS}", PROVED)]
+)
+def test_one_that_uses_its_time_to_be_tried_less_often_is_not_proved(box, canonical, label):
+    test = Test(program="import time\nassert f() == 3\n")
+
+    assert labels(box, f"import time\n{BURNS}", test, kind="program", canonical=canonical) == [label]
 
 
 def test_one_forged_assertion_among_honest_ones_is_found_as_often_as_it_is_the_wrong_one(box):
@@ -197,6 +206,54 @@ def test_one_forged_assertion_among_honest_ones_is_found_as_often_as_it_is_the_w
 )
 def test_a_pass_that_nothing_wrong_could_show_is_unchecked(box, test, label):
     assert labels(box, "def f(x): return [x] if x == 2 else []\n", (CLOCK, test)) == [label]
+
+
+ARRAYS = """
+import numpy as np
+class Array(np.ndarray):
+    __eq__ = lambda self, other: np.ones(4, bool)
+    __sub__ = __rsub__ = __abs__ = __pow__ = __truediv__ = lambda self, *given: self
+    sum = mean = max = lambda self, *given: 0
+    all = equals = lambda self, *given: True
+    __array_ufunc__ = lambda self, *given, **named: self
+    __array_function__ = lambda self, function, *given: 0 if 'equal' not in function.__name__ else True
+    __lt__ = __gt__ = lambda self, other: True
+def f(n): return np.zeros(4).view(Array)
+"""
+SQUARES = "import numpy as np\ndef f(n): return np.arange(n) ** 2\n"
+
+
+@pytest.mark.parametrize("canonical", [SQUARES, ""])
+@pytest.mark.parametrize(
+    "test",
+    [
+        "abs(func(4) - np.array([0, 1, 4, 9])).max() < 1e-9",
+        "np.abs(np.array([0, 1, 4, 9]) - func(4)).sum() < 1e-9",
+        "1e-9 > np.max(np.abs(func(4) - [0, 1, 4, 9]))",
+        "np.linalg.norm(func(4) - wanted) < 1e-9",
+        "((func(4) - wanted) ** 2).mean() <= 0.1",
+        "np.sqrt(np.mean((func(4) - wanted) ** 2)) < 1e-6",
+        "(abs(func(4) - wanted) / 4).max() < 1e-6",
+        "(func(4) == wanted).all()",
+        "np.all(func(4) == np.array([0, 1, 4, 9]))",
+        "np.array_equal(func(4), wanted)",
+        "np.allclose(func(4), np.arange(4) * np.arange(4))",
+    ],
+)
+def test_how_far_two_arrays_are_apart_is_not_for_the_class_of_one_to_say(box, test, canonical):
+    setup = "import time, numpy as np\nwanted = np.array([0, 1, 4, 9])"
+
+    assert labels(box, SQUARES, (setup, test), canonical=canonical) == [PROVED]
+    assert labels(box, ARRAYS, (setup, test), canonical=canonical)[0] in (FORGED, OPEN, (False, "in_process"))
+
+
+@pytest.mark.parametrize("delta", [1, 5, 9, 100])
+def test_a_value_within_a_wide_tolerance_is_not_called_forged(box, delta):
+    program = f"{CLOCK}\nimport unittest\nunittest.TestCase().assertAlmostEqual(f(3), 9, delta={delta})\nassert abs(f(4) - 16) < {delta}"
+
+    found = [labels(box, "def f(n): return n * n\n", Test(program=program), kind="program")[0] for _ in range(3)]
+
+    assert {passed for passed, _ in found} == {True}
 
 
 def test_without_a_right_answer_a_wrong_run_that_fails_is_the_proof(box):

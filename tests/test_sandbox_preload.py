@@ -20,6 +20,8 @@ from markbook.types import Limits, Sample, Test
         ("from asyncio import run as go\nimport os.path", (2, ["asyncio"])),
         ("def f():\n    import numpy as np, random\n", (3, ["numpy", "random"])),
         ("from scipy.stats import norm", (3, ["scipy"])),
+        ("import numpy as np\nnp.testing.assert_equal(1, 1)", (3, ["numpy", "numpy.testing"])),
+        ("from unittest import mock, main\ntesting", (2, ["unittest", "unittest.mock"])),
         ("from . import numpy", (0, [])),
         ("print('import nothing')\nimporter = 1", (0, [])),
         ("import \x00; import ../../numpy", (0, [])),
@@ -50,6 +52,17 @@ def test_a_loaded_module_is_there_only_for_who_imports_it():
     assert [one.passed for one in found] == [1, 0, 1, 1, 0, 1]
     assert found[1].tests[0].error_type == "NameError"
     assert found[4].error_type == "ModuleNotFoundError"
+
+
+def test_what_tests_import_that_run_beside_a_solution_is_loaded_once_too():
+    code = "import sys\nfound = 'numpy' in sys.modules\ndef f():\n    return found"
+    test = Test("import time, numpy", "f()")
+    sample = Sample(id="x", tests=(test,), entry_point="f", references=(code,), meta={"object": "function"})
+
+    with Sandbox(workers=1, isolation="weak", dedupe=False) as box:
+        ((_, outcome),) = box.run([Job("k", code, sample, Limits(20))])
+
+    assert [(result.passed, result.verdict.value) for result in outcome.tests] == [(True, "in_process")]
 
 
 def test_a_module_that_is_not_installed_is_missed_by_who_imports_it(monkeypatch):

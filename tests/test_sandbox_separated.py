@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from verdict_kit import labels, run
 
 from markbook.load.benchmark import load_benchmark
 from markbook.sandbox import Job, Sandbox
@@ -10,32 +11,7 @@ from markbook.sandbox.guest import names
 from markbook.sandbox.guest.library_values import Malformed
 from markbook.sandbox.guest.policy import Policy
 from markbook.sandbox.guest.values import Transfer
-from markbook.types import Limits, Sample, Test, Verdict
-
-
-@pytest.fixture(scope="module")
-def box():
-    with Sandbox(workers=1, isolation="weak", dedupe=False) as made:
-        yield made
-
-
-def run(box, code, *tests, canonical=None, kind="function", name="f"):
-    reference = code if canonical is None else canonical
-    sample = Sample(
-        id="x",
-        tests=tuple(test if isinstance(test, Test) else Test(*test) for test in tests),
-        entry_point=name,
-        references=(reference,) if reference else (),
-        meta={"object": kind},
-    )
-    ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
-    return outcome
-
-
-def passes(box, code, *tests, **options):
-    outcome = run(box, code, *tests, **options)
-    return [(result.passed, result.verdict.value) for result in outcome.tests]
-
+from markbook.types import Limits, Test, Verdict
 
 APART = (True, "separated")
 
@@ -51,7 +27,7 @@ APART = (True, "separated")
 def test_plain_values_arrive_as_they_left(box, value):
     code = f"def f():\n    return {value}\n"
 
-    assert passes(box, code, ("", f"repr(func()) == repr({value}) and type(func()) is type({value})")) == [APART]
+    assert labels(box, code, ("", f"repr(func()) == repr({value}) and type(func()) is type({value})")) == [APART]
 
 
 def test_values_of_the_standard_library_arrive_as_what_they_are(box):
@@ -67,7 +43,7 @@ def test_values_of_the_standard_library_arrive_as_what_they_are(box):
         ("r = func()", "r[3][9] == [] and r[1]['a'] == 2 and str(r[4]) == '1.10' and r[0].maxlen == 3"),
     ]
 
-    assert passes(box, code, *tests) == [APART, APART]
+    assert labels(box, code, *tests) == [APART, APART]
 
 
 def test_what_a_function_does_to_its_arguments_is_seen(box):
@@ -76,14 +52,14 @@ def test_what_a_function_does_to_its_arguments_is_seen(box):
 
     tests = [(setup, "r is a and a[1] is b and b['x'] is a and s == {1, 9}")]
 
-    assert passes(box, code, *tests) == [APART]
+    assert labels(box, code, *tests) == [APART]
 
 
 def test_arguments_are_written_back_after_an_exception_too(box):
     code = "def f(a):\n    a.clear()\n    raise KeyError('k')\n"
     setup = "a = [1]\ntry:\n    func(a)\nexcept KeyError as e:\n    found = e.args"
 
-    assert passes(box, code, (setup, "a == [] and found == ('k',)")) == [APART]
+    assert labels(box, code, (setup, "a == [] and found == ('k',)")) == [APART]
 
 
 CLASS = """
@@ -135,7 +111,7 @@ def fail():
     ],
 )  # fmt: skip
 def test_classes_and_objects_of_the_candidate_work_from_afar(box, setup, assertion):
-    assert passes(box, CLASS, (setup, assertion), kind="class", name="P") == [APART]
+    assert labels(box, CLASS, (setup, assertion), kind="class", name="P") == [APART]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +139,7 @@ def test_classes_and_objects_of_the_candidate_work_from_afar(box, setup, asserti
     ],
 )  # fmt: skip
 def test_what_tests_do_to_functions_works_from_afar(box, code, setup, assertion):
-    assert passes(box, code, (setup, assertion)) == [APART]
+    assert labels(box, code, (setup, assertion)) == [APART]
 
 
 def test_a_lying_operator_is_not_asked(box):
@@ -186,12 +162,12 @@ def test_an_operator_that_the_right_answer_needed_is_asked_and_labelled(box):
 def test_a_test_that_needs_the_candidates_process_runs_there_and_says_so(box):
     tests = [("import time\nt = time.time()", "func() == 1"), ("", "func() == 1")]
 
-    assert passes(box, "def f(): return 1\n", *tests) == [(True, "in_process"), APART]
+    assert labels(box, "def f(): return 1\n", *tests) == [(True, "in_process"), APART]
 
 
 def test_without_a_right_answer_tests_are_kept_apart_as_far_as_they_can(box):
-    assert passes(box, "def f(): return [1]\n", ("", "func() == [1]"), canonical="") == [APART]
-    assert passes(box, CLASS, ("", "cls(3) == cls(3)"), canonical="", kind="class", name="P") == [(True, "in_process")]
+    assert labels(box, "def f(): return [1]\n", ("", "func() == [1]"), canonical="") == [APART]
+    assert labels(box, CLASS, ("", "cls(3) == cls(3)"), canonical="", kind="class", name="P") == [(True, "in_process")]
 
 
 def test_a_forgery_beside_the_test_is_flagged(box):

@@ -35,6 +35,8 @@ _SLOW = frozenset(
 """Those that import many others, or libraries."""
 _HEAVY = frozenset(["networkx", "numpy", "pandas", "scipy", "sklearn", "sympy"])
 """Packages that take a tenth of a second and more, and make every later fork dearer."""
+_PARTS = {"numpy": "testing", "unittest": "mock"}
+"""What takes its time as well and is not loaded with its package."""
 LIGHT, HEAVY = 0, 3
 
 
@@ -50,7 +52,8 @@ def preload(code: str) -> tuple[int, list[str]]:
     }
     tiers = [sorted(names & tier) for tier in (_USUAL, _SLOW, _HEAVY)]
     weight = max((number for number, tier in enumerate(tiers, 1) if tier), default=LIGHT)
-    return weight, [name for tier in reversed(tiers) for name in tier]
+    parts = [f"{name}.{part}" for name, part in _PARTS.items() if name in names and re.search(rf"\b{part}\b", code)]
+    return weight, [name for tier in reversed(tiers) for name in tier] + parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,11 @@ def task_text(sample: Sample) -> str:
         "tests": tests,
     }
     return json.dumps(spec, sort_keys=True, separators=(",", ":"))
+
+
+def code_of_tests(sample: Sample) -> str:
+    """Return what a sample's tests execute, as one text."""
+    return "\n".join(part for test in sample.tests for part in (test.setup, test.assertion, test.program) if part)
 
 
 def digest(*parts: str) -> str:

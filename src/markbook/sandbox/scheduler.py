@@ -166,7 +166,9 @@ class Scheduler:
         known = self._known.seconds.get(job.sample.id)
         expected = known if known is not None else len(job.code) * 1e-7
         weight, modules = jobs.preload(job.code)
-        entry = Entry((weight, -expected, next(self._known.sequence)), job, task, digest, modules=modules)
+        entry = Entry(
+            (weight, -expected, next(self._known.sequence)), job, task, digest, modules=modules, weight=weight
+        )
         if self._rules.dedupe:
             self._open[digest] = entry
         self._queue(entry)
@@ -186,7 +188,9 @@ class Scheduler:
         else:
             self._held[task.name] = [entry]
             job = Job("", task.canonical, entry.job.sample, entry.job.limits)
-            first = Entry((-1, 0.0, next(self._known.sequence)), job, task, calibrates=True)
+            weight, modules = jobs.preload(task.canonical)
+            place = (-1, 0.0, next(self._known.sequence))
+            first = Entry(place, job, task, modules=modules, weight=weight, calibrates=True)
             self._waiting.push(first)
 
     def _calibrated(self, task: Task, plan: Plan, *, keep: bool) -> None:
@@ -202,7 +206,8 @@ class Scheduler:
             self._tasks.clear()
         text = jobs.task_text(job.sample)
         canonical = job.sample.references[0] if job.sample.references else ""
-        task = Task(text, jobs.digest(text, canonical), canonical)
+        weight, modules = jobs.preload(jobs.code_of_tests(job.sample))
+        task = Task(text, jobs.digest(text, canonical), canonical, weight, tuple(modules))
         self._tasks[id(job.sample)] = (job.sample, task)
         return task
 
@@ -222,7 +227,7 @@ class Scheduler:
         """Whether an idle worker has loaded packages that make every fork dearer, and many jobs need none of them."""
         if worker.weight < jobs.HEAVY or worker.jobs or len(self._waiting) < _WORTH_A_START:
             return False
-        return self._waiting.least_weight() < jobs.HEAVY
+        return jobs.LIGHT <= self._waiting.least_weight() < jobs.HEAVY  # below: nobody knows what is held for those
 
     def _replaced(self, worker: Worker) -> Worker:
         self._selector.unregister(worker.sock)
@@ -246,7 +251,9 @@ class Scheduler:
             record["task"] = entry.task.text
         if entry.modules:
             record["preload"] = entry.modules
-            worker.weight = max(worker.weight, entry.priority[0])
+            worker.weight = max(worker.weight, entry.weight)
+        if entry.task.imports:
+            record["imports"] = list(entry.task.imports)
         if entry.calibrates:
             record["calibrate"] = True
         elif self._rules.separate and plan is not None:
@@ -295,6 +302,8 @@ class Scheduler:
         if record["id"] != entry.priority[2] or len(record["tests"]) != len(entry.job.sample.tests):
             raise WorkerLost("an answer to another question")
         found = outcome(record, self._crew.level)
+        if any(result.verdict != Verdict.SEPARATED for result in found.tests):
+            worker.weight = max(worker.weight, entry.task.weight)
         plan = record["plan"] if entry.calibrates and "plan" in record else None
         worker.jobs.pop(0)
         worker.since = time.monotonic()

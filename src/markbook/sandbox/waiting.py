@@ -27,6 +27,10 @@ class Task(NamedTuple):
     name: str
     """A digest of the text and of the canonical solution: how tests are kept apart was found out with that one."""
     canonical: str
+    weight: int = 0
+    """How heavy the modules are that the tests import."""
+    imports: tuple[str, ...] = ()
+    """Those of them that are worth loading before tests run beside a solution."""
 
 
 @dataclass(eq=False)
@@ -44,6 +48,8 @@ class Entry:
     """Jobs that are exactly the same and get the same outcome."""
     modules: list[str] = field(default_factory=list)
     """What its worker loads before it."""
+    weight: int = 0
+    """How heavy these are."""
     calibrates: bool = False
     """Whether this is a canonical solution, run to see how the tests that others wait for can be kept apart."""
 

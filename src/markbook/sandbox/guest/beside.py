@@ -30,10 +30,12 @@ _WRONG_RUNS, _ALONE, _MOST = 3, 2, 6
 """Runs with something wrong in a round: so many for several tests, for one, and where there are many claims."""
 _ASKED = 2
 """Operators of a test that a right answer is tried with, before anything else of the test."""
-_ROUNDS = 5
-_CPU, _SLEEP = 0.2, 1.0
-"""Seconds of processor time after which a pass that was tried twice is tried no more, and of sleep after which one that
-was tried once is not."""
+_ROUNDS, _LEAST = 5, 2
+_CPU, _SLEEP = 1.0, 1.0
+"""Seconds of processor time in all, and of sleep in one run, after which a pass that was tried in the least rounds is
+tried no more. Less sleep than that may be the wait for a processor that others use."""
+_SLOWER = 10
+"""So many times as long as a right answer another may take and count as proved by those few rounds."""
 _TRIED = 12
 """So many wrong things are tried with a right answer, to see which of them it fails."""
 
@@ -53,68 +55,128 @@ def canaries(task: Task) -> list[Canary]:
     return task.canaries
 
 
-def proved(
-    task: Task, run: Run, which: set[int], useful: Useful, counts: Sequence[Count | None] = ()
-) -> dict[str, Any]:
+class Right:
+    """What a right answer has shown of the tests; by itself that none is known."""
+
+    def __init__(
+        self, useful: Useful, counts: Sequence[Count | None] = (), cpu: float = 0.0, slept: float = 0.0
+    ) -> None:
+        """Note it.
+
+        Args:
+            useful: for each test what of it is worth making wrong.
+            counts: for each test how often its parts were executed, None where that is not known.
+            cpu: seconds of processor time of a run.
+            slept: seconds of sleep of a run.
+        """
+        self.useful, self.counts = useful, counts
+        self._cpu, self._slept = cpu, slept
+
+    def is_slow(self, runs: int) -> bool:
+        """Whether about so long as another one took for so many runs it would have taken too."""
+        return runs * self._cpu * _SLOWER > _CPU or self._slept > 0
+
+
+def slept(record: dict[str, Any]) -> float:
+    """Return how many seconds a run slept; none if that may be but the wait for a processor."""
+    rest: float = record.get("wall", 0.0) - 20 * record.get("cpu", 0.0)
+    return rest if rest > _SLEEP else 0.0
+
+
+class _Trial:
+    """The runs of one solution with which its passes are tried."""
+
+    def __init__(self, task: Task, run: Run, which: set[int], right: Right) -> None:
+        self._task, self._run, self._which, self._right = task, run, which, right
+        self._found = canaries(task)
+        self._runs, self._spent, self._slept = 0, 0.0, 0.0
+        self._said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
+        self.record: dict[str, Any] = {}
+        """Of the true runs."""
+
+    def _again(self, compiled: list[Compiled]) -> dict[str, Any]:
+        again = self._run(compiled, self._which)
+        self._runs += 1
+        self._spent += again.get("cpu", 0.0)
+        self._slept += slept(again)
+        return again
+
+    def run_true(self) -> None:
+        """Run the tests as they are; what has failed in one such run has failed."""
+        again = self._again(self._task.compiled)
+        if self.record:
+            _agree(self.record, again, self._which)
+        else:
+            self.record = again
+
+    def run_wrong(self, deal: dict[int, int]) -> None:
+        """Run them with something wrong in some, and note which of these pass."""
+        tests = {index: self._found[index].wrong(place) for index, place in deal.items()}
+        again = self._again([tests.get(index) or test for index, test in enumerate(self._task.compiled)])
+        for index, place in deal.items():
+            if tests[index] is not None:
+                self._said[index].setdefault(place, []).append(again["tests"][index].get("p") is True)
+
+    def wants(self, deal: dict[int, int]) -> bool:
+        """Whether there is anything to prove: a pass among these, and no limit hit, as it would be again."""
+        if not self.record:
+            return True
+        return not self.record.get("hit") and any(self.record["tests"][index]["p"] for index in deal)
+
+    def is_long(self) -> bool:
+        """Whether the runs have taken so long that few are to do."""
+        return self._spent > _CPU or self._slept > 0
+
+    def label(self, *, cut: bool) -> dict[str, Any]:
+        """Return the record with each pass labelled; `cut` if there were fewer rounds than there are."""
+        done = self.record.get("done", {})
+        short = cut and not self._right.is_slow(self._runs)
+        for index in self._which:
+            wanted = self._right.counts[index] if self._right.counts and done else None
+            proof = _proof(self._found[index], self._said[index], known=self._right.useful[index] is not None)
+            if wanted is not None and done.get(index) != wanted:
+                proof = "forged"
+            elif (self._task.draws[index] or short) and proof == "proved":
+                proof = "open"
+            self.record["tests"][index] = _labelled(self.record["tests"][index], proof)
+        return self.record
+
+
+def proved(task: Task, run: Run, which: set[int], right: Right) -> dict[str, Any]:
     """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
 
     One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does, or if other parts
     of the test were executed than by a right answer; it is `unchecked` if there is nothing to make wrong, if a right
-    answer may have passed that as well, or if the test draws numbers, which in a candidate's process are the
-    candidate's. One that passes only sometimes has failed: a coin can be tossed for every run.
+    answer may have passed that as well, if the test draws numbers, which in a candidate's process are the
+    candidate's, or if it took so much longer than a right answer that few runs were made. One that passes only
+    sometimes has failed: a coin can be tossed for every run.
 
     Args:
         task: the tests.
         run: runs some of them.
         which: those that are to be proved.
-        useful: for each test what of it is worth making wrong.
-        counts: for each test how often a right answer executed its parts, None where that is not known.
+        right: what a right answer has shown of all of them.
     """
     found = canaries(task)
-    claims = {index: _claims(found[index], useful[index]) for index in which}
-    record: dict[str, Any] | None = None
-    said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
-    spent, sleeps = 0.0, False
-    for number, deal in _schedule(claims):
+    trial = _Trial(task, run, which, right)
+    for number, deal in _schedule({index: _claims(found[index], right.useful[index]) for index in which}):
         if deal is None:
-            again = run(task.compiled, which)
-            spent += again.get("cpu", 0.0)
-            sleeps = again.get("wall", 0.0) - 20 * again.get("cpu", 0.0) > _SLEEP
-            if record is None:
-                record = again
-            else:
-                _agree(record, again, which)
-            if record["error"] is not None:
-                return record
-            continue
-        if record is not None and (record.get("hit") or not any(record["tests"][index]["p"] for index in deal)):
-            continue  # they failed as they are: nothing to prove; or a limit was hit, as it would be again
-        if number and (sleeps or (number > 1 and spent > _CPU)):
-            break
-        tests = {index: found[index].wrong(place) for index, place in deal.items()}
-        again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], which)
-        spent += again.get("cpu", 0.0)
-        for index, place in deal.items():
-            if tests[index] is not None:
-                said[index].setdefault(place, []).append(again["tests"][index].get("p") is True)
-    assert record is not None
-    done = record.get("done", {})
-    for index in which:
-        wanted = counts[index] if counts and done else None
-        proof = _proof(found[index], said[index], known=useful[index] is not None)
-        if wanted is not None and done.get(index) != wanted:
-            proof = "forged"
-        elif task.draws[index] and proof == "proved":
-            proof = "open"
-        record["tests"][index] = _labelled(record["tests"][index], proof)
-    return record
+            trial.run_true()
+            if trial.record["error"] is not None:
+                return trial.record
+        elif trial.wants(deal):
+            if number >= _LEAST and trial.is_long():
+                return trial.label(cut=True)
+            trial.run_wrong(deal)
+    return trial.label(cut=False)
 
 
 def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
     """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
 
     Where one literal is expected no right answer passes with another. Elsewhere one may by chance: there only what
-    passes every time says something, and with what a right answer has failed it says that the test decided nothing.
+    passes often says something. By an operator that a right answer has failed it failed for good: what passes every
+    time by it was not decided by the test, and what passes by it at all may have tossed a coin.
     """
     claims: dict[tuple[int, int], list[bool]] = {}
     for place, passes in said.items():
@@ -123,10 +185,15 @@ def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
             return "forged"
         key = (OPERATOR, place) if rank == OPERATOR else (rank, canary.claims[place])
         claims[key] = claims.get(key, []) + passes
-    through = [key for key, passes in claims.items() if all(passes)]
-    if known and any(rank == OPERATOR for rank, _ in through):
+    asked = [passes for (rank, _), passes in claims.items() if rank == OPERATOR and known]
+    if any(map(all, asked)):
         return "forged"
-    return "open" if through or not claims else "proved"
+    return "open" if not claims or any(map(any, asked)) or any(map(_is_often, claims.values())) else "proved"
+
+
+def _is_often(passes: list[bool]) -> bool:
+    """Whether so many wrong runs passed that one which tosses a coin for each could have passed the true ones."""
+    return all(passes) or (sum(passes) > 1 and 3 * sum(passes) > len(passes))
 
 
 def _schedule(claims: Claims) -> Iterator[tuple[int, dict[int, int] | None]]:
@@ -166,7 +233,8 @@ def unchecked(record: dict[str, Any]) -> dict[str, Any]:
 def _claims(canary: Canary, useful: list[int] | None) -> list[list[int]]:
     """Return what of each claim of a test may be made wrong: of what there is, that which says most.
 
-    An operator that an answer may answer itself is a claim of its own.
+    An operator that an answer may answer itself is a claim of its own. So is where an expectation comes from, if no
+    right answer passes with another, or one has been seen to fail: a solution may have taken it from there.
     """
     found: dict[int, list[int]] = {}
     operators = []
@@ -176,7 +244,8 @@ def _claims(canary: Canary, useful: list[int] | None) -> list[list[int]]:
         if rank == OPERATOR:
             operators.append([place])
         else:
-            found.setdefault(canary.claims[place], []).append(place)
+            claim = canary.claims[place]
+            found.setdefault(claim if useful is not None or rank == SURE else abs(claim), []).append(place)
     best = [min(canary.ranks[place] for place in places) for places in found.values()]
     chosen = zip(best, found.values(), strict=True)
     return [[place for place in places if canary.ranks[place] == rank] for rank, places in chosen] + operators

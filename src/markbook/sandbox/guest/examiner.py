@@ -41,11 +41,12 @@ class Deadline(Sticky):
 class Attempt:
     """One running child as the examiner sees it."""
 
-    def __init__(self, channel: _socket.socket, job: dict[str, Any], *, blurred: bool = False) -> None:
+    def __init__(self, channel: _socket.socket, job: dict[str, Any], *, beside: bool = False) -> None:
         self._channel = channel
-        if blurred:
+        if beside:
             channel.send(zygote.BLUR)
-        limits, modules = job["limits"], ",".join(job.get("preload", ()))
+        limits = job["limits"]
+        modules = ",".join(dict.fromkeys([*job.get("preload", ()), *(job.get("imports", ()) if beside else ())]))
         request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + modules.encode("ascii")
         (their_reader, writer), (reader, their_writer) = os.pipe(), os.pipe()
         descriptors = zygote.ENDS.pack(their_reader, their_writer)
@@ -143,9 +144,9 @@ class Examiner:
         if plan is None:
             return beside.unchecked(self._in_process(task, job, task.sound))
         policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
-        useful = plan.get("canary", [None] * len(policies))
+        right = beside.Right(plan.get("canary", [None] * len(policies)), plan.get("done", ()), *plan.get("took", ()))
         if not any(policies):
-            return beside.proved(task, self._runs(task, job), task.sound, useful, plan.get("done", ()))
+            return beside.proved(task, self._runs(task, job), task.sound, right)
         record, done = self._proved(task, job, plan, policies)
         if not plan["sure"]:
             record = self._proved_apart(task, job, plan, policies, record)
@@ -155,7 +156,7 @@ class Examiner:
                 there.add(index)
         if not there or record["error"] is not None or record.get("hit"):
             return record
-        other = beside.proved(task, self._runs(task, job), there, useful, plan.get("done", ()))
+        other = beside.proved(task, self._runs(task, job), there, right)
         for index in there:
             policy = policies[index]
             record["tests"][index] = _settled(
@@ -183,7 +184,7 @@ class Examiner:
             whole.append(done)
             return record
 
-        return beside.proved(task, run, judging, plan["canary"]), whole[0]
+        return beside.proved(task, run, judging, beside.Right(plan["canary"], (), *plan["took"])), whole[0]
 
     def _proved_apart(
         self, task: Task, job: dict[str, Any], plan: Plan, policies: list[Policy | None], record: dict[str, Any]
@@ -199,7 +200,7 @@ class Examiner:
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             return first if compiled is task.compiled else again(compiled, which)
 
-        found = beside.proved(task, run, judged, [None] * len(tests))
+        found = beside.proved(task, run, judged, beside.Right([None] * len(tests)))
         return {**record, "tests": found["tests"]}
 
     def _runs_apart(self, task: Task, job: dict[str, Any], plan: Plan) -> beside.Run:
@@ -259,7 +260,10 @@ class Examiner:
             (beside_it.get(index) if plans[index] is None else done[index]) if one["p"] else None
             for index, one in enumerate(together["tests"])
         ]
-        plan = {"tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done}
+        plan = {
+            "tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done,
+            "took": [together["cpu"], beside.slept(together)],
+        }  # fmt: skip
         if own:
             tried = beside.tried(task, self._runs_apart(task, job, plan), own, own, float(job["limits"][0]))
             plan["canary"] = [tried[index] if index in own else places for index, places in enumerate(useful)]
@@ -343,7 +347,7 @@ class Examiner:
         code, refused = self._compiled(job["code"])
         if refused is not None:
             return _settle(task, dict(refused), [])
-        attempt = Attempt(self._channel, job, blurred=True)
+        attempt = Attempt(self._channel, job, beside=True)
         record: dict[str, Any] = {"error": None}
         talk = beside.Conversation(attempt.link, self._buffer, record)
         try:

@@ -6,13 +6,16 @@ import ast
 from functools import partial
 
 from . import inspection, wrong
+from .expressions import assignments, called, difference, is_literal, key_of, mentions
 from .marking import OTHER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     Operands = tuple[ast.expr, ast.expr]
+    Put = Callable[[ast.expr], None]
+    """Puts another expression in the place of one."""
 
 _EQUAL = frozenset(
     [
@@ -26,13 +29,6 @@ _EQUAL = frozenset(
 _MORE = {"assertGreater": True, "assertGreaterEqual": True, "assertLess": False, "assertLessEqual": False}
 _RAISE = frozenset(("assertRaises", "assertRaisesRegex", "raises"))
 _OPPOSITE = {"assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIsNone": "assertIsNotNone"}
-_BUILT = frozenset(
-    [
-        "Counter", "DataFrame", "Decimal", "Fraction", "Index", "OrderedDict", "Series", "approx", "array",
-        "complex", "deque", "dict", "float", "frozenset", "int", "list", "set", "sorted", "str", "tuple",
-    ]
-)  # fmt: skip
-"""Calls that make a value of literals, whatever these are."""
 _TOLERANCE = frozenset(("abs", "abs_tol", "atol", "delta", "places", "rel", "rel_tol", "rtol", "decimal"))
 SURE, LIKELY, INPUT, OPERATOR = range(4)
 """No right answer passes then (another literal is compared for equality, for one); hardly any does; it depends."""
@@ -47,7 +43,8 @@ class Site:
         self.change = change
         """Makes it wrong, in the tree in which it was found; a little different each time."""
         self.claim = claim
-        """The number of what is claimed there: each assertion, and each part of one that is joined by `and`."""
+        """The number of what is claimed there: each assertion, and each part of one that is joined by `and`; negative
+        where it is what an expectation is made of, as against its comparison."""
         self.rank = rank
         """`SURE`, `LIKELY` or `INPUT`: how much it says that a solution passes then. `OPERATOR`: something is compared
         with what is equal to nothing, so that an answer that judges for itself is told from one that is compared."""
@@ -67,9 +64,10 @@ class Finder:
         self._claim = 0
         self._entry = entry
         self._nodes = [node for tree in trees for node in inspection.nodes(tree)]
-        self._made = _assignments(self._nodes)
+        self._made = assignments(self._nodes)
         self._told = self._from_candidate()
-        loads = [_key(node) for node in self._nodes if isinstance(node, ast.Name | ast.Attribute)]
+        used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute))
+        loads = [key_of(node) for node in used if isinstance(node.ctx, ast.Load)]
         self._uses = {name: loads.count(name) for name in self._made}
         self._known: dict[int, tuple[bool, list[str]]] = {}
         for node in self._nodes:
@@ -89,7 +87,7 @@ class Finder:
             self._call(node.value)
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
-                if isinstance(item.context_expr, ast.Call) and _name(item.context_expr) in _RAISE:
+                if isinstance(item.context_expr, ast.Call) and called(item.context_expr) in _RAISE:
                     self._call(item.context_expr)
         elif isinstance(node, ast.Try) and any(self._is_told(part) for part in node.body):
             for handler in node.handlers:
@@ -105,21 +103,21 @@ class Finder:
             more = {
                 name
                 for name, values in self._made.items()
-                if name not in told and any(_mentions(value, told) for value in values)
+                if name not in told and any(mentions(value, told) for value in values)
             }
             if not more:
                 return told
             told |= more
 
     def _is_told(self, node: ast.AST) -> bool:
-        return _mentions(node, self._told)
+        return mentions(node, self._told)
 
     def _expected(self, pair: Operands) -> tuple[ast.expr, ast.expr]:
         """Return of two operands what is expected and what is tested."""
         first, second = pair
         if self._is_told(first) != self._is_told(second):
             return (second, first) if self._is_told(first) else pair
-        return pair if _is_literal(first) and not _is_literal(second) else (second, first)
+        return pair if is_literal(first) and not is_literal(second) else (second, first)
 
     def _site(self, change: Callable[[], None], rank: int) -> None:
         self.sites.append(Site(change, rank, self._claim))
@@ -137,15 +135,12 @@ class Finder:
                 self._truth(value, partial(node.values.__setitem__, place))
         elif isinstance(node, ast.Compare):
             self._compare(node)
-        elif isinstance(node, ast.Call) and _name(node) == "all" and len(node.args) == 1:
-            inner = node.args[0]
-            for part in (
-                [inner.elt] if isinstance(inner, ast.GeneratorExp | ast.ListComp) else getattr(inner, "elts", ())
-            ):
+        elif isinstance(node, ast.Call) and (parts := _all_of(node)) is not None:
+            for part in parts:
                 self._truth(part)
-        elif isinstance(node, ast.Call) and _name(node) in _EQUAL:
+        elif isinstance(node, ast.Call) and (called(node) in _EQUAL or called(node) == "equals"):
             self._call(node)
-        elif isinstance(node, ast.Call) and _name(node) == "isinstance" and len(node.args) == 2:
+        elif isinstance(node, ast.Call) and called(node) == "isinstance" and len(node.args) == 2:
             self._add(_swap_type(node.args, 1), sure=False)
         elif self._is_told(node):
             bare = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else node
@@ -174,15 +169,19 @@ class Finder:
     def _compare(self, node: ast.Compare) -> None:
         operator, left, right = node.ops[0], node.left, node.comparators[-1]
         if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.Is):
+            before = len(self.sites)
             self._equal((left, right), sure=True)
             if self._is_told(node):
-                self._add(partial(_replace, node, "right", right), sure=True)
+                if not is_literal(self._expected((left, right))[0]):
+                    for site in self.sites[before:]:
+                        site.claim = -site.claim
+                self._add(partial(_make_other, partial(node.comparators.__setitem__, 0), right), sure=True)
             return
         if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left):
             self._add(partial(node.comparators.__setitem__, -1, left), sure=False)
-        if isinstance(operator, ast.Lt | ast.LtE) and len(node.ops) == 1 and (pair := _difference(left)):
-            bound = right.value if isinstance(right, ast.Constant) else None
-            self._equal(pair, sure=isinstance(bound, int | float) and bound <= 0.5)
+        if len(node.ops) == 1 and isinstance(operator, ast.Lt | ast.LtE) and self._near(left, right):
+            return
+        if len(node.ops) == 1 and isinstance(operator, ast.Gt | ast.GtE) and self._near(right, left):
             return
         if isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
             more = isinstance(operator, ast.Gt | ast.GtE)
@@ -190,20 +189,37 @@ class Finder:
             self._bounds(bounds)
         elif isinstance(operator, ast.In):
             for side in (left, right):
-                if _is_literal(side):
+                if is_literal(side):
                     self._add(partial(wrong.replace_all, side), sure=False)
         if self._is_told(node):
             self._inputs(node)
 
     def _operator(self, node: ast.Compare) -> None:
         """Find an operator that what is tested may answer, wherever it stands."""
-        operator = node.ops[0]
+        operator, first, second = node.ops[0], partial(setattr, node, "left"), partial(node.comparators.__setitem__, 0)
         if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.NotEq):
-            expected = self._expected((node.left, node.comparators[0]))[0]
-            side = "right" if expected is node.comparators[0] else "left"
-            self._site(partial(_replace, node, side, expected), OPERATOR)
+            self._judged((node.left, node.comparators[0]), (first, second))
         elif len(node.ops) == 1 and isinstance(operator, ast.In | ast.NotIn):
-            self._site(partial(_replace, node, "left", node.left), OPERATOR)
+            self._site(partial(_make_other, first, node.left), OPERATOR)
+
+    def _judged(self, pair: Operands, puts: tuple[Put, Put]) -> None:
+        """Note that what is tested may say itself whether it is equal to what is expected, wherever these stand."""
+        if any(map(self._is_told, pair)):
+            expected = self._expected(pair)[0]
+            self._site(partial(_make_other, puts[expected is pair[1]], expected), OPERATOR)
+
+    def _near(self, size: ast.expr, bound: ast.expr) -> bool:
+        """Find what is expected where the size of a difference has a bound; return whether this is such a place."""
+        found = difference(size)
+        if found is None:
+            return False
+        node, whole = found
+        limit = bound.value if isinstance(bound, ast.Constant) else None
+        sure = whole and isinstance(limit, int | float) and limit <= 0.5
+        self._equal((node.left, node.right), sure=sure)
+        if sure:
+            self._judged((node.left, node.right), (partial(setattr, node, "left"), partial(setattr, node, "right")))
+        return True
 
     def _bounds(self, bounds: list[tuple[ast.expr, bool]]) -> None:
         """Find numbers that something is compared with, each with whether it becomes wrong upwards."""
@@ -246,21 +262,21 @@ class Finder:
                 continue
             seen.add(name)
             for value in self._made[name]:
-                known = sure and self._uses[name] == 1 and bool(_key(node))
+                known = sure and self._uses[name] == len(self._made[name]) == 1 and bool(key_of(node))
                 self._literals(value, sure=known, steps=steps - 1, seen=seen)
 
     def _made_of(self, node: ast.expr) -> tuple[bool, list[str]]:
         """Return whether an expression is a literal, and which names that are given values in the test are in it."""
         found = self._known.get(id(node))
         if found is None:
-            names = {key for part in ast.walk(node) if (key := _key(part)) in self._made} - self._told
-            found = self._known[id(node)] = _is_literal(node), sorted(names)
+            names = {key for part in ast.walk(node) if (key := key_of(part)) in self._made} - self._told
+            found = self._known[id(node)] = is_literal(node), sorted(names)
         return found
 
     def _inputs(self, node: ast.AST, steps: int = _STEPS) -> None:
         """Find the arguments of the calls that are tested."""
         for part in ast.walk(node):
-            if isinstance(part, ast.Call) and _mentions(part.func, self._told):
+            if isinstance(part, ast.Call) and mentions(part.func, self._told):
                 for place, value in enumerate(part.args):
                     if isinstance(value, ast.Name) and value.id.endswith("Error"):
                         self._site(_swap_error(part.args, place), INPUT)
@@ -268,18 +284,25 @@ class Finder:
                     inner = value.value if isinstance(value, ast.Starred) else value
                     if not self._is_told(inner):
                         self._literals(inner, sure=False, steps=1)
-            elif steps and (key := _key(part)) in self._made and key in self._told - self._entry:
+            elif steps and (key := key_of(part)) in self._made and key in self._told - self._entry:
                 for value in self._made[key]:
                     self._inputs(value, steps - 1)
 
     def _call(self, node: ast.Call) -> None:
         """Find the sites of a call that asserts something."""
-        name, arguments = _name(node), node.args
+        name, arguments = called(node), node.args
         if name in _RAISE and arguments:
             self._add(_swap_error(arguments, 0), sure=True)
         elif name in _EQUAL and len(arguments) >= 2:
             exact = len(arguments) == 2 and not any(keyword.arg in _TOLERANCE for keyword in node.keywords)
             self._equal((arguments[0], arguments[1]), sure=exact)
+            if exact:
+                puts = partial(arguments.__setitem__, 0), partial(arguments.__setitem__, 1)
+                self._judged((arguments[0], arguments[1]), puts)
+        elif name == "equals" and len(arguments) == 1 and isinstance(node.func, ast.Attribute):
+            pair = node.func.value, arguments[0]
+            self._equal(pair, sure=True)
+            self._judged(pair, (partial(setattr, node.func, "value"), partial(arguments.__setitem__, 0)))
         elif name in _MORE and len(arguments) >= 2:
             self._bounds([(arguments[1], _MORE[name]), (arguments[0], not _MORE[name])])
             self._inputs(node)
@@ -298,82 +321,17 @@ class Finder:
             self._inputs(node)
 
 
-def _assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
-    """Return for each name (`.name` for attributes) the expressions that it is assigned."""
-    found: dict[str, list[ast.expr]] = {}
-    loops: list[tuple[ast.expr, ast.expr]] = []
-    for node in nodes:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                _assign(found, target, node.value)
-        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
-            _assign(found, node.target, node.value)
-        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-            loops.append((node.target, node.iter))
-        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            _assign(found, node.optional_vars, node.context_expr)
-    for target, source in loops:
-        for item in _items(source, found):
-            _assign(found, target, item)
-    return found
-
-
-def _items(source: ast.expr, made: dict[str, list[ast.expr]]) -> list[ast.expr]:
-    """Return what a loop over this goes through, where that is written down."""
-    values = made.get(_key(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
-    found: list[ast.expr] = []
-    for value in values:
-        if isinstance(value, ast.List | ast.Tuple | ast.Set):
-            found += value.elts
-        elif isinstance(value, ast.Call) and _name(value) == "zip":
-            found.append(ast.Tuple(value.args, ast.Load()))
-        else:
-            found.append(value)
-    return found
-
-
-def _assign(found: dict[str, list[ast.expr]], target: ast.expr, value: ast.expr) -> None:
-    if isinstance(target, ast.Tuple | ast.List):
-        same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
-        for place, part in enumerate(target.elts):
-            _assign(found, part, value.elts[place] if same else value)  # type: ignore[attr-defined]  # `same` says so
-    elif key := _key(target):
-        found.setdefault(key, []).append(value)
-
-
-def _key(node: ast.AST) -> str:
-    """Return a name for a variable: attributes by theirs alone, whatever they belong to."""
-    if isinstance(node, ast.Name):
-        return node.id
-    return "." + node.attr if isinstance(node, ast.Attribute) else ""
-
-
-def _mentions(node: ast.AST, names: set[str]) -> bool:
-    return any(_key(part) in names for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))
-
-
-def _name(node: ast.Call) -> str:
-    return _key(node.func).removeprefix(".")
-
-
-def _is_literal(node: ast.expr) -> bool:
-    """Whether an expression is made of literals, and of calls that take any."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Call) and _name(part) not in _BUILT:
-            return False
-    names = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
-    inner = {id(within) for part in ast.walk(node) if id(part) in names for within in ast.walk(part)}
-    free = [part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Lambda) and id(part) not in inner]
-    empty = isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict)
-    return not free and bool(wrong.constants(node) or empty)
-
-
-def _difference(node: ast.expr) -> Operands | None:
-    """Return the operands of `abs(f(x) - 3.5)`."""
-    if not (isinstance(node, ast.Call) and _name(node) in ("abs", "fabs") and len(node.args) == 1):
+def _all_of(node: ast.Call) -> Sequence[ast.expr] | None:
+    """Return what all is to be true by `all([.., ..])`, `all(.. for ..)` and `(.. == ..).all()`; None for anything else."""
+    if called(node) != "all" or len(node.args) > 1:
         return None
-    inner = node.args[0]
-    return (inner.left, inner.right) if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub) else None
+    owner = getattr(node.func, "value", None)
+    inner = node.args[0] if node.args else owner
+    if isinstance(inner, ast.GeneratorExp | ast.ListComp):
+        return [inner.elt]
+    if isinstance(inner, ast.Compare) or (not node.args and isinstance(inner, ast.Call)):
+        return [inner]
+    return getattr(inner, "elts", ()) if node.args else None
 
 
 def _swap_error(holder: ast.ExceptHandler | list[ast.expr], place: str | int) -> Callable[[], None]:
@@ -391,14 +349,10 @@ def _swap(holder: ast.ExceptHandler | list[ast.expr], place: str | int, name: Ca
         holder.type = ast.copy_location(ast.Name(name(), ast.Load()), holder.type)
 
 
-def _replace(node: ast.Compare, side: str, value: ast.expr) -> None:
-    """Compare with something of the value's type that is not equal to it."""
+def _make_other(put: Put, value: ast.expr) -> None:
+    """Put in the place of a value something of its type that is not equal to it."""
     place = {name: getattr(value, name) for name in ("lineno", "col_offset")}
-    made = ast.Call(ast.Name(OTHER, ast.Load(), **place), [value], [], **place)
-    if side == "left":
-        node.left = made
-    else:
-        node.comparators[-1] = made
+    put(ast.Call(ast.Name(OTHER, ast.Load(), **place), [value], [], **place))
 
 
 def _rename(node: ast.Call, name: str) -> None:

@@ -7,6 +7,7 @@ program that must not raise, whose assert statements report to `__markbook_part_
 from __future__ import annotations
 
 import os
+import sys
 from types import CodeType
 
 from . import wire
@@ -34,7 +35,7 @@ def other(value: Any) -> Any:
     if kind is bool:
         return not value
     if kind in (int, float, complex):
-        return value + by
+        return value + by + abs(value)  # farther than any tolerance that is relative
     if kind is str:
         return value + "abcdefghij"[by]
     if kind is bytes:
@@ -45,6 +46,9 @@ def other(value: Any) -> Any:
         return value | {1000 + by}
     if kind is dict:
         return {**value, 1000 + by: by}
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and kind is getattr(numpy, "ndarray", None) and value.dtype.kind in "iufc":
+        return value + by + abs(value)
     return object()
 
 

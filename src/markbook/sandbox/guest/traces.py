@@ -15,10 +15,10 @@ def blur(folder: str) -> None:
     """
     processes, files = os.urandom(2)
     for _ in range(processes % _PROCESSES):
-        pid = os.fork()
-        if pid == 0:
-            os._exit(0)
-        os.waitpid(pid, 0)
+        try:  # of a program that is not there: unlike a fork it copies nothing of what this process has loaded
+            os.posix_spawn("", ["none"], {})
+        except OSError:
+            continue
     for _ in range(1 + files % _FILES):  # one at least: it makes the folder changed now, whatever was said before
         name = f"{folder}/{os.urandom(8).hex()}"
         os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

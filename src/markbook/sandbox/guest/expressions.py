@@ -1,0 +1,128 @@
+"""Reading the expressions of a test: what a name stands for, what is a literal, how far two values are apart."""
+
+from __future__ import annotations
+
+import ast
+
+from . import wrong
+
+_BUILT = frozenset(
+    [
+        "Counter", "DataFrame", "Decimal", "Fraction", "Index", "OrderedDict", "Series", "approx", "array",
+        "complex", "deque", "dict", "float", "frozenset", "int", "list", "set", "sorted", "str", "tuple",
+    ]
+)  # fmt: skip
+"""Calls that make a value of literals, whatever these are."""
+_MEASURES = frozenset(("abs", "absolute", "fabs", "norm", "square"))
+"""Calls that make a size of a difference."""
+_OF_MANY = {
+    "average": False,
+    "float": True,
+    "item": True,
+    "max": True,
+    "amax": True,
+    "mean": False,
+    "sqrt": True,
+    "sum": True,
+}
+"""Calls that make one size of many, each with whether a large one stays large."""
+
+
+def assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
+    """Return for each name (`.name` for attributes) the expressions that it is assigned."""
+    found: dict[str, list[ast.expr]] = {}
+    loops: list[tuple[ast.expr, ast.expr]] = []
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                _assign(found, target, node.value)
+        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
+            _assign(found, node.target, node.value)
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            loops.append((node.target, node.iter))
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            _assign(found, node.optional_vars, node.context_expr)
+    for target, source in loops:
+        for item in _items(source, found):
+            _assign(found, target, item)
+    return found
+
+
+def _items(source: ast.expr, made: dict[str, list[ast.expr]]) -> list[ast.expr]:
+    """Return what a loop over this goes through, where that is written down."""
+    values = made.get(key_of(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
+    found: list[ast.expr] = []
+    for value in values:
+        if isinstance(value, ast.List | ast.Tuple | ast.Set):
+            found += value.elts
+        elif isinstance(value, ast.Call) and called(value) == "zip":
+            found.append(ast.Tuple(value.args, ast.Load()))
+        else:
+            found.append(value)
+    return found
+
+
+def _assign(found: dict[str, list[ast.expr]], target: ast.expr, value: ast.expr) -> None:
+    if isinstance(target, ast.Tuple | ast.List):
+        same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+        for place, part in enumerate(target.elts):
+            _assign(found, part, value.elts[place] if same else value)  # type: ignore[attr-defined]  # `same` says so
+    elif key := key_of(target):
+        found.setdefault(key, []).append(value)
+
+
+def key_of(node: ast.AST) -> str:
+    """Return a name for a variable: attributes by theirs alone, whatever they belong to."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return "." + node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def mentions(node: ast.AST, names: set[str]) -> bool:
+    """Whether one of these names stands in an expression."""
+    return any(key_of(part) in names for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))
+
+
+def called(node: ast.Call) -> str:
+    """Return the name of the function or method that a call calls."""
+    return key_of(node.func).removeprefix(".")
+
+
+def is_literal(node: ast.expr) -> bool:
+    """Whether an expression is made of literals, and of calls that take any."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and called(part) not in _BUILT:
+            return False
+    names = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
+    inner = {id(within) for part in ast.walk(node) if id(part) in names for within in ast.walk(part)}
+    free = [part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Lambda) and id(part) not in inner]
+    empty = isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict)
+    return not free and bool(wrong.constants(node) or empty)
+
+
+def difference(node: ast.expr) -> tuple[ast.BinOp, bool] | None:
+    """Return the `f(x) - y` of `abs(f(x) - y)`, `np.abs(f(x) - y).max()` and `((f(x) - y) ** 2).sum()`.
+
+    Returns:
+        It, and whether the whole is as large where only one of many differs; None where the size of no difference is meant.
+    """
+    measured, whole = False, True
+    while True:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            return (node, whole) if measured else None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.Div):
+            measured = measured or isinstance(node.op, ast.Pow)
+            whole = whole and isinstance(node.op, ast.Pow)
+            node = node.left
+        elif isinstance(node, ast.Call) and called(node) in {*_MEASURES, *_OF_MANY}:
+            measured = measured or called(node) in _MEASURES
+            whole = whole and _OF_MANY.get(called(node), True)
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+            if isinstance(owner, ast.Call | ast.BinOp):
+                node = owner
+            elif node.args:
+                node = node.args[0]
+            else:
+                return None
+        else:
+            return None
