@@ -10,8 +10,8 @@ from typing import Any, Literal, cast, overload
 
 from markbook import plugins
 from markbook.errors import ConfigError, UsageError
-from markbook.metrics._pairwise import NO_STATS, given, held_to_range, problem
 from markbook.metrics.columns import as_rows
+from markbook.metrics.pairs import NO_STATS, given, held_to_range, problem
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
 
 ALIASES: Mapping[str, tuple[str, ...]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from markbook import plugins
-from markbook.metrics._pairwise import held_to_range
+from markbook.metrics.pairs import held_to_range
 from markbook.types import Attempt, Item, Measurement, Metric, Sample
 
 Row = tuple[str, str, tuple[str, ...], str, int, str]
