@@ -9,11 +9,11 @@ travel to a worker process.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from markbook.types import Direction, Item, Measurement, Missing, MissingKind
+from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
 Score = tuple["float | Missing", Mapping[str, object]]
 """A value or the reason why there is none, and the stats that it was computed from."""
@@ -119,19 +119,13 @@ def held_to_range(limits: tuple[float, float], measurements: list[Measurement]) 
     ]
 
 
-def mean(measurements: Iterable[Measurement]) -> float | None:
-    """Return the mean of the values there are, None if there is none. What is missing is left out, not zero."""
-    values = [one.value for one in measurements if one.value is not None]
-    return math.fsum(values) / len(values) if values else None
-
-
 def clamp(value: float) -> float:
     """Return the value inside 0..1: rounding may carry a perfect score one bit past it."""
     return min(1.0, max(0.0, value))
 
 
 @dataclass(frozen=True, slots=True)
-class PairMetric:
+class PairMetric(Metric):
     """A metric that scores one candidate text against its reference texts, independently of every other row."""
 
     name: str
@@ -146,10 +140,6 @@ class PairMetric:
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
         return measure_each(self.name, self.signature, items, self._score, needs_reference=self.needs_reference)
-
-    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
-        """Return the mean of the values there are, None if there is none."""
-        return mean(measurements)
 
     def _score(self, item: Item) -> Score:
         return self.score(item.attempt.text, given(item.sample.references))

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from markbook.errors import UsageError
-from markbook.metrics.pairs import NO_STATS, failed, mean, undefined
+from markbook.metrics.pairs import NO_STATS, failed, undefined
 from markbook.types import (
     Attempt,
     Direction,
     Item,
     Limits,
     Measurement,
+    Metric,
     Missing,
     MissingKind,
     Outcome,
@@ -97,7 +98,7 @@ def _make(name: str, k: object, settings: Settings, run: Run | None) -> PassAtK:
 
 
 @dataclass(frozen=True, slots=True)
-class PassAtK:
+class PassAtK(Metric):
     """pass@k or pass^k with its options; made by `pass_at_k` or `pass_hat_k`."""
 
     name: str
@@ -154,10 +155,6 @@ class PassAtK:
             else at_first[str(i)]
             for i, row in enumerate(rows)
         ]
-
-    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
-        """Return the mean over problems, None if there is none."""
-        return mean(measurements)
 
     def signs(self, signature: str) -> bool:
         """Whether a measurement so signed has this k: a time limit is the runs' own, and no option of a summary."""

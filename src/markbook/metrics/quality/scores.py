@@ -12,19 +12,19 @@ from dataclasses import dataclass
 
 from markbook.errors import UsageError
 from markbook.metrics import python_source
-from markbook.metrics.pairs import NO_STATS, Score, mean, measure_each, undefined
+from markbook.metrics.pairs import NO_STATS, Score, measure_each, undefined
 from markbook.metrics.quality import lint
 from markbook.metrics.quality.context import judge
 from markbook.metrics.quality.points import POINTS, Answer, Limits, Point, read
 from markbook.metrics.quality.textual import CHECKS
-from markbook.types import Direction, Item, Measurement, Missing, MissingKind
+from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
 _DOCUMENTED = Limits()
 PROFILES = ("corrected", "documented")
 
 
 @dataclass(frozen=True, slots=True)
-class QualityMetric:
+class QualityMetric(Metric):
     """One of the four scores. `stats["points"]` has each point as {id, passed, vacuous, line, evidence}."""
 
     name: str
@@ -46,10 +46,6 @@ class QualityMetric:
         """
         found = measure_each(self.name, self.signature, items, self._score, needs_reference=False)
         return _with_evidence(self.evidence, items, found) if self.evidence else found
-
-    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
-        """Return the mean of the values there are, None if there is none."""
-        return mean(measurements)
 
     def _score(self, item: Item) -> Score:
         text = item.attempt.text

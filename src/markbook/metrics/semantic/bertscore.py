@@ -7,15 +7,15 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
 from markbook.errors import ConfigError
-from markbook.metrics.pairs import NO_STATS, failed, given, mean, measurement, problem, undefined
+from markbook.metrics.pairs import NO_STATS, failed, given, measurement, problem, undefined
 from markbook.metrics.semantic.encoders import RUNTIMES, Array, Model, ModelUnavailableError, load
 from markbook.metrics.semantic.vector_cache import VectorCache
-from markbook.types import Direction, Item, Measurement, Missing, MissingKind
+from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
 Part = Literal["precision", "recall", "f1"]
 
@@ -153,7 +153,7 @@ def _signature(name: str, options: Options, model: Model | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class BertScore:
+class BertScore(Metric):
     """One of the three numbers of BERTScore; made by the factories of this module."""
 
     name: str
@@ -168,10 +168,6 @@ class BertScore:
         """Return one measurement an item, in order."""
         return self.together([self], items)[0]
 
-    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
-        """Return the mean of the values there are, None if there is none."""
-        return mean(measurements)
-
     def signs(self, signature: str) -> bool:
         """Whether a measurement so signed was made with these options: only with the model its digest is known."""
         own, other = self.signature.split("|"), signature.split("|")
@@ -182,8 +178,8 @@ class BertScore:
             for mine, theirs in zip(own, other, strict=True)
         )  # fmt: skip
 
-    @staticmethod
-    def together(metrics: Sequence[BertScore], items: Sequence[Item]) -> list[list[Measurement]]:
+    @classmethod
+    def together(cls, metrics: Sequence[Self], items: Sequence[Item]) -> list[list[Measurement]]:
         """Return each metric's measurements; those of equal options share one pass through the network."""
         rows = {}
         for options in {metric.options for metric in metrics}:

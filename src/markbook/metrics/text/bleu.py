@@ -13,10 +13,10 @@ import numpy.typing as npt
 from markbook.errors import ConfigError
 from markbook.metrics.blocks import Block, measure_blocks
 from markbook.metrics.overlaps import overlaps
-from markbook.metrics.pairs import Score, clamp, mean, undefined
+from markbook.metrics.pairs import Score, clamp, undefined
 from markbook.metrics.text.bleu_tokens import NAMES, cutter, vocabulary
 from markbook.metrics.text.unicode import version
-from markbook.types import Direction, Item, Measurement
+from markbook.types import Direction, Item, Measurement, Metric
 
 ORDER = 4
 SMOOTHING = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
@@ -94,7 +94,7 @@ def corpus_bleu(
     smooth_value: float | None = None,
     tokenize: str = "13a",
     convention: str = "sacrebleu",
-) -> Bleu:
+) -> CorpusBleu:
     """Return BLEU over all texts together: `summarise` adds up the texts' counts and computes one score.
 
     A single measurement's value is that text's own BLEU with the effective order, for reading; its stats are the
@@ -102,7 +102,7 @@ def corpus_bleu(
     the corpus score by default, as in sacrebleu. Options, source and missing cases as in `bleu`.
     """
     options = _options(lowercase, effective_order, smooth_method, smooth_value, tokenize, convention, sentence=False)
-    return Bleu("corpus_bleu", options.signature("corpus_bleu", effective=options.effective_order), options)
+    return CorpusBleu("corpus_bleu", options.signature("corpus_bleu", effective=options.effective_order), options)
 
 
 def _options(
@@ -134,7 +134,7 @@ def _options(
 
 
 @dataclass(frozen=True, slots=True)
-class Bleu:
+class Bleu(Metric):
     """BLEU with its options; made by `bleu` or `corpus_bleu`."""
 
     name: str
@@ -143,11 +143,6 @@ class Bleu:
     version: int = 1
     range: tuple[float, float] = (0.0, 1.0)
     direction: Direction = "higher"
-
-    @property
-    def averages(self) -> bool:
-        """Whether the summary is the mean of the values."""
-        return self.name != "corpus_bleu"
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
@@ -187,25 +182,22 @@ class Bleu:
     def _effective_for_one(self) -> bool:
         return self.options.effective_order or (not self.averages and self.options.convention == "sacrebleu")
 
+
+class CorpusBleu(Bleu):
+    """BLEU over all texts together, with its options; made by `corpus_bleu`."""
+
+    __slots__ = ()
+    averages = False
+
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
-        """Return the mean (`bleu`) or the score of the summed counts (`corpus_bleu`); None if there is nothing."""
-        if self.averages:
-            return mean(measurements)
+        """Return the score of the summed counts, None if there is nothing."""
         rows = _rows(measurements)
         return self._of_sums(rows.sum(axis=0).tolist()) if len(rows) else None
 
-    def resample(self, measurements: Sequence[Measurement], draws: npt.NDArray[np.intp]) -> list[float]:
-        """Return the summary of each resampling.
-
-        Args:
-            measurements: those with stats, in order.
-            draws: one row of indices a resampling.
-        """
-        if self.averages:
-            values = np.array([one.value for one in measurements if one.value is not None])
-            return [float(row.mean()) for row in values[draws]]
+    def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
+        """Return the summary of each resampling; the measurements are read once."""
         rows = _rows(measurements)
-        found = (self._of_sums(rows[draw].sum(axis=0).tolist()) for draw in draws)
+        found = (self._of_sums(rows[np.asarray(draw)].sum(axis=0).tolist()) for draw in draws)
         return [value for value in found if value is not None]
 
     def _of_sums(self, sums: list[int]) -> float | None:

@@ -11,13 +11,13 @@ import numpy as np
 
 from markbook.errors import ConfigError
 from markbook.metrics.blocks import Block, measure_blocks
-from markbook.metrics.pairs import Score, mean
+from markbook.metrics.pairs import Score
 from markbook.metrics.text import treebank
 from markbook.metrics.text.alignment import Alignment
 from markbook.metrics.text.synonyms import table_digest
 from markbook.metrics.text.unicode import version
 from markbook.metrics.tokens import Numbers, Vocabulary
-from markbook.types import Direction, Item, Measurement
+from markbook.types import Direction, Item, Measurement, Metric
 
 _ALPHA, _BETA, _GAMMA = 0.9, 3.0, 0.5
 
@@ -52,7 +52,7 @@ def meteor(tokenizer: str = "treebank", *, synonyms: bool = True) -> Meteor:
 
 
 @dataclass(frozen=True, slots=True)
-class Meteor:
+class Meteor(Metric):
     """METEOR with its options; made by `meteor`."""
 
     signature: str
@@ -81,10 +81,6 @@ class Meteor:
             return [[max(islice(remaining, len(refs)), key=itemgetter(0)) for _, refs in block.rows]]
 
         return measure_blocks([(self.name, self.signature)], items, score)[0]
-
-    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
-        """Return the mean of the values there are, None if there is none."""
-        return mean(measurements)
 
 
 def _lowered(pieces: list[str]) -> list[tuple[str]]:

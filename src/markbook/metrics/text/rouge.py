@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -17,11 +17,11 @@ from rapidfuzz.distance import LCSseq
 from markbook.errors import ConfigError
 from markbook.metrics.blocks import Block, measure_blocks
 from markbook.metrics.overlaps import overlaps
-from markbook.metrics.pairs import NO_STATS, Score, mean
+from markbook.metrics.pairs import NO_STATS, Score
 from markbook.metrics.text.lcs import MAX_CELLS, MAX_TABLE_CELLS, positions
 from markbook.metrics.text.porter import stem
 from markbook.metrics.tokens import Numbers, Tokens, Vocabulary
-from markbook.types import Direction, Item, Measurement, Missing, MissingKind
+from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
 Kind = Literal["rouge1", "rouge2", "rougeL", "rougeLsum"]
 
@@ -63,7 +63,7 @@ def _make(kind: Kind, *, stemmer: bool, tokenizer: str) -> Rouge:
 
 
 @dataclass(frozen=True, slots=True)
-class Rouge:
+class Rouge(Metric):
     """One of the ROUGE measures: F1 = 2 P R / (P + R), 0 to 1, higher is better.
 
     P is the overlap over the candidate's n-grams (words for L and Lsum), R over the reference's; both stand in
@@ -85,12 +85,8 @@ class Rouge:
         """Return one measurement an item, in order."""
         return self.together([self], items)[0]
 
-    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
-        """Return the mean F1 of the values there are, None if there is none."""
-        return mean(measurements)
-
-    @staticmethod
-    def together(metrics: Sequence[Rouge], items: Sequence[Item]) -> list[list[Measurement]]:
+    @classmethod
+    def together(cls, metrics: Sequence[Self], items: Sequence[Item]) -> list[list[Measurement]]:
         """Return each metric's measurements; those of equal options share one pass over each text's words."""
         families: dict[tuple[bool, str], list[int]] = {}
         for i, metric in enumerate(metrics):

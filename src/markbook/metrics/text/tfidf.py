@@ -14,8 +14,8 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from markbook.metrics.pairs import Score, clamp, given, mean, measure_each, problem
-from markbook.types import Direction, Item, Measurement
+from markbook.metrics.pairs import Score, clamp, given, measure_each, problem
+from markbook.types import Direction, Item, Measurement, Metric
 
 _WORD = re.compile(r"\b\w\w+\b")
 
@@ -36,7 +36,9 @@ def tfidf_cosine() -> TfidfCosine:
     `empty_vocabulary` in the stats (scikit-learn raises). Several references: the most similar. Missing: no
     reference.
     """
-    return TfidfCosine("tfidf_cosine", "tfidf_cosine|idf:pair|ngrams:1-2|stop:english-318|multi:max|v1", fitted=False)
+    return TfidfCosine(
+        "tfidf_cosine", "tfidf_cosine|idf:pair|ngrams:1-2|stop:english-318|multi:max|v1", whole_batch=False
+    )
 
 
 def tfidf_cosine_corpus() -> TfidfCosine:
@@ -46,40 +48,31 @@ def tfidf_cosine_corpus() -> TfidfCosine:
     equals scikit-learn's vectoriser fitted once on candidates and references together.
     """
     signature = "tfidf_cosine_corpus|idf:batch|ngrams:1-2|stop:english-318|multi:max|v1"
-    return TfidfCosine("tfidf_cosine_corpus", signature, fitted=True)
+    return TfidfCosine("tfidf_cosine_corpus", signature, whole_batch=True)
 
 
 @dataclass(frozen=True, slots=True)
-class TfidfCosine:
+class TfidfCosine(Metric):
     """TF-IDF cosine; made by `tfidf_cosine` or `tfidf_cosine_corpus`."""
 
     name: str
     signature: str
-    fitted: bool
+    whole_batch: bool
     """Whether idf is fitted on the batch instead of on each pair."""
     version: int = 1
     range: tuple[float, float] = (0.0, 1.0)
     direction: Direction = "higher"
 
-    @property
-    def whole_batch(self) -> bool:
-        """Whether dividing a batch would change its values."""
-        return self.fitted
-
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order."""
         terms = _Terms()
-        idf = _fit(terms, items) if self.fitted else None
+        idf = _fit(terms, items) if self.whole_batch else None
 
         def score(item: Item) -> Score:
             scored = [_cosine(terms, item.attempt.text, other, idf) for other in given(item.sample.references)]
             return max(scored, key=lambda one: one[0])
 
         return measure_each(self.name, self.signature, items, score)
-
-    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
-        """Return the mean of the values there are, None if there is none."""
-        return mean(measurements)
 
 
 @dataclass(frozen=True, slots=True)
