@@ -40,7 +40,7 @@ class Whole(Bare):
     def summarise(self, measurements):
         return max(one.value for one in measurements)
 
-    def resample(self, measurements, draws):
+    def resample(self, _, draws):
         return [float(place) for place, _ in enumerate(draws)]
 
     def signs(self, signature):
@@ -69,7 +69,7 @@ class Endless(Bare):
 
 
 def twice():
-    return PairMetric("twice", "twice|v1", lambda candidate, references: (2.0 * len(candidate), {}), range=(0.0, 9.0))
+    return PairMetric("twice", "twice|v1", lambda candidate, _: (2.0 * len(candidate), {}), range=(0.0, 9.0))
 
 
 HERE = "test_plugin_metric:"
