@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 from markbook import plugins
-from markbook.metrics import _code_reading, _quality_points
+from markbook.metrics.code import reading
+from markbook.metrics.quality import points
 from markbook.types import Attempt, Item, Sample
 
 HUMANEVAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "humaneval" / "HumanEval.jsonl.gz"
@@ -68,7 +69,7 @@ def main() -> None:
     for _ in range(TURNS):
         seconds = []
         for _ in range(10):  # as long as the peer's two passes
-            _code_reading.forget()
+            reading.forget()
             start = time.process_time()
             metric.measure(items)
             seconds.append(time.process_time() - start)
@@ -78,7 +79,7 @@ def main() -> None:
                 [peer, "-c", PEER], input=json.dumps(pairs), capture_output=True, text=True, check=True
             )
             theirs.append(float(done.stdout))
-        _quality_points._read_cached.cache_clear()  # noqa: SLF001 - each turn starts cold
+        points._read_cached.cache_clear()  # noqa: SLF001 - each turn starts cold
         scores = [plugins.create("metrics", name) for name in QUALITY]
         start = time.process_time()
         for item in items:

@@ -24,7 +24,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from markbook.metrics import _porter, _synonyms, bertscore, bleu, edit_distance, meteor, rouge, tfidf
+from markbook.metrics.semantic import bertscore
+from markbook.metrics.text import bleu, edit_distance, meteor, porter, rouge, synonyms, tfidf
 from markbook.types import Attempt, Item, Measurement, Sample
 
 Pair = tuple[str, str]
@@ -38,7 +39,7 @@ HUMANEVAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "humaneval
 def reviews(n: int) -> list[Pair]:
     """Return reviews of about 1,000 words over a vocabulary of real words, and edited copies."""
     rng = random.Random(1)
-    table = resources.files("markbook.metrics").joinpath("data", "synonyms.tsv").read_text("ascii")
+    table = resources.files("markbook.metrics.text").joinpath("data", "synonyms.tsv").read_text("ascii")
     words = [form for form in (line.split("\t")[0] for line in table.splitlines()) if form.isalpha()]
     words = sorted(rng.sample(words, 8000), key=lambda word: len(word) + 3 * rng.random())  # frequent words are short
     weights = [1 / (rank + 3) for rank in range(len(words))]
@@ -122,7 +123,7 @@ def race(  # noqa: PLR0913 - one line of the table has so many parts
 
 def forget_words() -> None:
     """Empty our memories of words, so that a turn pays for the stems and synonyms of its words."""
-    for memory in (_porter.stem, _synonyms.synonyms):
+    for memory in (porter.stem, synonyms.synonyms):
         memory.cache_clear()
 
 

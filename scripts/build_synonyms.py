@@ -2,7 +2,7 @@
 
     python scripts/build_synonyms.py [FOLDER]        default /usr/share/wordnet
 
-Writes src/markbook/metrics/data/synonyms.tsv, sorted by bytes so that a reader can bisect it. One line a form:
+Writes src/markbook/metrics/text/data/synonyms.tsv, sorted by bytes so that a reader can bisect it. One line a form:
 
     form TAB fields, each one of
       n:= word word ...   the one-word, lower-case synonyms of the form as a noun (v verb, a adjective, r adverb);
@@ -18,7 +18,7 @@ from collections import defaultdict
 from pathlib import Path
 
 FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
-OUT = Path(__file__).resolve().parents[1] / "src" / "markbook" / "metrics" / "data" / "synonyms.tsv"
+OUT = Path(__file__).resolve().parents[1] / "src" / "markbook" / "metrics" / "text" / "data" / "synonyms.tsv"
 Table = defaultdict[str, list[str]]
 
 MARKER = re.compile(r"\((a|p|ip)\)$")

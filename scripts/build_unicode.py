@@ -2,7 +2,7 @@
 
     python scripts/build_unicode.py
 
-Writes src/markbook/metrics/data/unicode.txt: the Unicode version, then one class a line: its name and its ranges of code
+Writes src/markbook/metrics/text/data/unicode.txt: the Unicode version, then one class a line: its name and its ranges of code
 points in hexadecimal digits. The result is the same for the same version of `regex`, byte by byte.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import regex
 
 CLASSES = {"word": r"\w", "space": r"\s", "digit": r"\d", "number": r"\p{N}", "mark": r"\p{P}", "symbol": r"\p{S}"}
-OUT = Path(__file__).resolve().parents[1] / "src" / "markbook" / "metrics" / "data" / "unicode.txt"
+OUT = Path(__file__).resolve().parents[1] / "src" / "markbook" / "metrics" / "text" / "data" / "unicode.txt"
 
 
 def ranges(pattern: str) -> str:

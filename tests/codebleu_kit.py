@@ -1,7 +1,7 @@
 """What the tests of CodeBLEU share."""
 
 import markbook
-from markbook.metrics._code_reading import Reader
+from markbook.metrics.code.reading import Reader
 
 ADD = "def add(a, b):\n    total = a + b\n    return total\n"
 

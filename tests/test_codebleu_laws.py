@@ -10,10 +10,10 @@ from codebleu_kit import ADD, by_both_parsers, score
 from hypothesis import given, settings, strategies as st
 
 import markbook
-from markbook.metrics import _source
-from markbook.metrics._code_flow import _Run
-from markbook.metrics._code_shapes import Shapes
-from markbook.metrics._python_tree import Reader as PythonReader
+from markbook.metrics import python_source
+from markbook.metrics.code._python_tree import Reader as PythonReader
+from markbook.metrics.code.flow import _Run
+from markbook.metrics.code.shapes import Shapes
 
 
 def program(seed, depth=3, indent=0):
@@ -51,7 +51,7 @@ class _RunsEveryRound(_Run):
 @settings(max_examples=150, deadline=None)
 @given(PROGRAMS)
 def test_a_loop_inside_a_loop_need_not_run_four_times(code):
-    source = _source.read(code)
+    source = python_source.read(code)
     reader = PythonReader(Shapes(), source.text, source.tree)
     reader.module(source.tree.body)
     runs = [kind(reader.program) for kind in (_Run, _RunsEveryRound)]
@@ -130,7 +130,7 @@ def test_a_full_table_of_shapes_is_given_up_and_no_value_changes(monkeypatch):
     others = texts[1:] + texts[:1]
     straight = [one.value for one in markbook.measure("codebleu", texts, others)]
 
-    monkeypatch.setattr("markbook.metrics._code_shapes.MAX_SHAPES", 5)
+    monkeypatch.setattr("markbook.metrics.code.shapes.MAX_SHAPES", 5)
 
     assert [one.value for one in markbook.measure("codebleu", texts, others)] == straight
 

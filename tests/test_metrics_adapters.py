@@ -4,8 +4,8 @@ import pytest
 
 from markbook.errors import UsageError
 from markbook.metrics.adapters import Accumulator, Compute, aggregate, process_results
-from markbook.metrics.bleu import corpus_bleu
 from markbook.metrics.measure import measure
+from markbook.metrics.text.bleu import corpus_bleu
 
 
 def test_compute_takes_predictions_and_references():

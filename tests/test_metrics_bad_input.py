@@ -7,7 +7,7 @@ import pytest
 
 import markbook
 from markbook.errors import ConfigError, UsageError
-from markbook.metrics import _tokens
+from markbook.metrics.tokens import Vocabulary
 
 METRICS = (
     *("bleu", "corpus_bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "meteor", "edit_distance"),
@@ -117,7 +117,7 @@ def test_an_option_that_cannot_be_honoured_is_an_error(name, options):
 @pytest.mark.parametrize("name", ["bleu", "rouge1", "meteor"])
 def test_a_row_that_crashes_is_missing_alone(name, monkeypatch):
     # A block of rows is scored together; whichever row cannot be, it must not take the others with it.
-    whole = _tokens.Vocabulary.tokens
+    whole = Vocabulary.tokens
 
     def tokens(self, texts):
         kept = list(texts)
@@ -127,7 +127,7 @@ def test_a_row_that_crashes_is_missing_alone(name, monkeypatch):
 
     candidates, references = ["a b", "c d", "boom x", "e f", "a b"], ["a b", "c", "y", "e f", "b"]
     without = markbook.measure(name, candidates[:2] + candidates[3:], references[:2] + references[3:])
-    monkeypatch.setattr(_tokens.Vocabulary, "tokens", tokens)
+    monkeypatch.setattr(Vocabulary, "tokens", tokens)
 
     found = markbook.measure(name, candidates, references)
 
@@ -142,7 +142,7 @@ def test_a_tokeniser_that_crashes_leaves_the_vocabulary_as_it_was():
             raise MemoryError
         return [[piece] for piece in pieces]
 
-    words = _tokens.Vocabulary(split)
+    words = Vocabulary(split)
     words.tokens([["a"]])
     with pytest.raises(MemoryError):
         words.tokens([["b", "boom"]])

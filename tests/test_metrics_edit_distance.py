@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from markbook.metrics.edit_distance import edit_distance, edit_similarity
+from markbook.metrics.text.edit_distance import edit_distance, edit_similarity
 from markbook.types import Attempt, Item, Sample
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from markbook import plugins
-from markbook.metrics import _overlaps
-from markbook.metrics._lcs import positions
-from markbook.metrics._tokens import Vocabulary
+from markbook.metrics import overlaps
+from markbook.metrics.text.lcs import positions
+from markbook.metrics.tokens import Vocabulary
 from markbook.types import Attempt, Item, Sample
 
 TEXT_METRICS = (
@@ -141,7 +141,7 @@ def test_matching_ngrams_are_those_of_the_definition(rows, order):
     places = iter(range(len(texts)))
     numbered = [(next(places), tuple(next(places) for _ in references)) for _, references in rows]
 
-    found = _overlaps.overlaps(tokens_of(texts), numbered, order)
+    found = overlaps.overlaps(tokens_of(texts), numbered, order)
 
     assert found.tolist() == [counted(candidate, references, order) for candidate, references in rows]
 
@@ -153,7 +153,7 @@ def test_rows_of_so_many_words_that_an_ngram_needs_more_than_64_bits_have_the_sa
     texts += [texts[0][100:] + texts[1][:100], texts[2][:50]]
     rows = [(4, (0, 1)), (5, (2,)), (3, (3,)), (0, (1, 2, 3, 4, 5, 0, 1, 2))]
 
-    found = _overlaps.overlaps(tokens_of(texts), rows, 4)
+    found = overlaps.overlaps(tokens_of(texts), rows, 4)
 
     assert found.tolist() == [counted(texts[row], [texts[one] for one in refs], 4) for row, refs in rows]
 

@@ -8,11 +8,11 @@ from importlib import resources
 
 import pytest
 
-from markbook.metrics.bleu import bleu, corpus_bleu
-from markbook.metrics.edit_distance import edit_distance
-from markbook.metrics.meteor import meteor
-from markbook.metrics.rouge import Rouge, rouge1, rouge2, rouge_l, rouge_lsum
-from markbook.metrics.tfidf import tfidf_cosine, tfidf_cosine_corpus
+from markbook.metrics.text.bleu import bleu, corpus_bleu
+from markbook.metrics.text.edit_distance import edit_distance
+from markbook.metrics.text.meteor import meteor
+from markbook.metrics.text.rouge import Rouge, rouge1, rouge2, rouge_l, rouge_lsum
+from markbook.metrics.text.tfidf import tfidf_cosine, tfidf_cosine_corpus
 from markbook.types import Attempt, Item, Sample
 
 N_PAIRS = 2000
@@ -39,7 +39,7 @@ ODD = [
 def pairs():
     """Return (candidate, references): edits of a reference, one to three references, some lines and oddities."""
     rng = random.Random(20261121)
-    table = resources.files("markbook.metrics").joinpath("data", "synonyms.tsv").read_text("ascii")
+    table = resources.files("markbook.metrics.text").joinpath("data", "synonyms.tsv").read_text("ascii")
     words = [form for form in (line.split("\t")[0] for line in table.splitlines()) if form.isalpha()]
     common = rng.sample(words, 400)
 
@@ -183,7 +183,7 @@ def test_meteor_is_nltk(pairs, tokenizer, synonyms):
     from nltk.tokenize import NLTKWordTokenizer
     from nltk.translate.meteor_score import meteor_score
 
-    from markbook.metrics._synonyms import synonyms as lookup
+    from markbook.metrics.text.synonyms import synonyms as lookup
 
     split = NLTKWordTokenizer().tokenize if tokenizer == "treebank" else str.split
     wordnet = _WordNet(lookup if synonyms else lambda word: {word})
@@ -198,7 +198,7 @@ def test_meteor_is_nltk(pairs, tokenizer, synonyms):
 def test_treebank_tokens_are_nltks_on_texts_of_nothing_but_odd_pieces():
     from nltk.tokenize import NLTKWordTokenizer
 
-    from markbook.metrics._treebank import pieces, tokens
+    from markbook.metrics.text.treebank import pieces, tokens
 
     rng = random.Random(11)
     parts = [
@@ -289,7 +289,7 @@ def adversarial(n):
 def test_treebank_tokens_are_nltks_where_re_and_regex_differ():
     from nltk.tokenize import NLTKWordTokenizer
 
-    from markbook.metrics._treebank import pieces, tokens
+    from markbook.metrics.text.treebank import pieces, tokens
 
     split = NLTKWordTokenizer().tokenize
     found = {text: [token for piece in tokens(pieces(text)) for token in piece] for text in adversarial(8000)}
@@ -300,7 +300,7 @@ def test_treebank_tokens_are_nltks_where_re_and_regex_differ():
 def test_international_bleu_tokens_are_sacrebleus_where_the_tables_differ():
     from sacrebleu.tokenizers.tokenizer_intl import TokenizerV14International
 
-    from markbook.metrics._bleu_tokens import cutter
+    from markbook.metrics.text.bleu_tokens import cutter
 
     split, ours = TokenizerV14International(), cutter("intl", lowercase=False, keep_end=True)
 
@@ -323,7 +323,7 @@ def test_the_table_of_character_classes_is_that_of_regex(name, pattern):
 
     import regex
 
-    from markbook.metrics._unicode import members
+    from markbook.metrics.text.unicode import members
 
     ours, theirs = re.compile(f"[{members(name)}]"), regex.compile(pattern)
     differing = [
@@ -398,9 +398,9 @@ def test_edit_distance_of_long_texts_is_rapidfuzz_however_much_they_differ(alpha
 def test_the_stemmer_is_nltks_on_every_word_of_the_table_and_on_made_up_ones():
     from nltk.stem.porter import PorterStemmer
 
-    from markbook.metrics._porter import stem
+    from markbook.metrics.text.porter import stem
 
-    table = resources.files("markbook.metrics").joinpath("data", "synonyms.tsv").read_text("ascii")
+    table = resources.files("markbook.metrics.text").joinpath("data", "synonyms.tsv").read_text("ascii")
     words = [line.split("\t")[0] for line in table.splitlines()]
     rng = random.Random(7)
     endings = [

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import markbook
 from markbook.errors import UsageError
-from markbook.metrics.pass_at_k import pass_at_k, pass_hat_k, standard_error
+from markbook.metrics.code.pass_at_k import pass_at_k, pass_hat_k, standard_error
 from markbook.types import Attempt, ErrorKind, Item, Outcome, Sample, TestResult, Verdict
 
 RIGHT = "def add(a, b):\n    return a + b\n"

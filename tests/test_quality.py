@@ -9,8 +9,13 @@ from hypothesis import given, strategies as st
 
 import markbook
 from markbook.errors import UsageError
-from markbook.metrics._quality_text import CHECKS
-from markbook.metrics.quality import context_adherence, performance_awareness, security_compliance, style_compliance
+from markbook.metrics.quality.scores import (
+    context_adherence,
+    performance_awareness,
+    security_compliance,
+    style_compliance,
+)
+from markbook.metrics.quality.textual import CHECKS
 from markbook.types import Attempt, Item, Sample
 
 NAMES = ("context_adherence", "style_compliance", "security_compliance", "performance_awareness")

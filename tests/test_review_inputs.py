@@ -171,10 +171,10 @@ def test_what_is_no_scale_is_refused(tmp_path, inputs, scale):
 
 
 def test_each_human_review_is_read_by_the_semantic_model_once(tmp_path, monkeypatch):
-    from markbook.metrics import _encoders
+    from markbook.metrics.semantic import encoders
 
     seen = []
-    load = _encoders.load
+    load = encoders.load
 
     class Counting:
         def __init__(self, encoder):
@@ -190,7 +190,7 @@ def test_each_human_review_is_read_by_the_semantic_model_once(tmp_path, monkeypa
         model = load(*args, **options)
         return replace(model, encoder=Counting(model.encoder))
 
-    monkeypatch.setattr("markbook.metrics.bertscore.load", counted)
+    monkeypatch.setattr("markbook.metrics.semantic.bertscore.load", counted)
     rows = [
         {"paper_id": paper, "system": f"s{n}", "review": f"{GENERATED} Version {n} of {paper}."}
         for n in range(40)

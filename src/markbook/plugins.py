@@ -128,6 +128,10 @@ def make(kind: str, name: str, options: Mapping[str, object], *, allow_code: boo
             f"{what} makes no {kind.removesuffix('s')} but {type(made).__name__!r}",
             hint=f"it lacks {', '.join(lacking)}",
         )
+    if kind == "metrics":
+        from markbook.plugin_metric import completed  # late: listing names needs none of the records
+
+        return completed(made)
     return made
 
 

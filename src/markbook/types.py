@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 Direction = Literal["higher", "lower"]
 """Which way is better."""
@@ -319,8 +319,12 @@ class Item:
 class Metric(Protocol):
     """One way to mark an attempt. Stateless and batched; a factory with keyword options makes it.
 
-    No base class: any object with these members will do.
+    A metric derives from this class: it gives the first five members and `measure`, and whatever else is not as it
+    stands here. An object that does not derive from it will do too, if it has these and `summarise`: the plugin door
+    (`markbook.plugins`) adds what it leaves out.
     """
+
+    __slots__ = ()
 
     name: str
     version: int
@@ -328,14 +332,52 @@ class Metric(Protocol):
     range: tuple[float, float]
     direction: Direction
     signature: str
+    """Of its options; a measurement's own may say more."""
+
+    needs_reference: bool = True
+    """Whether it compares with a right answer, so that a row without one has no value."""
+    needs_trace: bool = False
+    """Whether it reads the trace of an attempt instead of its text."""
+    whole_batch: bool = False
+    """Whether dividing a batch would change its values."""
+    averages: bool = True
+    """Whether its summary is the mean of the values."""
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order. It never raises for what lies in the data."""
         ...
 
+    def measure_rows(
+        self,
+        candidates: Sequence[object],  # noqa: ARG002 - for those that read rows
+        references: Sequence[object] | None,  # noqa: ARG002 - as above
+    ) -> list[Measurement] | None:
+        """Return one measurement a raw row; None for a metric that reads items, whose candidate is one text."""
+        return None
+
+    @classmethod
+    def together(cls, metrics: Sequence[Self], items: Sequence[Item]) -> list[list[Measurement]]:
+        """Return the measurements of several metrics of this class: one after the other, or sharing one pass."""
+        return [metric.measure(items) for metric in metrics]
+
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:
         """Return the number over many measurements, None if there is nothing to compute from.
 
-        The mean for most metrics; corpus BLEU and pass@k compute theirs from the measurements' `stats`.
+        The mean of the values there are; corpus BLEU computes its own from the measurements' `stats`.
         """
-        ...
+        values = [one.value for one in measurements if one.value is not None]
+        return math.fsum(values) / len(values) if values else None
+
+    def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
+        """Return the summary of each resampling that has one.
+
+        Args:
+            measurements: those that are resampled.
+            draws: for each resampling the indices of its measurements.
+        """
+        summaries = (self.summarise([measurements[i] for i in draw]) for draw in draws)
+        return [value for value in summaries if value is not None]
+
+    def signs(self, signature: str) -> bool:
+        """Tell whether a measurement so signed was made with this metric's options."""
+        return signature == self.signature

@@ -59,7 +59,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     gates = parse_gates(fail_under)
     made = make(names, given)
     check_gates(gates, _marks(made))
-    read = _read(file, strict=strict, needs_reference=any(getattr(m, "needs_reference", True) for m in made.values()))
+    read = _read(file, strict=strict, needs_reference=any(m.needs_reference for m in made.values()))
     if workers > 1:
         with create("engines", "local", workers=workers) as executor:
             found = measure_rows(made, read.candidates, read.references, given, executor=executor)

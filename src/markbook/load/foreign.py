@@ -77,9 +77,9 @@ def foreign_code(task: Task) -> ForeignCode:
     for use in task.metrics:
         if isinstance(use.name, Function) and (function := find(use.name)) is not None:
             direction: Direction = "lower" if use.higher_is_better is False else "higher"
-            metrics[use.name.name] = _ForeignMetric(
-                use.key or use.name.name.rpartition(".")[2], function, dict(use.options), direction
-            )
+            name = use.key or use.name.name.rpartition(".")[2]
+            signature = f"{name}|foreign:{inspect.getmodule(function) and function.__module__}|v1"
+            metrics[use.name.name] = _ForeignMetric(name, signature, function, dict(use.options), direction)
 
     def filter_(function: Function) -> Step:
         found = find(function)
@@ -117,10 +117,12 @@ def _import(folder: Path, name: str, function: Function) -> ModuleType | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _ForeignMetric:
+class _ForeignMetric(Metric):
     """A metric function of lm-evaluation-harness: called with references and predictions, or with one list of both."""
 
     name: str
+    signature: str
+    """Name and origin: what it computes is its author's."""
     function: Callable[..., Any]
     options: Mapping[str, Any]
     direction: Direction
@@ -128,19 +130,9 @@ class _ForeignMetric:
     range: tuple[float, float] = (float("-inf"), float("inf"))
     """A foreign function states none."""
 
-    @property
-    def signature(self) -> str:
-        """Name and origin: what it computes is its author's."""
-        return f"{self.name}|foreign:{inspect.getmodule(self.function) and self.function.__module__}|v1"
-
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item; a function that raises gives a reason."""
         return [self._one(item) for item in items]
-
-    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
-        """Return the mean."""
-        values = [one.value for one in measurements if one.value is not None]
-        return sum(values) / len(values) if values else None
 
     def _one(self, item: Item) -> Measurement:
         value: float | None = None

@@ -1,15 +1,13 @@
-"""Ways to mark an attempt: text, similarity, code and quality. Each is a plugin; none imports another.
+"""Ways to mark an attempt, in rooms that do not know one another: text, code, quality, semantic, graph.
 
-A metric is an object of the `markbook.types.Metric` protocol, made by a factory with keyword options that
-an entry point in `markbook.metrics` names. Beyond the protocol a metric may have
-
-- `needs_reference` (bool, default True): False lets `markbook.measure` run it without references;
-- `measure_rows(candidates, references) -> list[Measurement]`: given the raw rows instead of items, for metrics
-  whose candidate is not one text (pass@k takes a list of programs);
-- `averages` (bool, default True): False if its summary is not the mean; then `resample(measurements, draws)` may
-  give the summaries of many resamplings at once;
-- `whole_batch` (bool, default False): True if dividing a batch would change its values;
-- `signs(signature) -> bool`: whether a measurement so signed was made with its options, where measuring tells more
-  than the options do (which model was loaded); by default the signatures must be equal;
-- `together(metrics, items) -> list[list[Measurement]]`: several metrics of one family in one pass.
+Each is a plugin: an object of `markbook.types.Metric` made by a factory with keyword options, which an entry point in
+`markbook.metrics` names. `PairMetric` makes one out of a function from a candidate and its references to a score.
+What lies here beside the rooms is what they share.
 """
+
+from __future__ import annotations
+
+from markbook.metrics.pairs import PairMetric, Score
+from markbook.types import Metric
+
+__all__ = ["Metric", "PairMetric", "Score"]

@@ -6,12 +6,12 @@ import inspect
 import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any, Literal, cast, overload
+from typing import Literal, overload
 
 from markbook import plugins
 from markbook.errors import ConfigError, UsageError
-from markbook.metrics._pairwise import NO_STATS, given, held_to_range, problem
 from markbook.metrics.columns import as_rows
+from markbook.metrics.pairs import NO_STATS, given, held_to_range, problem
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -176,25 +176,25 @@ def measure_rows(
     found: dict[str, list[Measurement]] = {}
     pairwise = {}
     for name, metric in made.items():
-        rows = getattr(metric, "measure_rows", None)
-        if rows is not None:
-            found[name] = rows(candidates, references)
-        else:
+        measured = metric.measure_rows(candidates, references)
+        if measured is None:
             pairwise[name] = metric
+        else:
+            found[name] = held_to_range(metric.range, measured)
     items, problems = _items(candidates, references)
     for name, metric in pairwise.items():
-        if references is None and getattr(metric, "needs_reference", True):
+        if references is None and metric.needs_reference:
             raise UsageError(f"{name} needs references")
-    sharded = {} if executor is None else {n: m for n, m in pairwise.items() if not getattr(m, "whole_batch", False)}
+    sharded = {} if executor is None else {n: m for n, m in pairwise.items() if not m.whole_batch}
     if executor is not None and sharded:
-        found |= _shard(executor, list(sharded), options, items)
-    found |= _in_families({name: metric for name, metric in pairwise.items() if name not in sharded}, items)
+        found |= _shard(executor, sharded, options, items)
+    here = [name for name in pairwise if name not in sharded]
+    found |= zip(here, measure_together([pairwise[name] for name in here], items), strict=True)
     for name, metric in pairwise.items():
-        needs = getattr(metric, "needs_reference", True)
         for i, missing in problems.items():
-            if needs or problem(candidates[i], (), needs_reference=False) is not None:
-                found[name][i] = _missing(name, metric.signature, i, missing)
-    return {name: held_to_range(metric.range, found[name]) for name, metric in made.items()}
+            if metric.needs_reference or problem(candidates[i], (), needs_reference=False) is not None:
+                found[name][i] = _missing(metric.name, metric.signature, i, missing)
+    return {name: found[name] for name in made}
 
 
 def _items(candidates: Sequence[object], references: Sequence[object] | None) -> tuple[list[Item], dict[int, Missing]]:
@@ -216,19 +216,16 @@ def _missing(name: str, signature: str, i: int, missing: Missing) -> Measurement
     return Measurement(name, missing=missing, sample_id=str(i), signature=signature)
 
 
-def _in_families(made: Mapping[str, Metric], items: Sequence[Item]) -> dict[str, list[Measurement]]:
-    """Measure those that can do it together in one pass, and the others one after the other."""
-    families: dict[object, list[str]] = {}
-    for name, metric in made.items():
-        families.setdefault(type(metric) if hasattr(metric, "together") else name, []).append(name)
-    found: dict[str, list[Measurement]] = {}
-    for family, names in families.items():
-        if isinstance(family, type) and len(names) > 1:
-            rows = cast("Any", family).together([made[name] for name in names], items)
-            found.update(zip(names, rows, strict=True))
-        else:
-            found.update({name: made[name].measure(items) for name in names})
-    return found
+def measure_together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:
+    """Return each metric's measurements of the items; those of one class can share a pass over the texts."""
+    families: dict[type[Metric], list[int]] = {}
+    for place, metric in enumerate(metrics):
+        families.setdefault(type(metric), []).append(place)
+    found: dict[int, list[Measurement]] = {}
+    for places in families.values():
+        family = [metrics[place] for place in places]
+        found.update(zip(places, family[0].together(family, items), strict=True))
+    return [held_to_range(metric.range, found[place]) for place, metric in enumerate(metrics)]
 
 
 _Row = tuple[str, tuple[str, ...]]
@@ -236,21 +233,21 @@ _Found = tuple[float | None, tuple[str, str] | None, dict[str, object], str]
 
 
 def _shard(
-    executor: Executor, names: list[str], options: Mapping[str, object], items: Sequence[Item]
+    executor: Executor, made: Mapping[str, Metric], options: Mapping[str, object], items: Sequence[Item]
 ) -> dict[str, list[Measurement]]:
     """Measure in pieces; only plain values travel, and the order of the rows is the order of the pieces."""
     size = max(_SMALLEST_SHARD, -(-len(items) // _SHARDS))
     rows = [(item.attempt.text, item.sample.references) for item in items]
     pieces = [rows[start : start + size] for start in range(0, len(rows), size)]
-    futures = [executor.submit(_measure_shard, names, dict(options), piece) for piece in pieces]
-    found: dict[str, list[Measurement]] = {name: [] for name in names}
+    futures = [executor.submit(_measure_shard, list(made), dict(options), piece) for piece in pieces]
+    found: dict[str, list[Measurement]] = {name: [] for name in made}
     for future in futures:
         for name, measured in future.result().items():
             for value, missing, stats, signature in measured:
                 why = None if missing is None else Missing(MissingKind(missing[0]), missing[1])
                 i = str(len(found[name]))
                 found[name].append(
-                    Measurement(name, value, why, sample_id=i, stats=stats or NO_STATS, signature=signature)
+                    Measurement(made[name].name, value, why, sample_id=i, stats=stats or NO_STATS, signature=signature)
                 )
     return found
 
@@ -258,8 +255,8 @@ def _shard(
 def _measure_shard(names: list[str], options: dict[str, object], rows: list[_Row]) -> dict[str, list[_Found]]:
     """Measure a piece in a worker, with metrics made there."""
     items = [Item(Sample(str(i), references=refs), Attempt(str(i), text)) for i, (text, refs) in enumerate(rows)]
-    found = _in_families(make(names, options), items)
-    return {name: [_plain(one) for one in measured] for name, measured in found.items()}
+    columns = measure_together(list(make(names, options).values()), items)
+    return {name: [_plain(one) for one in column] for name, column in zip(names, columns, strict=True)}
 
 
 def _plain(one: Measurement) -> _Found:

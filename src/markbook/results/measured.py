@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 from markbook import plugins
 from markbook.errors import UsageError
@@ -62,7 +61,7 @@ def summarise_with(
         raise UsageError(f"measurements of {', '.join(sorted(others))} cannot be summarised as {metric.name}")
     signature = _signature(metric, measurements)
     n_missing = missing_kinds(measurements)
-    if getattr(metric, "averages", True):
+    if metric.averages:
         values = [one.value for one in measurements if one.value is not None]
         summary = summarise_values(
             values,
@@ -112,8 +111,7 @@ def _signature(metric: Metric, measurements: Sequence[Measurement]) -> str:
         )
     if not signed:
         return metric.signature
-    matches = getattr(metric, "signs", lambda signature: signature == metric.signature)
-    if not matches(signed[0]):
+    if not metric.signs(signed[0]):
         raise UsageError(
             f"the measurements are {signed[0]}, and {metric.signature} is asked for",
             hint="give `summarise` the options that `measure` was given",
@@ -122,7 +120,7 @@ def _signature(metric: Metric, measurements: Sequence[Measurement]) -> str:
 
 
 def _bootstrap(
-    metric: Any, scored: Sequence[Measurement], *, confidence: float, seed: int
+    metric: Metric, scored: Sequence[Measurement], *, confidence: float, seed: int
 ) -> tuple[Interval | None, str]:
     """Return the percentile interval over resampled measurements, or why there is none."""
     import numpy as np
@@ -131,11 +129,7 @@ def _bootstrap(
     if n < 2:
         return None, "fewer than two values: no interval"
     draws = np.random.default_rng(seed).integers(0, n, size=(_RESAMPLES, n))
-    if hasattr(metric, "resample"):
-        values = metric.resample(scored, draws)
-    else:
-        summaries = (metric.summarise([scored[i] for i in draw]) for draw in draws)
-        values = [value for value in summaries if value is not None]
+    values = metric.resample(scored, draws)
     if len(values) < _RESAMPLES or min(values) == max(values):
         return None, "no variation between resamplings: no interval"
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])

@@ -8,12 +8,12 @@ from dataclasses import replace
 from markbook.metrics.graph.mark import VERSION, Marker, Profile
 from markbook.metrics.graph.marks import METRICS, trace_metrics
 from markbook.trace import Reference, Trace
-from markbook.types import Direction, Item, Measurement, MissingKind
+from markbook.types import Item, Measurement, Metric, MissingKind
 
 _BY_NAME = {metric.name: metric for metric in METRICS}
 
 
-class TraceMetric:
+class TraceMetric(Metric):
     """One metric of the run that stands in `attempt.meta["trace"]`; a reference may stand in `meta["reference"]`.
 
     Missing: not applicable for an attempt without a trace, and as the metric itself says.
@@ -26,8 +26,8 @@ class TraceMetric:
         known = _BY_NAME[name]
         self.name = name
         self.version = VERSION
-        self.range: tuple[float, float] = known.range
-        self.direction: Direction = known.direction
+        self.range = known.range
+        self.direction = known.direction
         self.profile: Profile = profile
         self.signature = Marker(profile=profile).signature(name)
 
@@ -45,11 +45,6 @@ class TraceMetric:
             held = reference if isinstance(reference, Reference) else None
             made = trace_metrics(trace, held, self.profile)[self.name]
         return replace(made, **place)  # type: ignore[arg-type]  # the fields' own types
-
-    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
-        """Return the mean of the values, None without any."""
-        values = [found.value for found in measurements if found.value is not None]
-        return sum(values) / len(values) if values else None
 
 
 def path_convergence(*, profile: Profile = "corrected") -> TraceMetric:

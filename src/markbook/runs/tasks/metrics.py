@@ -170,9 +170,9 @@ def _passes(use: Use, *, has_tests: bool) -> PassAtK:
 
 def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
     """Refuse a metric that can have no value in this task, or that the file turns upside down."""
-    if getattr(metric, "needs_reference", True) and not has_references:
+    if metric.needs_reference and not has_references:
         raise ConfigError(f"{metric.name} compares with a right answer, and this task has none", at=use.at)
-    if getattr(metric, "needs_trace", False) or not isinstance(getattr(metric, "range", None), tuple):
+    if metric.needs_trace:
         raise ConfigError(f"{metric.name} does not mark texts", at=use.at)
     wanted: Direction = "higher" if use.higher_is_better else "lower"
     if use.higher_is_better is not None and wanted != metric.direction:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from markbook import plugins
-from markbook.metrics._pairwise import held_to_range
+from markbook.metrics.measure import measure_together
 from markbook.types import Attempt, Item, Measurement, Metric, Sample
 
 Row = tuple[str, str, tuple[str, ...], str, int, str]
@@ -24,31 +24,13 @@ def warm() -> None:
     import numpy  # noqa: F401, ICN001 - imported for its effect: it is the slowest part
 
 
-def together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:
-    """Return each metric's measurements of the items; those of one family share one pass over the texts."""
-    families: dict[object, list[int]] = {}
-    for place, metric in enumerate(metrics):
-        family: object = type(metric) if hasattr(metric, "together") else place
-        families.setdefault(family, []).append(place)
-    found: list[list[Measurement]] = [[] for _ in metrics]
-    for family, places in families.items():
-        if isinstance(family, type) and len(places) > 1:
-            rows = cast("Any", family).together([metrics[place] for place in places], items)
-            for place, row in zip(places, rows, strict=True):
-                found[place] = row
-        else:
-            for place in places:
-                found[place] = metrics[place].measure(items)
-    return [held_to_range(metric.range, row) for metric, row in zip(metrics, found, strict=True)]
-
-
 def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[Found]]:
     """Measure a piece in a worker; plain values come and go."""
     items = [
         Item(Sample(name, references=references, meta={"context": context}), Attempt(name, text, model, index))
         for name, text, references, model, index, context in rows
     ]
-    columns = zip(metrics, together(metrics, items), strict=True)
+    columns = zip(metrics, measure_together(metrics, items), strict=True)
     return [[_plain(one, metric.signature) for one in column] for metric, column in columns]
 
 

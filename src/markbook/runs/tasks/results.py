@@ -48,7 +48,7 @@ class Results:
             by_sample.setdefault(each.answer.sample.id, []).append(each)
         for bound in plan.metrics:
             several = {sample: [each.measurements[bound.key] for each in rows] for sample, rows in by_sample.items()}
-            own = None if getattr(bound.metric, "averages", True) else bound.metric
+            own = None if bound.metric.averages else bound.metric
             self.columns.append(
                 Column(
                     plan.task.name,

@@ -13,9 +13,10 @@ from typing import Any
 
 from markbook import plugins
 from markbook.engine import deaf
+from markbook.metrics.measure import measure_together
 from markbook.runs.engines import lost_workers, other_engine
 from markbook.runs.tasks import pieces as task_pieces
-from markbook.runs.tasks.pieces import Found, Row, measure_piece, together, warm
+from markbook.runs.tasks.pieces import Found, Row, measure_piece, warm
 from markbook.types import Item, Measurement, Metric, Missing, MissingKind
 
 MANY = 2_000
@@ -88,7 +89,7 @@ def measure_items(metrics: Sequence[Metric], items: Sequence[Item], workers: Wor
         workers: where; None for this process.
     """
     if workers is None or len(items) < workers.many:
-        return together(metrics, items) if items else [[] for _ in metrics]
+        return measure_together(metrics, items) if items else [[] for _ in metrics]
     away = [place for place, metric in enumerate(metrics) if _travels(metric)]
     found: list[list[Measurement]] = [[] for _ in metrics]
     for place, column in zip(
@@ -96,7 +97,7 @@ def measure_items(metrics: Sequence[Metric], items: Sequence[Item], workers: Wor
     ):
         found[place] = column
     here = [place for place in range(len(metrics)) if place not in away]
-    for place, column in zip(here, together([metrics[place] for place in here], items), strict=True):
+    for place, column in zip(here, measure_together([metrics[place] for place in here], items), strict=True):
         found[place] = column
     return found
 
@@ -109,7 +110,7 @@ def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Execu
     for place in range(len(pieces) - 1, -1, -1):
         if not futures[place].cancel():
             break
-        own[place] = together(metrics, pieces[place])
+        own[place] = measure_together(metrics, pieces[place])
     found: list[list[Measurement]] = [[] for _ in metrics]
     for place, piece in enumerate(pieces):
         columns = own.get(place) or [
@@ -143,7 +144,7 @@ def _read(metric: Metric, item: Item, found: Found) -> Measurement:
 
 def _travels(metric: Metric) -> bool:
     """Whether a metric can be sent to a worker, and needs no more of a sample than what is sent."""
-    if getattr(metric, "whole_batch", False):
+    if metric.whole_batch:
         return False
     try:
         pickle.dumps(metric)

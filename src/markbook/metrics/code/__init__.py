@@ -1,0 +1,1 @@
+"""Marks for code: CodeBLEU, and the chance that one of several attempts passes its tests."""

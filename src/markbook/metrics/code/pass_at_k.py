@@ -1,0 +1,307 @@
+"""pass@k and pass^k: the chance that one of k attempts is right, and that all of k are.
+
+Programs run in the sandbox and nowhere else. Metrics know of no sandbox: they ask for it by name when the first program
+has to run, or are given something else that runs programs. Outcomes that exist already are taken as they are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from markbook.errors import UsageError
+from markbook.metrics.pairs import NO_STATS, failed, undefined
+from markbook.types import (
+    Attempt,
+    Direction,
+    Item,
+    Limits,
+    Measurement,
+    Metric,
+    Missing,
+    MissingKind,
+    Outcome,
+    Sample,
+    Test,
+    Verdict,
+)
+
+Run = Callable[[Sequence[Item]], Sequence[Outcome]]
+"""Runs each item's attempt against its sample's tests; one outcome an item, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What programs may use, and what stands between them and the machine."""
+
+    seconds: float = 60.0
+    isolation: str = "auto"
+    workers: int | None = None
+
+
+def pass_at_k(
+    *,
+    k: int | Sequence[int] = 1,
+    timeout: float = 60.0,
+    isolation: str = "auto",
+    workers: int | None = None,
+    run: Run | None = None,
+) -> PassAtK:
+    """Return the unbiased pass@k of each problem, 0..1, higher is better: 1 - C(n-c, k)/C(n, k).
+
+    n is the number of attempts and c of those that pass every test; a test whose verdict is flagged is not passed.
+    The summary is the mean over problems. `stats`: `n`, `c`, `se` (the estimator's standard error with c/n as the
+    chance of one attempt; 0 where all or none passed, which is no proof of certainty), `values` by k, `errors` by kind.
+    Missing: `undefined` where k > n or the tests are broken, `absent` without any attempt.
+    Source: Chen et al. 2021, arXiv 2107.03374.
+
+    Args:
+        k: how many attempts may be tried; of several the first gives the value, and all stand in `stats["values"]`.
+        timeout: CPU seconds for one program.
+        isolation: `auto`, `strict` or `weak`, as in `markbook exam`.
+        workers: how many programs run at once; one per core by default.
+        run: what runs the programs, instead of the sandbox.
+
+    Raises:
+        UsageError: a k that is no whole number from 1 up, or a timeout that is not positive.
+    """
+    return _make("pass_at_k", k, Settings(timeout, isolation, workers), run)
+
+
+def pass_hat_k(
+    *,
+    k: int | Sequence[int] = 1,
+    timeout: float = 60.0,
+    isolation: str = "auto",
+    workers: int | None = None,
+    run: Run | None = None,
+) -> PassAtK:
+    """Return pass^k of each problem, 0..1, higher is better: C(c, k)/C(n, k), the chance that all k attempts pass.
+
+    What a user meets who relies on every answer. Options, stats and missing cases as in `pass_at_k`.
+    Source: Yao et al. 2024, arXiv 2406.12045.
+    """
+    return _make("pass_hat_k", k, Settings(timeout, isolation, workers), run)
+
+
+def _make(name: str, k: object, settings: Settings, run: Run | None) -> PassAtK:
+    ks = tuple(k) if isinstance(k, list | tuple) else (k,)
+    if not ks or any(not isinstance(one, int) or isinstance(one, bool) or one < 1 for one in ks):
+        raise UsageError(f"k must be a whole number from 1 up, or a list of them, not {k!r}")
+    if not settings.seconds > 0:
+        raise UsageError(f"a timeout of {settings.seconds} seconds is none")
+    signature = f"{name}|k:{'+'.join(map(str, ks))}|unbiased|cpu:{settings.seconds:g}s|v1"
+    return PassAtK(name, signature, ks, settings, run)
+
+
+@dataclass(frozen=True, slots=True)
+class PassAtK(Metric):
+    """pass@k or pass^k with its options; made by `pass_at_k` or `pass_hat_k`."""
+
+    name: str
+    signature: str
+    ks: tuple[int, ...]
+    settings: Settings
+    run: Run | None = None
+    version: int = 1
+    range: tuple[float, float] = (0.0, 1.0)
+    direction: Direction = "higher"
+    whole_batch: bool = True  # the attempts at one problem belong together
+
+    def measure(self, items: Sequence[Item]) -> list[Measurement]:
+        """Return one measurement an item: the problem's value at its first attempt.
+
+        A problem's other attempts are `not_applicable`, so that the mean is over problems. An item with an outcome is
+        not run again; one without needs tests.
+        """
+        outcomes = self._outcomes(items)
+        problems: dict[tuple[str, str], list[int]] = {}
+        for place, item in enumerate(items):
+            problems.setdefault((item.sample.id, item.attempt.model), []).append(place)
+        found: list[Measurement | None] = [None] * len(items)
+        for places in problems.values():
+            first, *others = places
+            known = [outcomes[place] for place in places]
+            found[first] = self._mark(items[first], known)
+            for place in others:
+                why = Missing(MissingKind.NOT_APPLICABLE, "counted at the problem's first attempt")
+                found[place] = self._measurement(items[place], why, NO_STATS)
+        return [one for one in found if one is not None]
+
+    def measure_rows(self, candidates: Sequence[object], references: Sequence[object] | None) -> list[Measurement]:
+        """Return one measurement a row.
+
+        Args:
+            candidates: for each problem a list of programs; a None among them is no attempt.
+            references: for each problem its test program, or several, all of which must pass.
+
+        Raises:
+            UsageError: no references.
+        """
+        if references is None:
+            raise UsageError(f"{self.name} needs references: for each row a test program")
+        rows = [
+            _row(str(i), candidate, reference)
+            for i, (candidate, reference) in enumerate(zip(candidates, references, strict=True))
+        ]
+        items = [item for row in rows if not isinstance(row, Missing) for item in row]
+        at_first = {one.sample_id: one for one in self.measure(items) if one.index == 0}
+        return [
+            Measurement(self.name, missing=row, sample_id=str(i), signature=self.signature)
+            if isinstance(row, Missing)
+            else at_first[str(i)]
+            for i, row in enumerate(rows)
+        ]
+
+    def signs(self, signature: str) -> bool:
+        """Whether a measurement so signed has this k: a time limit is the runs' own, and no option of a summary."""
+        return _without_limit(signature) == _without_limit(self.signature)
+
+    def _outcomes(self, items: Sequence[Item]) -> list[Outcome | Missing]:
+        """Return each item's outcome: the one it has, or that of running it."""
+        found: list[Outcome | Missing | None] = []
+        waiting: list[int] = []
+        for place, item in enumerate(items):
+            if item.outcome is not None:
+                found.append(item.outcome)
+            elif not item.sample.tests:
+                found.append(undefined("the problem has no tests"))
+            else:
+                found.append(None)
+                waiting.append(place)
+        if waiting:
+            for place, outcome in zip(waiting, self._run([items[place] for place in waiting]), strict=True):
+                found[place] = outcome
+        return [one for one in found if one is not None]
+
+    def _run(self, items: Sequence[Item]) -> Sequence[Outcome | Missing]:
+        if self.run is None:
+            return _in_sandbox(self.settings)(items)
+        try:
+            results = self.run(items)
+        except Exception as error:  # noqa: BLE001 - the measurement border: a caller's runner that crashes is a reason
+            return [failed(error)] * len(items)
+        if len(results) != len(items):
+            raise UsageError(f"run gave {len(results)} outcomes for {len(items)} programs")
+        return results
+
+    def _mark(self, item: Item, known: Sequence[Outcome | Missing]) -> Measurement:
+        for one in known:
+            if isinstance(one, Missing):
+                return self._measurement(item, one, NO_STATS)
+            if one.benchmark_fault:
+                return self._measurement(item, undefined(f"the tests are broken: {one.benchmark_fault}"), NO_STATS)
+        outcomes = [one for one in known if isinstance(one, Outcome)]
+        n, c = len(outcomes), sum(map(passed, outcomes))
+        values = {k: self._value(n, c, k) for k in self.ks}
+        errors: dict[str, int] = {}
+        for one in outcomes:
+            if one.error is not None:
+                errors[one.error.value] = errors.get(one.error.value, 0) + 1
+        stats: dict[str, object] = {"n": n, "c": c, "errors": errors}
+        stats["values"] = {k: value for k, value in values.items() if value is not None}
+        value = values[self.ks[0]]
+        if value is None:
+            return self._measurement(item, undefined(f"{n} attempts, and k is {self.ks[0]}"), stats)
+        stats["se"] = standard_error(n, c, self.ks[0], every=self.name == "pass_hat_k")
+        return self._measurement(item, value, stats)
+
+    def _value(self, n: int, c: int, k: int) -> float | None:
+        from markbook.stats import pass_at_k as estimate
+
+        if self.name == "pass_at_k":
+            return estimate(n, c, k).value
+        # All of k pass unless one of them is among the n - c that do not.
+        one_fails = estimate(n, n - c, k).value
+        return None if one_fails is None else 1.0 - one_fails
+
+    def _measurement(self, item: Item, score: float | Missing, stats: Mapping[str, object]) -> Measurement:
+        value = None if isinstance(score, Missing) else score
+        return Measurement(
+            self.name,
+            value,
+            score if isinstance(score, Missing) else None,
+            sample_id=item.sample.id,
+            index=item.attempt.index,
+            model=item.attempt.model,
+            stats=stats,
+            signature=self.signature,
+        )
+
+
+def _without_limit(signature: str) -> list[str]:
+    return [part for part in signature.split("|") if not part.startswith("cpu:")]
+
+
+def passed(outcome: Outcome) -> bool:
+    """Tell whether an attempt passed every test; a flagged test is not passed, and no test is no pass."""
+    return bool(outcome.tests) and all(test.passed and test.verdict is not Verdict.FLAGGED for test in outcome.tests)
+
+
+def standard_error(n: int, c: int, k: int, *, every: bool = False) -> float:
+    """Return the standard error of pass@k (or pass^k) of one problem whose attempts pass with the chance c/n.
+
+    The root of the estimator's variance over c ~ Binomial(n, c/n), summed exactly up to 1,000 attempts; beyond, the
+    first-order term |d/dp| * sqrt(p(1-p)/n).
+    """
+    chance = c / n
+    if c in (0, n):
+        return 0.0
+    if every:
+        chance, c = 1 - chance, n - c  # pass^k is 1 - pass@k of failing
+    if n > 1000:
+        return k * (1 - chance) ** (k - 1) * math.sqrt(chance * (1 - chance) / n)
+    from markbook.stats import pass_at_k as estimate
+
+    logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) for i in range(n + 1)]
+    weights = [math.exp(log + i * math.log(chance) + (n - i) * math.log1p(-chance)) for i, log in enumerate(logs)]
+    values = [estimate(n, i, k).value or 0.0 for i in range(n + 1)]
+    centre = math.fsum(weight * value for weight, value in zip(weights, values, strict=True))
+    return math.sqrt(math.fsum(weight * (value - centre) ** 2 for weight, value in zip(weights, values, strict=True)))
+
+
+def _row(name: str, candidate: object, reference: object) -> list[Item] | Missing:
+    """Return the items of one row, or why it has none."""
+    if candidate is None:
+        return Missing(MissingKind.ABSENT, "no candidate")
+    programs = [candidate] if isinstance(candidate, str) else candidate
+    tests = [reference] if isinstance(reference, str) else reference
+    if not isinstance(programs, list | tuple):
+        return undefined(f"the candidate is of type {type(candidate).__name__}, not a list of programs")
+    if not isinstance(tests, list | tuple) or not tests or not all(isinstance(one, str) for one in tests):
+        return undefined("no reference" if tests is None or tests == [] else "the reference is no test program")
+    attempts = [one for one in programs if one is not None]
+    if not attempts:
+        return Missing(MissingKind.ABSENT, "no attempt")
+    if not all(isinstance(one, str) for one in attempts):
+        return undefined("a program is not a text")
+    sample = Sample(name, tests=tuple(Test(program=one) for one in tests), meta={"object": "program"})
+    return [Item(sample, Attempt(name, text, index=index)) for index, text in enumerate(attempts)]
+
+
+def _in_sandbox(settings: Settings) -> Run:
+    def run(items: Sequence[Item]) -> Sequence[Outcome]:
+        # By name, because metrics stand beside the sandbox and not on it.
+        sandbox: Any = importlib.import_module("markbook.sandbox")
+        limits = Limits(seconds=settings.seconds)
+        found: dict[str, Outcome] = {}
+        with sandbox.Sandbox(workers=settings.workers, isolation=settings.isolation) as box:
+            jobs: Iterable[Any] = [
+                sandbox.Job(str(place), item.attempt.text, _runnable(item.sample), limits)
+                for place, item in enumerate(items)
+            ]
+            for job, outcome in box.run(jobs):
+                found[job.key] = outcome
+        return [found[str(place)] for place in range(len(items))]
+
+    return run
+
+
+def _runnable(sample: Sample) -> Sample:
+    """Return the sample with the kind of object that its tests are for, where it states none."""
+    if "object" in sample.meta or not all(test.program for test in sample.tests):
+        return sample
+    return replace(sample, meta={**sample.meta, "object": "program"})

@@ -1,0 +1,84 @@
+"""Texts as CodeBLEU compares them, each read once: a reference is marked against many candidates."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from dataclasses import dataclass, field
+
+from markbook.metrics import python_source
+from markbook.metrics.code import ngrams, parsers
+from markbook.metrics.code._python_tree import Reader as PythonReader
+from markbook.metrics.code.flow import Edge, edges
+from markbook.metrics.code.parsers import Read
+from markbook.metrics.code.shapes import MAX_DEPTH, Shapes
+
+CACHED_CHARACTERS = 50_000
+"""Longer texts are not remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is compared of one text beyond its words. Numbers are those of the reader that made it."""
+
+    syntax: Counter[int] = field(default_factory=Counter)
+    """How often each sub-tree occurs; empty where the text does not parse."""
+    flow: Counter[Edge] = field(default_factory=Counter)
+    parses: bool = False
+
+
+class Reader:
+    """Reads the texts of one language with one parser. Short ones are remembered, references apart from candidates."""
+
+    def __init__(self, lang: str, parser: str) -> None:
+        self.lang = lang
+        self.parser = parser
+        self.shapes = Shapes()
+        self._reference = functools.lru_cache(maxsize=1024)(self._read)
+        self._candidate = functools.lru_cache(maxsize=256)(self._read)
+
+    def reference(self, text: str) -> Shape:
+        """Return what is compared of a reference."""
+        return self._reference(text) if len(text) <= CACHED_CHARACTERS else self._read(text)
+
+    def candidate(self, text: str) -> Shape:
+        """Return what is compared of a candidate."""
+        return self._candidate(text) if len(text) <= CACHED_CHARACTERS else self._read(text)
+
+    def _read(self, text: str) -> Shape:
+        is_ast = self.parser == "ast"
+        found = self._python(text) if is_ast else parsers.read(self.lang, text, self.shapes)
+        if isinstance(found, str) or not found.counted or self.shapes.depth(found.root) > MAX_DEPTH:
+            return Shape()
+        return Shape(Counter(found.counted), edges(found.program), found.parses)
+
+    def _python(self, text: str) -> Read | str:
+        source = python_source.read(text)
+        if isinstance(source, str):
+            return source
+        body = source.tree.body
+        if source.rung == "body":  # the head `def _():` is ours, not the answer's
+            body = [*getattr(body[0], "body", []), *body[1:]]
+        reader = PythonReader(self.shapes, source.text, source.tree)
+        try:
+            root = reader.module(body)
+        except RecursionError:
+            return f"more than {MAX_DEPTH} levels"
+        return Read(root, reader.counted, reader.program, parses=True)
+
+
+_READERS: dict[tuple[str, str], Reader] = {}
+
+
+def reader(lang: str, parser: str) -> Reader:
+    """Return the reader of a language; a new one where the table of the last has grown too large."""
+    held = _READERS.get((lang, parser))
+    if held is None or held.shapes.is_full:
+        held = _READERS[lang, parser] = Reader(lang, parser)
+    return held
+
+
+def forget() -> None:
+    """Start anew, as a new process would."""
+    _READERS.clear()
+    ngrams.forget()

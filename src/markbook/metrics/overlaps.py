@@ -1,0 +1,202 @@
+"""How many n-grams of one text occur in others: clipped counts, as BLEU and ROUGE need them, for many rows at once.
+
+A row's n-grams are spelled as integers, its own and those of its references side by side in one line of a table, and
+the line is sorted: equal n-grams then stand together, and those with equal beginnings too, so that one sort serves
+every n. Sorting many short lines takes a few nanoseconds a number, a tenth of what counting in a dict takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from markbook.metrics.tokens import FIRST, GAP, Numbers, Tokens, runs
+
+Row = tuple[int, tuple[int, ...]]
+"""A candidate and its references, as indices of texts."""
+
+_CELLS = 1 << 16
+"""How many numbers a table holds, so that it stays in the processor's cache."""
+_MOST_REFERENCES = 7
+"""More than this many references leave too few bits for the tokens, and are searched for the candidate's n-grams."""
+
+
+def overlaps(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
+    """Return for each row how many of the candidate's n-grams match, for n = 1..order (at most 4).
+
+    An n-gram of the candidate matches as often as it occurs in the reference that has most of it.
+    """
+    assert order <= GAP + 1
+    found = np.zeros((len(rows), order), dtype=np.int64)
+    few = [i for i, (_, references) in enumerate(rows) if len(references) <= _MOST_REFERENCES]
+    if len(few) < len(rows):
+        if few:
+            found[few] = overlaps(tokens, [rows[i] for i in few], order)
+        search = _Search(tokens, order)
+        for i in set(range(len(rows))) - set(few):
+            found[i] = search.matches(*rows[i])
+        return found
+    n_references = max((len(references) for _, references in rows), default=0)
+    side_bits = n_references.bit_length()
+    if order * tokens.width + side_bits > 63:
+        return _in_halves(tokens, rows, order)
+    spelled = _spelled(tokens, order, side_bits)
+    for chosen, width in tables(tokens, rows):
+        table = _filled(tokens, spelled, [rows[i] for i in chosen], width)
+        found[chosen] = _counted(table, order, tokens.width, side_bits, n_references)
+    return found
+
+
+def _in_halves(tokens: Tokens, rows: Sequence[Row], order: int) -> Numbers:
+    """Compute for fewer rows, which have fewer tokens and so shorter numbers; a single row is searched."""
+    if len(rows) == 1:
+        return np.array([_Search(tokens, order).matches(*rows[0])], dtype=np.int64)
+    parts = []
+    for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
+        texts = sorted({text for candidate, references in half for text in (candidate, *references)})
+        place = {text: i for i, text in enumerate(texts)}
+        moved = [(place[candidate], tuple(place[one] for one in references)) for candidate, references in half]
+        parts.append(overlaps(tokens.of(texts), moved, order))
+    return np.concatenate(parts)
+
+
+class _Search:
+    """Finds the candidate's n-grams in its references, however many there are, row by row.
+
+    Only where an n-gram of the candidate was found can one of n + 1 begin, so each order looks at fewer places.
+    """
+
+    def __init__(self, tokens: Tokens, order: int) -> None:
+        self._tokens = tokens
+        self._order = order
+        self._ranks = np.full(len(tokens.words) + FIRST, -1, dtype=np.int64)
+        """The place of each word among those of the candidate at hand, -1 for one that it has not."""
+
+    def matches(self, candidate: int, references: Sequence[int]) -> list[int]:
+        """Return how many of the candidate's n-grams match, for each n."""
+        tokens, order = self._tokens, self._order
+        start = int(tokens.starts[candidate])
+        words, ours = np.unique(tokens.numbers[start : start + int(tokens.sizes[candidate])], return_inverse=True)
+        texts = np.unique(np.array(references))
+        extents = tokens.sizes[texts] + 1  # with an end, over which no n-gram reaches
+        self._ranks[words] = np.arange(len(words))
+        theirs = np.append(self._ranks[tokens.numbers[runs(tokens.starts[texts], extents)]], [-1] * order)
+        self._ranks[words] = -1
+        sides = np.repeat(np.arange(len(texts)), extents)
+        places = np.flatnonzero(theirs >= 0)
+        grams, own = theirs[places], ours
+        found = [_clipped(own, sides[places], grams)]
+        for n in range(1, order):
+            following = theirs[places + n]
+            go_on = following >= 0
+            known, own = np.unique(own[:-1] * len(words) + ours[n:], return_inverse=True)
+            spelled = grams[go_on] * len(words) + following[go_on]
+            grams = np.searchsorted(known, spelled)
+            grams[grams == len(known)] = 0
+            hits = known[grams] == spelled if len(known) else np.zeros(len(spelled), dtype=np.bool_)
+            places, grams = places[go_on][hits], grams[hits]
+            found.append(_clipped(own, sides[places], grams))
+        return found
+
+
+def _clipped(own: Numbers, sides: Numbers, grams: Numbers) -> int:
+    """Count the candidate's n-grams, each at most as often as the text has it that has most of it."""
+    if not len(grams):
+        return 0
+    counts = np.bincount(own)
+    most = np.zeros(len(counts), dtype=np.int64)
+    keys = sides * len(counts) + grams
+    keys.sort()
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    np.maximum.at(most, keys[starts] % len(counts), np.diff(starts, append=len(keys)))
+    return int(np.minimum(counts, most).sum())
+
+
+def _spelled(tokens: Tokens, order: int, side_bits: int) -> tuple[Numbers, Numbers]:
+    """Return the n-gram that starts at each token as one integer, for candidates and for references.
+
+    The lowest bits say which text of the row it is of: 0 the candidate, from 1 on the references. Where a text ends
+    before the n-gram does, the two have different marks, so that such n-grams never match.
+    """
+    size = len(tokens.numbers) - order + 1
+    ours: npt.NDArray[Any] = tokens.numbers
+    if order * tokens.width + side_bits <= 31:  # half the memory, twice the speed
+        ours = ours.astype(np.int32)
+    theirs = np.maximum(ours, 1)
+    found = []
+    for numbers, side in ((ours, 0), (theirs, 1)):
+        keys = numbers[:size]
+        for n in range(1, order):
+            keys = (keys << tokens.width) | numbers[n : n + size]
+        found.append((keys << side_bits) | side)
+    return found[0], found[1]
+
+
+def tables(tokens: Tokens, rows: Sequence[Row]) -> Iterator[tuple[Numbers, int]]:
+    """Yield which rows to put into one table, and its width: rows of like size, so that little of it is empty."""
+    sizes = tokens.sizes.tolist()
+    widths = np.array([sizes[candidate] + sum([sizes[one] for one in others]) for candidate, others in rows])
+    by_width = np.argsort(widths, kind="stable")
+    ordered = widths[by_width].tolist()
+    start = 0
+    while start < len(rows):
+        stop = start + 1
+        least = ordered[start] * 5 // 4 + 16
+        while (
+            stop < len(rows)
+            and ordered[stop] * (stop + 1 - start) <= _CELLS
+            and (ordered[stop] <= least or stop - start < 8)
+        ):
+            stop += 1
+        yield by_width[start:stop], max(ordered[stop - 1], 1)
+        start = stop
+
+
+def _filled(tokens: Tokens, spelled: tuple[Numbers, Numbers], rows: Sequence[Row], width: int) -> Numbers:
+    ours, theirs = spelled
+    starts, sizes = tokens.starts.tolist(), tokens.sizes.tolist()
+    # No n-gram is spelled with ones alone: what stays empty is a group of its own at the end of a line.
+    table = np.full((len(rows), width), np.iinfo(ours.dtype).max, dtype=ours.dtype)
+    for line, (candidate, references) in zip(table, rows, strict=True):
+        at, end = starts[candidate], sizes[candidate]
+        line[:end] = ours[at : at + end]
+        for side, reference in enumerate(references):
+            at, size = starts[reference], sizes[reference]
+            line[end : end + size] = theirs[at : at + size]
+            if side:
+                line[end : end + size] += side
+            end += size
+    return table
+
+
+def _counted(table: Numbers, order: int, width: int, side_bits: int, n_references: int) -> Numbers:
+    """Count the groups of equal beginnings in each line: so many of the candidate, so many of a reference."""
+    table.sort(axis=1)
+    lines, columns = table.shape
+    sides = (table & ((1 << side_bits) - 1)).ravel()
+    before = [_running(sides == side) for side in range(n_references + 1)]
+    fresh = np.empty((lines, columns), dtype=np.bool_)
+    fresh[:, 0] = True
+    found = np.zeros((lines, order), dtype=np.int64)
+    firsts = np.arange(lines) * columns
+    for n in range(1, order + 1):
+        beginnings = table >> (side_bits + width * (order - n))
+        np.not_equal(beginnings[:, 1:], beginnings[:, :-1], out=fresh[:, 1:])
+        starts = np.flatnonzero(fresh)
+        counts = [np.diff(running[starts], append=running[-1]) for running in before]
+        most = counts[1]
+        for other in counts[2:]:
+            np.maximum(most, other, out=most)
+        np.minimum(most, counts[0], out=most)
+        found[:, n - 1] = np.add.reduceat(most, np.searchsorted(starts, firsts))
+    return found
+
+
+def _running(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+    """Return how many flags are set before each place, and the number of all at the end."""
+    found = np.zeros(len(flags) + 1, dtype=np.int32)
+    np.cumsum(flags, dtype=np.int32, out=found[1:])
+    return found

@@ -1,0 +1,212 @@
+"""The documented points, decided on the facts of one walk and one token pass."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from markbook.metrics import python_source
+from markbook.metrics.quality.facts import Facts, Place
+from markbook.metrics.quality.layout import Layout, examine
+from markbook.metrics.quality.visit import Walk
+
+_CACHED_CHARACTERS = 50_000
+DESCRIPTIVE_SHARE = 0.8
+"""The document asks that 80 % of the names have more than two characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One documented point."""
+
+    id: str
+    passed: bool
+    vacuous: bool = False
+    """Passed only because there was nothing in the code that could have failed it."""
+    line: int | None = None
+    """The line in the answer that decided it, from 1."""
+    evidence: str = ""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the point as it stands in `stats["points"]`."""
+        return {
+            "id": self.id,
+            "passed": self.passed,
+            "vacuous": self.vacuous,
+            "line": self.line,
+            "evidence": self.evidence,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer that parses, read once for all four scores."""
+
+    facts: Facts
+    layout: Layout
+    rung: str
+    offset: int
+    lines: tuple[int, int]
+    """The longest line in code points, and its number."""
+
+    @property
+    def is_body(self) -> bool:
+        """Whether `return` may stand outside every function: the head of the function is in the prompt."""
+        return self.rung != "fenced" and self.facts.functions == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The numbers that the points depend on."""
+
+    line_length: int = 80
+    """In code points; the documented number (PEP 8 has 79)."""
+    loop_names: frozenset[str] = frozenset()
+    """Short names that count as descriptive, such as i, j and k."""
+
+
+def read(text: str) -> Answer | str:
+    """Return the facts about an answer, or why it cannot be parsed. Short answers are remembered for the next score."""
+    return _read_cached(text) if len(text) <= _CACHED_CHARACTERS else _read(text)
+
+
+def _read(text: str) -> Answer | str:
+    source = python_source.read(text)
+    if isinstance(source, str):
+        return source
+    facts = Walk(source.tree, wrapped=source.rung == "body").facts
+    layout = examine(source.text)
+    lines = source.text.split("\n")
+    longest = max(range(len(lines)), key=lambda place: len(lines[place]))
+    return Answer(facts, layout, source.rung, source.line_offset, (len(lines[longest]), longest + 1))
+
+
+_read_cached = functools.lru_cache(maxsize=512)(_read)
+
+Decide = Callable[[Answer, Limits], Point]
+
+
+def _present(name: str, places: Sequence[Place]) -> Point:
+    """Return a point for something that must be there."""
+    if not places:
+        return Point(name, passed=False, evidence="none")
+    line, what = places[0]
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return Point(name, passed=True, line=line, evidence=what + more)
+
+
+def _absent(name: str, places: Sequence[Place], *, judged: int) -> Point:
+    """Return a point for something that must not be there; vacuous where nothing could have been it."""
+    if not places:
+        return Point(name, passed=True, vacuous=not judged)
+    line, what = places[0]
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return Point(name, passed=False, line=line, evidence=what + more)
+
+
+def names(answer: Answer, limits: Limits) -> Point:
+    """At least 80 % of the bound names have more than two characters; without a name there is none to describe."""
+    bound = answer.facts.names
+    short = [(line, name) for line, name in bound if len(name) <= 2 and name not in limits.loop_names]
+    if not bound:
+        return Point("names", passed=False, evidence="no name is bound")
+    passed = len(bound) - len(short) >= DESCRIPTIVE_SHARE * len(bound)
+    said = f"{len(bound) - len(short)} of {len(bound)} have more than 2 characters"
+    listed = ", ".join(dict.fromkeys(name for _, name in short[:20]))
+    line = short[0][0] if short and not passed else bound[0][0]
+    return Point("names", passed=passed, line=line, evidence=said + (f"; short: {listed}" if listed else ""))
+
+
+def hints(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001 - one shape for all points
+    """Any parameter, return value or variable carries a type hint."""
+    return _present("hints", answer.facts.hints)
+
+
+def docstring(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """A module, class or function has a docstring."""
+    return _present("docstring", answer.facts.docstrings)
+
+
+def lines(answer: Answer, limits: Limits) -> Point:
+    """No line is longer than the limit."""
+    length, line = answer.lines
+    said = f"the longest line has {length} of {limits.line_length} characters"
+    return Point("lines", passed=length <= limits.line_length, vacuous=length == 0, line=line, evidence=said)
+
+
+def structure(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """A function returns or yields a value."""
+    places = [(line, f"in {name}") for line, name in answer.facts.returning if name]
+    if not places and answer.is_body:
+        places = [(line, "in a function body") for line, _ in answer.facts.returning]
+    return _present("structure", places)
+
+
+def indentation(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """Every indent is a multiple of four spaces."""
+    bad = answer.layout.bad_indent
+    return _absent("indentation", [bad] if bad else [], judged=answer.layout.indents)
+
+
+def operators(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """Every binary and assignment operator but `**` has a space on both sides; there is at least one."""
+    bad, count = answer.layout.bad_operator, answer.layout.operators
+    if bad:
+        return Point("operators", passed=False, line=bad[0], evidence=bad[1])
+    return Point("operators", passed=bool(count), evidence=f"{count} spaced" if count else "no operator")
+
+
+def validation(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """Input is checked: isinstance, a raise under an if, an assert, or a call that promises validation."""
+    return _present("validation", answer.facts.validations)
+
+
+def errors(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """A try has a handler; a handler that swallows everything is named."""
+    point = _present("errors", answer.facts.handlers)
+    weak = answer.facts.weak_handlers
+    if not weak:
+        return point
+    return Point("errors", passed=True, line=weak[0][0], evidence=f"{point.evidence}; weak: {weak[0][1]}")
+
+
+def credentials(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """No text constant is bound to a name that secrets are bound to."""
+    return _absent("credentials", answer.facts.secrets, judged=answer.facts.bound_strings)
+
+
+def unsafe_calls(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """Neither eval, exec nor compile of the built-ins is used."""
+    return _absent("unsafe_calls", answer.facts.unsafe, judged=answer.facts.calls)
+
+
+def comprehension(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """A list, set or dict comprehension is used."""
+    return _present("comprehension", answer.facts.comprehensions)
+
+
+def generator(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """A generator expression is used."""
+    return _present("generator", answer.facts.generators)
+
+
+def nested_loops(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """No loop stands in a loop of the same function, and no comprehension has two `for`."""
+    facts = answer.facts
+    judged = facts.loops + len(facts.comprehensions) + len(facts.generators)
+    return _absent("nested_loops", facts.nested_loops, judged=judged)
+
+
+def built_ins(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+    """One of sum, max, min, any, all, enumerate, zip is called and is the built-in."""
+    return _present("built_ins", answer.facts.fast)
+
+
+POINTS: dict[str, tuple[Decide, ...]] = {
+    "context_adherence": (names, hints, docstring, lines, structure),
+    "style_compliance": (indentation, names, docstring, hints, lines, operators),
+    "security_compliance": (validation, errors, credentials, unsafe_calls),
+    "performance_awareness": (comprehension, generator, nested_loops, built_ins),
+}
+"""The documented points of each score: 5, 6, 4 and 4."""

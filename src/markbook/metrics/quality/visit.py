@@ -1,0 +1,345 @@
+"""One walk over a syntax tree that gathers everything the four quality scores decide on."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from markbook.metrics.quality.facts import Facts, Scope
+from markbook.metrics.quality.names import constant_text, is_credential, is_opaque_key, is_validating, spell
+
+FAST_BUILT_INS = frozenset({"sum", "max", "min", "any", "all", "enumerate", "zip"})
+"""The document's list."""
+UNSAFE = frozenset({"eval", "exec", "compile"})
+
+Context = tuple[Scope, int, str]
+"""The scope, how many loops of it are around, and the name of the function it belongs to (`""` outside)."""
+
+
+class Walk:
+    """The walk. An explicit stack, because an answer may be nested deeper than Python's own stack allows."""
+
+    def __init__(self, tree: ast.Module, *, wrapped: bool) -> None:
+        self.facts = Facts()
+        self.wrapped = wrapped
+        self.module = Scope(None)
+        self.pending: list[tuple[Scope, str, int, bool]] = []
+        self.stack: list[tuple[ast.AST, Context]] = []
+        body = tree.body
+        if wrapped:  # the head `def _():` is ours, not the answer's
+            head = body[0]
+            assert isinstance(head, ast.FunctionDef)
+            body = head.body + body[1:]
+        self._document(tree, body, "")
+        self._push(body, (self.module, 0, ""))
+        while self.stack:
+            node, context = self.stack.pop()
+            handler = self._handlers.get(type(node))
+            if handler is not None:
+                handler(self, node, context)
+            else:
+                self._children(node, context)
+        self._settle()
+
+    def _push(self, nodes: list[ast.stmt] | list[ast.expr], context: Context) -> None:
+        self.stack.extend([(node, context) for node in reversed(nodes)])
+
+    def _children(self, node: ast.AST, context: Context) -> None:
+        if isinstance(node, ast.stmt):
+            self.facts.statements += 1
+        stack = self.stack
+        kind: Any = node.__class__  # mypy takes a node class for unhashable
+        for name in _fields(kind):
+            value = getattr(node, name, None)
+            if value.__class__ is list:
+                stack.extend([(child, context) for child in reversed(value) if isinstance(child, ast.AST)])
+            elif isinstance(value, ast.AST):
+                stack.append((value, context))
+
+    def _bind(self, name: str, line: int, scope: Scope) -> None:
+        scope.bound.add(name)
+        if name.strip("_") and name not in ("self", "cls"):
+            self.facts.names.append((line, name))
+
+    def _document(self, node: ast.AST, body: list[ast.stmt], name: str) -> None:
+        first = body[0] if body else None
+        has = (
+            isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        )
+        line = getattr(node, "lineno", 1)
+        if has and first is not None:
+            self.facts.docstrings.append((first.lineno, name or "module"))
+        if name:
+            self.facts.documentable.append((line, name, has))
+
+    # Definitions
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, context: Context) -> None:
+        facts, (scope, _, _) = self.facts, context
+        facts.statements += 1
+        facts.functions += 1
+        facts.defined.append((node.lineno, node.name, "function"))
+        scope.bound.add(node.name)
+        self._document(node, node.body, node.name)
+        facts.hintable += 1
+        if node.returns is not None:
+            facts.hinted += 1
+            facts.hints.append((node.lineno, f"{node.name}() -> {spell(node.returns)}"))
+        inner = Scope(scope)
+        self._push(node.body, (inner, 0, node.name))
+        self._arguments(node.args, inner, context)
+        self._push(node.decorator_list, context)
+        if node.returns is not None:
+            self.stack.append((node.returns, context))
+
+    def _lambda(self, node: ast.Lambda, context: Context) -> None:
+        inner = Scope(context[0])
+        self.stack.append((node.body, (inner, 0, context[2])))
+        self._arguments(node.args, inner, context, hints=False)
+
+    def _arguments(self, node: ast.arguments, inner: Scope, context: Context, *, hints: bool = True) -> None:
+        facts = self.facts
+        plain = [*node.posonlyargs, *node.args]
+        every = [*plain, *([node.vararg] if node.vararg else []), *node.kwonlyargs]
+        every += [node.kwarg] if node.kwarg else []
+        for one in every:
+            self._bind(one.arg, one.lineno, inner)
+            if hints and one.arg not in ("self", "cls"):
+                facts.hintable += 1
+            if one.annotation is not None:
+                facts.hinted += 1
+                facts.hints.append((one.lineno, f"{one.arg}: {spell(one.annotation)}"))
+                self.stack.append((one.annotation, context))
+        defaults = [*zip(plain[len(plain) - len(node.defaults) :], node.defaults, strict=True)]
+        defaults += [(one, value) for one, value in zip(node.kwonlyargs, node.kw_defaults, strict=True) if value]
+        for one, value in defaults:
+            self._credential(one.arg, value)
+            self.stack.append((value, context))
+
+    def _class(self, node: ast.ClassDef, context: Context) -> None:
+        self.facts.statements += 1
+        self.facts.defined.append((node.lineno, node.name, "class"))
+        context[0].bound.add(node.name)
+        self._document(node, node.body, node.name)
+        self._push(node.body, (Scope(context[0]), 0, ""))
+        self._push([keyword.value for keyword in node.keywords], context)
+        self._push(node.bases, context)
+        self._push(node.decorator_list, context)
+
+    def _return(self, node: ast.Return, context: Context) -> None:
+        self.facts.statements += 1
+        if node.value is not None:
+            self.facts.returning.append((node.lineno, context[2]))
+            self.stack.append((node.value, context))
+
+    def _yield(self, node: ast.Yield | ast.YieldFrom, context: Context) -> None:
+        self.facts.returning.append((node.lineno, context[2]))
+        if node.value is not None:
+            self.stack.append((node.value, context))
+
+    # Names
+
+    def _name(self, node: ast.Name, context: Context) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self._bind(node.id, node.lineno, context[0])
+        elif node.id in UNSAFE:
+            self.pending.append((context[0], node.id, node.lineno, True))
+
+    def _pattern(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping, context: Context) -> None:
+        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
+        if name:
+            self._bind(name, node.lineno, context[0])
+        self._children(node, context)
+
+    def _import(self, node: ast.Import | ast.ImportFrom, context: Context) -> None:
+        self.facts.statements += 1
+        for alias in node.names:
+            if isinstance(node, ast.ImportFrom) and node.module == "builtins" and alias.name in UNSAFE:
+                self.facts.unsafe.append((node.lineno, f"from builtins import {alias.name}"))
+            context[0].bound.add(alias.asname or alias.name.partition(".")[0])
+
+    def _attribute(self, node: ast.Attribute, context: Context) -> None:
+        if node.attr in UNSAFE and isinstance(node.value, ast.Name) and node.value.id in ("builtins", "__builtins__"):
+            self.facts.unsafe.append((node.lineno, f"{node.value.id}.{node.attr}"))
+        self.stack.append((node.value, context))
+
+    # Bindings that may hold a credential
+
+    def _assign(self, node: ast.Assign, context: Context) -> None:
+        for target in node.targets:
+            self._credential_target(target, node.value)
+        self._constant_target(node.targets[0], context)
+        self._children(node, context)
+
+    def _annotated(self, node: ast.AnnAssign, context: Context) -> None:
+        self.facts.hints.append((node.lineno, f"{spell(node.target)}: {spell(node.annotation)}"))
+        if node.value is not None:
+            self._credential_target(node.target, node.value)
+        self._constant_target(node.target, context)
+        self._children(node, context)
+
+    def _constant_target(self, target: ast.expr, context: Context) -> None:
+        if isinstance(target, ast.Name) and context[0] is self.module and target.id.isupper():
+            self.facts.defined.append((target.lineno, target.id, "constant"))
+
+    def _walrus(self, node: ast.NamedExpr, context: Context) -> None:
+        self._credential_target(node.target, node.value)
+        self._children(node, context)
+
+    def _dict(self, node: ast.Dict, context: Context) -> None:
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                self._credential(key.value, value)
+        self._children(node, context)
+
+    def _compare(self, node: ast.Compare, context: Context) -> None:
+        if isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            self._credential_target(node.left, node.comparators[0])
+            self._credential_target(node.comparators[0], node.left)
+        self._children(node, context)
+
+    def _credential_target(self, target: ast.expr, value: ast.expr) -> None:
+        match target, value:
+            case ast.Tuple() | ast.List(), ast.Tuple() | ast.List():
+                for one, its in zip(target.elts, value.elts, strict=False):
+                    self._credential_target(one, its)
+            case ast.Name(), _:
+                self._credential(target.id, value)
+            case ast.Attribute(), _:
+                self._credential(target.attr, value)
+            case ast.Subscript(slice=ast.Constant(value=str() as key)), _:
+                self._credential(key, value)
+
+    def _credential(self, name: str, value: ast.expr) -> None:
+        text = constant_text(value)
+        if text is None:
+            return
+        self.facts.bound_strings += 1
+        if any(map(str.isalnum, text)) and (is_credential(name) or is_opaque_key(name, text)):
+            self.facts.secrets.append((value.lineno, f'{name} = "…" ({len(text)} characters)'))
+
+    # Calls, checks, handlers
+
+    def _call(self, node: ast.Call, context: Context) -> None:
+        facts = self.facts
+        facts.calls += 1
+        name = ""
+        if isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name in FAST_BUILT_INS:
+                self.pending.append((context[0], name, node.lineno, False))
+        elif isinstance(node.func, ast.Attribute):
+            name = node.func.attr
+        if name in ("isinstance", "issubclass") or (name and is_validating(name)):
+            facts.validations.append((node.lineno, f"{name}()"))
+        for keyword in node.keywords:
+            if keyword.arg:
+                self._credential(keyword.arg, keyword.value)
+            self.stack.append((keyword.value, context))
+        self._push(node.args, context)
+        self.stack.append((node.func, context))
+
+    def _if(self, node: ast.If, context: Context) -> None:
+        if any(isinstance(child, ast.Raise) for child in (*node.body, *node.orelse)):
+            self.facts.validations.append((node.lineno, "if …: raise"))
+        self._children(node, context)
+
+    def _assert(self, node: ast.Assert, context: Context) -> None:
+        self.facts.validations.append((node.lineno, "assert (not run under -O)"))
+        self._children(node, context)
+
+    def _try(self, node: ast.Try, context: Context) -> None:
+        for handler in node.handlers:
+            kind = spell(handler.type) if handler.type else ""
+            place = (handler.lineno, f"except {kind}" if kind else "bare except")
+            self.facts.handlers.append(place)
+            silent = all(isinstance(child, ast.Pass) for child in handler.body)
+            if silent or not kind:
+                self.facts.weak_handlers.append((place[0], place[1] + (": pass" if silent else "")))
+        self._children(node, context)
+
+    def _handler(self, node: ast.ExceptHandler, context: Context) -> None:
+        if node.name:
+            self._bind(node.name, node.lineno, context[0])
+        self._children(node, context)
+
+    # Loops and comprehensions
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, context: Context) -> None:
+        scope, depth, name = context
+        self.facts.statements += 1
+        self.facts.loops += 1
+        if depth:
+            self.facts.nested_loops.append((node.lineno, "a loop inside a loop"))
+        self._push(node.orelse, context)
+        self._push(node.body, (scope, depth + 1, name))
+        if isinstance(node, ast.While):
+            self.stack.append((node.test, context))
+        else:
+            self.stack.append((node.iter, context))
+            self.stack.append((node.target, context))
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, context: Context
+    ) -> None:
+        lazy = isinstance(node, ast.GeneratorExp)
+        kind = "generator expression" if lazy else "comprehension"
+        (self.facts.generators if lazy else self.facts.comprehensions).append((node.lineno, kind))
+        if len(node.generators) > 1:
+            self.facts.nested_loops.append((node.lineno, f"{kind} with {len(node.generators)} for"))
+        self._children(node, (Scope(context[0]), context[1], context[2]))
+
+    def _with(self, node: ast.With | ast.AsyncWith, context: Context) -> None:
+        self.facts.withs.append((node.lineno, "with"))
+        self._children(node, context)
+
+    def _settle(self) -> None:
+        """Decide what had to wait until every binding was known."""
+        for scope, name, line, is_unsafe in self.pending:
+            if not scope.binds(name):
+                (self.facts.unsafe if is_unsafe else self.facts.fast).append((line, name))
+
+    _handlers: ClassVar[dict[type[ast.AST], Callable[..., None]]] = {
+        ast.FunctionDef: _function,
+        ast.AsyncFunctionDef: _function,
+        ast.Lambda: _lambda,
+        ast.ClassDef: _class,
+        ast.Return: _return,
+        ast.Yield: _yield,
+        ast.YieldFrom: _yield,
+        ast.Name: _name,
+        ast.MatchAs: _pattern,
+        ast.MatchStar: _pattern,
+        ast.MatchMapping: _pattern,
+        ast.Import: _import,
+        ast.ImportFrom: _import,
+        ast.Attribute: _attribute,
+        ast.Assign: _assign,
+        ast.AnnAssign: _annotated,
+        ast.NamedExpr: _walrus,
+        ast.Dict: _dict,
+        ast.Compare: _compare,
+        ast.Call: _call,
+        ast.If: _if,
+        ast.Assert: _assert,
+        ast.Try: _try,
+        ast.TryStar: _try,
+        ast.ExceptHandler: _handler,
+        ast.For: _loop,
+        ast.AsyncFor: _loop,
+        ast.While: _loop,
+        ast.ListComp: _comprehension,
+        ast.SetComp: _comprehension,
+        ast.DictComp: _comprehension,
+        ast.GeneratorExp: _comprehension,
+        ast.With: _with,
+        ast.AsyncWith: _with,
+    }
+
+
+@functools.cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    """Return the fields of a node type that may hold nodes worth visiting, last first (the stack turns them)."""
+    return tuple(name for name in reversed(kind._fields) if name not in ("ctx", "op", "ops", "type_comment", "names"))

@@ -1,0 +1,1 @@
+"""What texts mean alike: BERTScore and the networks that it reads texts with."""

@@ -1,0 +1,1 @@
+"""Marks that compare the words and letters of two texts."""

@@ -1,0 +1,225 @@
+"""Word tokens by the Penn Treebank rules, equal to NLTK's `NLTKWordTokenizer`, without sentence splitting.
+
+Source: the rules of R. MacIntyre's tokenizer.sed (1995), with the Unicode quotes, dashes and clitics that NLTK's
+`word_tokenize` adds; what a word character, a digit and white space are, NLTK (from 3.10 on) asks the package `regex`. Every rule looks one character to each side, so a text
+is tokenised piece by piece between its spaces and each distinct piece only once. Two things look further and
+are kept exact: the rules at the start and the end of a text, and a closing quote that takes the space which the
+next piece's opening quote would need.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from markbook.metrics.text.unicode import members
+
+_SPACE, _DIGIT = f"[{members('space')}]", members("digit")
+_OPENING = (
+    (re.compile(r"([«“‘„]|`+)"), r" \1 "),  # noqa: RUF001 - the quotes are the rule
+    (re.compile(r"(``)"), r" \1 "),
+    (re.compile(r"([ (\[{<])(\"|'{2})"), r"\1 `` "),
+)
+_LAST_PERIOD = re.compile(r"([^.])(\.)([\])}>\"'»”’ ]*+)" + _SPACE + "*$")  # noqa: RUF001 - the quotes are the rule
+_COLON = re.compile(rf"([:,])([^{_DIGIT}])")
+_COLON_AT_END = re.compile(r"([:,])$")
+_ELLIPSIS = re.compile(r"\.{2,}")
+_PADDED_FIRST, _PADDED_NEXT, _PADDED_LAST = ";@#$%&\u2012\u2013\u2014\u2015", "?!", "*[](){}<>"
+"""Marks that stand alone wherever they stand, in the order in which the other rules come between."""
+_FINAL_PERIOD = re.compile(r"([^.])(\.)([\])}>\"']*)" + _SPACE + "*$")
+_QUOTE_AT_END = re.compile(r"([^'])' ")
+_CLOSING = (
+    (re.compile(f"{_SPACE}+"), " "),
+    (re.compile(r"([^' ])('[sS]|'[mM]|'[dD]|') "), r"\1 \2 "),
+    (re.compile(r"([^' ])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) "), r"\1 \2 "),
+)
+_CONTRACTIONS = tuple(
+    (re.compile(rf"(?i){pattern}"), r" \1 \2 ")
+    for pattern in (
+        *(r"\b(can)(not)\b", r"\b(d)('ye)\b", r"\b(gim)(me)\b", r"\b(gon)(na)\b", r"\b(got)(ta)\b"),
+        *(r"\b(lem)(me)\b", r"\b(more)('n)\b", r"\b(wan)(na)(?=\s)", r" ('t)(is)\b", r" ('t)(was)\b"),
+    )
+)
+_CONTRACTED_PARTS = ("cannot", "'ye", "gimme", "gonna", "gotta", "lemme", "e'n", "wanna", "'tis", "'twas")
+_LIKE_ASCII = frozenset("\u0130\u0131\u017f\u212a")
+"""No contraction is matched without its part, or a letter that is one of ASCII's where case does not count."""
+_QUOTES = frozenset("'\"`«»“”‘’„")  # noqa: RUF001 - the quotes are the rule
+_SIMPLE = re.compile(r"(\(?)([A-Za-z0-9]+(?:[.,][0-9]+)*\.?)([,;:?!)]?)")
+"""Most pieces: a word or number, perhaps with a mark at an end; no rule but the obvious one applies."""
+_SIMPLE_END = re.compile(rf"([A-Za-z0-9]+)([.,;:?!)]?){_SPACE}*")
+_CONTRACTED_WORDS = ("cannot", "gimme", "gonna", "gotta", "lemme", "wanna")
+_CONTRACTED = re.compile("|".join(_CONTRACTED_WORDS))
+_AFTER_LAST = "])}>" + "".join(letter for letter in map(chr, range(0x3001)) if letter.isspace())
+"""What may stand behind the last word of a text without quotes."""
+_BETWEEN = "\0"
+"""What stands between pieces with quotes: of no class that a rule asks for."""
+_ENDS = frozenset("])}>\"'»”’«“‘„`")  # noqa: RUF001 - the quotes are the rule
+"""What may stand between the last period and the end of a text."""
+
+
+class Piece(NamedTuple):
+    """A piece that needs more rules than one between two spaces, with the spaces that belong to it."""
+
+    text: str
+    start: bool
+    """Whether it stands at the start of the text."""
+    end: bool
+    """Whether it stands at the end of the text."""
+
+
+def pieces(text: str) -> list[str | Piece]:
+    """Cut a text into pieces, each of which `tokens` can take without a look at the others."""
+    if not any(quote in text for quote in _QUOTES):
+        # Only the rules of quotes tell a space from other white space, or look at the start of a text.
+        body = text.rstrip(_AFTER_LAST)
+        found: list[str | Piece] = [*body.split()]
+        if len(found) < 2:
+            return [Piece(text, start=True, end=True)]
+        found[-1] = Piece(f" {found[-1]}{text[len(body) :]}", start=False, end=True)
+        return found
+    parts = _together(text.split(" ")) if "' '" in text else text.split(" ")
+    last = len(parts) - 1
+    while last > 0 and _ENDS.issuperset("".join(parts[last].split())):
+        last -= 1
+    if last < 2:
+        return [Piece(text, start=True, end=True)]
+    tail = " ".join(parts[last:])
+    # Code is full of spaces side by side, between which stands nothing.
+    middle = [part for part in parts[1:last] if part]
+    return [Piece(f"{parts[0]} ", start=True, end=False), *middle, Piece(f" {tail}", start=False, end=True)]
+
+
+def _together(parts: list[str]) -> list[str]:
+    """Join what stands at both sides of a space between two quotes."""
+    runs: list[list[str]] = []
+    for part in parts:
+        if runs and part.startswith("'") and runs[-1][-1].endswith("'"):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return [" ".join(run) for run in runs]
+
+
+def tokens(pieces: Sequence[str | Piece]) -> list[list[str]]:
+    """Return the tokens of each piece in lower case, which METEOR compares."""
+    known: dict[str, list[str]] = {}
+    # Only the rules of quotes tell a space from other white space.
+    plain = [piece.split() if isinstance(piece, str) and _QUOTES.isdisjoint(piece) else None for piece in pieces]
+    for part in chain.from_iterable([parts for parts in plain if parts]):
+        known[part] = _simple(part)
+    ruled = [part for part, found in known.items() if not found]
+    if ruled:
+        # Between spaces, no rule but those of quotes reaches over the end of a line.
+        lines = " \n ".join(ruled)
+        known.update(zip(ruled, map(str.split, _spaced(f" {lines} ").split("\n")), strict=True))
+    quoted = iter(_together_spaced([str(piece) for piece in pieces if _is_quoted(piece)]))
+    found = []
+    for piece, parts in zip(pieces, plain, strict=True):
+        if parts is not None:
+            found.append(list(chain.from_iterable([known[part] for part in parts])))
+        else:
+            found.append(next(quoted) if _is_quoted(piece) else _alone(piece))
+    return [[token.lower() for token in piece] for piece in found]
+
+
+def _is_quoted(piece: str | Piece) -> bool:
+    """Return whether it is one of the pieces with quotes that can be tokenised side by side."""
+    return isinstance(piece, str) and not _QUOTES.isdisjoint(piece) and _BETWEEN not in piece
+
+
+def _together_spaced(pieces: list[str]) -> list[list[str]]:
+    """Return the tokens of pieces with quotes: with a space at each side of each, no rule reaches over what is between."""
+    return [part.split() for part in _spaced(f" {f' {_BETWEEN} '.join(pieces)} ").split(_BETWEEN)] if pieces else []
+
+
+def _alone(piece: str | Piece) -> list[str]:
+    """Return the tokens of a piece at an end of the text, or of one that cannot stand beside others."""
+    if isinstance(piece, str):
+        return _spaced(f" {piece} ").split()
+    if not piece.end:
+        return _simple(piece.text[:-1]) or _spaced(piece.text, start=True).split()
+    simple = None if piece.start else _SIMPLE_END.fullmatch(piece.text[1:])
+    if simple and not _CONTRACTED.search(piece.text.lower()):
+        return [token for token in simple.groups() if token]
+    return _spaced(piece.text, start=piece.start, end=True).split()
+
+
+def _simple(piece: str) -> list[str]:
+    """Return the tokens of a piece that needs no rule, nothing if it may need one."""
+    if piece.isalnum() and piece.isascii():
+        return [] if piece.lower() in _CONTRACTED_WORDS else [piece]
+    simple = _SIMPLE.fullmatch(piece)
+    if simple is None or _CONTRACTED.search(piece.lower()):
+        return []
+    return [token for token in simple.groups() if token]
+
+
+def _spaced(text: str, *, start: bool = False, end: bool = False) -> str:
+    """Put spaces between the tokens of a text, which may be the start or the end of a longer one."""
+    present = set(text)
+    lower = text.lower()
+    folded = not present.isdisjoint(_LIKE_ASCII)
+    contractions = [
+        rule for part, rule in zip(_CONTRACTED_PARTS, _CONTRACTIONS, strict=True) if folded or part in lower
+    ]
+    quoted = not present.isdisjoint(_QUOTES)
+    if quoted:
+        text = _open_quotes(text, start=start)
+    if end and "." in present:
+        text = _LAST_PERIOD.sub(r"\1 \2 \3 ", text)
+    if ":" in present or "," in present:
+        text = _COLON.sub(r" \1 \2", text)
+        if end:
+            text = _COLON_AT_END.sub(r" \1 ", text)
+    if "." in present:
+        text = _ELLIPSIS.sub(r" \g<0> ", text)
+    text = _padded(text, _PADDED_FIRST, present)
+    if end and "." in present:
+        text = _FINAL_PERIOD.sub(r"\1 \2\3 ", text)
+    text = _padded(text, _PADDED_NEXT, present)
+    if quoted:
+        text = _QUOTE_AT_END.sub(r"\1 ' ", text)
+    text = f" {_padded(text, _PADDED_LAST, present).replace('--', ' -- ')} "
+    if quoted:
+        text = _closed_quotes(text)
+    for pattern, replacement in contractions:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _padded(text: str, marks: str, present: set[str]) -> str:
+    """Put spaces around those of the marks that there are."""
+    for mark in marks:
+        if mark in present:
+            text = text.replace(mark, f" {mark} ")
+    return text
+
+
+def _closed_quotes(text: str) -> str:
+    for mark in "»”’":  # noqa: RUF001 - the quotes are the rule
+        text = text.replace(mark, f" {mark} ")
+    text = text.replace("''", " '' ").replace('"', " '' ")
+    for pattern, replacement in _CLOSING:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _open_quotes(text: str, *, start: bool) -> str:
+    pattern, replacement = _OPENING[0]
+    text = pattern.sub(replacement, text)
+    if start and text.startswith('"'):
+        text = "``" + text[1:]
+    for pattern, replacement in _OPENING[1:]:
+        text = pattern.sub(replacement, text)
+    return _opening_apostrophe().sub(r"\1 ", text)
+
+
+@lru_cache(maxsize=1)
+def _opening_apostrophe() -> re.Pattern[str]:
+    """Return the rule of an apostrophe before a word that is no clitic; its large classes take a while to compile."""
+    word = f"[{members('word')}]"
+    # The apostrophe comes first, so that the search stops nowhere else.
+    return re.compile(f"(')(?<!{word}')(?!(?i:re|ve|ll|m|t|s|d|n)(?!{word}))(?={word})")

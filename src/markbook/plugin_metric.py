@@ -1,0 +1,82 @@
+"""A metric from outside as the pipeline knows it: what it leaves out has the defaults of `markbook.types.Metric`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+from markbook.errors import ConfigError
+from markbook.types import Item, Measurement, Metric
+
+
+def completed(made: Any) -> Metric:
+    """Return a metric with every member: itself where it derives from `Metric`.
+
+    Raises:
+        ConfigError: its range is no pair of numbers.
+    """
+    limits = made.range
+    if not isinstance(limits, tuple | list) or not _is_range(*limits):
+        raise ConfigError(f"the metric {made.name!r} states no range but {limits!r}", hint="range = (lowest, highest)")
+    if Metric in type(made).__mro__:
+        metric: Metric = made
+        return metric
+    return PluginMetric(made)
+
+
+def _is_range(*limits: object) -> bool:
+    return len(limits) == 2 and all(isinstance(one, int | float) for one in limits)
+
+
+class PluginMetric(Metric):
+    """A metric that does not derive from `Metric`, and the defaults of what it lacks."""
+
+    def __init__(self, own: Any) -> None:
+        self.own = own
+        self.name, self.version, self.signature = own.name, own.version, own.signature
+        self.range, self.direction = own.range, own.direction
+        self.needs_reference = getattr(own, "needs_reference", Metric.needs_reference)
+        self.needs_trace = getattr(own, "needs_trace", Metric.needs_trace)
+        self.whole_batch = getattr(own, "whole_batch", Metric.whole_batch)
+        self.averages = getattr(own, "averages", Metric.averages)
+
+    def measure(self, items: Sequence[Item]) -> list[Measurement]:
+        """Return what it measures."""
+        found: list[Measurement] = self.own.measure(items)
+        return found
+
+    def measure_rows(
+        self, candidates: Sequence[object], references: Sequence[object] | None
+    ) -> list[Measurement] | None:
+        """Return what it measures of raw rows, None if it reads items."""
+        read = getattr(self.own, "measure_rows", super().measure_rows)
+        found: list[Measurement] | None = read(candidates, references)
+        return found
+
+    @classmethod
+    def together(cls, metrics: Sequence[Self], items: Sequence[Item]) -> list[list[Measurement]]:
+        """Return the measurements of several, in one pass those of one class that has such a way."""
+        found: dict[int, list[Measurement]] = {}
+        for kind in dict.fromkeys(type(metric.own) for metric in metrics):
+            places = [place for place, metric in enumerate(metrics) if type(metric.own) is kind]
+            measure = getattr(kind, "together", None)
+            if measure is None:
+                rows = [metrics[place].measure(items) for place in places]
+            else:
+                rows = measure([metrics[place].own for place in places], items)
+            found.update(zip(places, rows, strict=True))
+        return [found[place] for place in range(len(metrics))]
+
+    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
+        """Return its own number over many measurements."""
+        value: float | None = self.own.summarise(measurements)
+        return value
+
+    def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
+        """Return the summary of each resampling, in its own way if it has one."""
+        values: list[float] = getattr(self.own, "resample", super().resample)(measurements, draws)
+        return values
+
+    def signs(self, signature: str) -> bool:
+        """Tell whether a measurement so signed was made with its options."""
+        return bool(getattr(self.own, "signs", super().signs)(signature))
