@@ -105,6 +105,16 @@ def test_null_is_missing_and_empty_is_empty_in_every_format(folder, kind):
     assert numbers(run(folder, FORMATS[kind](folder))) == WANTED
 
 
+@pytest.mark.parametrize(("ending", "comma"), [("csv", ","), ("tsv", "\t")])
+def test_an_empty_cell_is_an_empty_answer_and_a_row_left_out_is_missing(folder, ending, comma):
+    rows = [("0", "a b"), ("1", ""), ("3", "g h")]
+    table = "".join(f"{place}{comma}{said}\n" for place, said in [("doc_id", "prediction"), *rows])
+    (folder / f"said.{ending}").write_text(table, encoding="utf-8")
+
+    # Two of the three answers are right, the empty one is wrong; the third row has none.
+    assert numbers(run(folder, f"said.{ending}")) == WANTED
+
+
 def test_measure_and_score_agree_with_run(folder):
     found = markbook.measure("exact_match", GIVEN, WORDS)
     rows = write(folder / "s.jsonl", [{"candidate": c, "reference": r} for c, r in zip(GIVEN, WORDS, strict=True)])
