@@ -69,7 +69,7 @@ TABLE = (
     Fault(
         "R6", "malformed input", "one bad line is a counted rejection with file:line and reason; no reader breaks",
         {
-            "all": ("test_load_jsonl.py::*", "test_fuzz.py::*"),
+            "all": ("test_files_jsonl.py::*", "test_fuzz.py::*"),
             "exam": ("test_benchmark.py::*", "test_answers.py::*"),
             "run": ("test_tasks_rows.py::*", "test_predictions.py::*"),
             "review": (f"{_H}::test_every_kind_of_broken_row*", f"{_H}::test_a_judges_own_words*", "test_peerread*.py::*"),
@@ -137,12 +137,12 @@ TABLE = (
     ),
     Fault(
         "R15", "gzip bombs", "refused within the caps",
-        {"all": ("test_load_jsonl.py::*gzip*",), "run": (f"{_H}::*gzip*[[]run]",), "review": (f"{_H}::*gzip*[[]review]",)},
+        {"all": ("test_files_jsonl.py::*gzip*",), "run": (f"{_H}::*gzip*[[]run]",), "review": (f"{_H}::*gzip*[[]review]",)},
     ),
     Fault(
         "R16", "planted links, pipes as input", "never followed, never waited for",
         _with(
-            _each("test_a_planted_link"), all=("test_store.py::*planted*", "test_load_jsonl.py::*pipe*"),
+            _each("test_a_planted_link"), all=("test_store.py::*planted*", "test_files_jsonl.py::*pipe*"),
             review=(f"{_H}::test_pipes_and_links*",),
         ),
     ),

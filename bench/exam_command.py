@@ -46,7 +46,7 @@ class Spent:
 
 def write_answers(benchmark: str, path: Path, times: int) -> int:
     """Write every canonical solution so many times, all different; return how many answers these are."""
-    from markbook.load.jsonl import Line, read_jsonl
+    from markbook.files.jsonl import Line, read_jsonl
 
     rows = [line.record for line in read_jsonl(Path(benchmark)) if isinstance(line, Line)]
     with path.open("w", encoding="utf-8") as file:

@@ -43,7 +43,7 @@ TRIVIAL = "def f(a):\n    return a + 1\n"
 
 def programs(path: str, load: str, times: int) -> list[tuple[str, str, str, str]]:
     """Return `(prompt, completion, test, entry point)` for every sample of a load."""
-    from markbook.load.jsonl import Line, read_jsonl
+    from markbook.files.jsonl import Line, read_jsonl
 
     rows = [line.record for line in read_jsonl(Path(path)) if isinstance(line, Line)]
     made = [(row["prompt"], row["canonical_solution"], row["test"], row["entry_point"]) for row in rows]

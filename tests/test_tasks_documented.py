@@ -6,7 +6,7 @@ import pytest
 
 import markbook
 from markbook import config
-from markbook.load.jsonl import Line, read_jsonl
+from markbook.files.jsonl import Line, read_jsonl
 
 FIELDS = {
     "code_completion": "expected_completion",

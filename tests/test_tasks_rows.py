@@ -9,11 +9,11 @@ import pytest
 from markbook import config
 from markbook.config import FewShot
 from markbook.errors import ConfigError, DataError
+from markbook.files.jsonl import Rejection
+from markbook.files.tables import read_table
 from markbook.load.few_shot import Examples
 from markbook.load.filters import build, find_code
-from markbook.load.jsonl import Rejection
 from markbook.load.samples import load_samples, shown_context
-from markbook.load.tables import read_table
 from markbook.load.templates import RenderError, render, render_references
 
 TASK = """\

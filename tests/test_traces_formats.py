@@ -437,7 +437,7 @@ def test_inspect_zip_reads_as_its_json(tmp_path):
 
 
 def test_a_zip_bomb_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("markbook.traces.inspect_log.MAX_DOCUMENT", 1 << 20)
+    monkeypatch.setattr("markbook.files.archive.MAX_DOCUMENT", 1 << 20)
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("samples/1.json", " " * (8 << 20))

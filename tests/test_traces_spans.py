@@ -385,8 +385,7 @@ def test_deep_attribute_values_are_cut(written):
     assert trace.tool_calls == 1
 
 
-def test_a_compression_bomb_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("markbook.traces.source.FREE_BYTES", 1 << 20)
+def test_a_compression_bomb_is_refused(tmp_path):
     path = tmp_path / "bomb.json.gz"
     path.write_bytes(gzip.compress(b'{"resourceSpans": [' + b" " * (64 << 20), 9))
 

@@ -92,7 +92,7 @@ class _Read:
 
 def _read(file: Path, *, strict: bool, needs_reference: bool) -> _Read:
     from markbook.errors import DataError, StrictDataError
-    from markbook.load.jsonl import Rejection, read_jsonl
+    from markbook.files.jsonl import Rejection, read_jsonl
 
     read = _Read()
     for line in read_jsonl(file):

@@ -18,9 +18,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from markbook.errors import DataError
+from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.load.assembly import Extract, RowText, assemble
 from markbook.load.benchmark import Benchmark, RowError, data_files
-from markbook.load.jsonl import Rejection, read_jsonl
 from markbook.load.mbpp import mbpp_id
 from markbook.types import Attempt
 

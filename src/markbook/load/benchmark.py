@@ -22,7 +22,8 @@ from typing import Any, Protocol
 
 from markbook import plugins
 from markbook.errors import DataError, MarkbookError, UsageError
-from markbook.load.jsonl import Line, Rejection, read_jsonl
+from markbook.files.content import first_byte
+from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.types import Sample
 
 FORMATS = ("codeeval", "evalplus", "humaneval", "mbpp-sanitized", "mbpp")
@@ -130,17 +131,10 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     files = data_files(path)
-    lines = [file for file in files if not file.name.endswith((".json", ".json.gz")) or _is_array(file)]
+    lines = [file for file in files if not file.name.endswith((".json", ".json.gz")) or first_byte(file) == b"["]
     if not lines:
         raise DataError("No valid benchmark problems found: the folder holds no .jsonl file", at=str(path))
     return lines
-
-
-def _is_array(file: Path) -> bool:
-    from markbook.load.jsonl import pieces
-
-    first = next(iter(pieces(file)), b"")
-    return first.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
 def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:

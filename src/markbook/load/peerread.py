@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.load.jsonl import Rejection
+from markbook.files.jsonl import Rejection
 from markbook.load.peerread_text import Source, as_number, as_text, mend, read_object
 from markbook.types import Sample
 

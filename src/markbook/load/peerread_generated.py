@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.load.jsonl import Line, Rejection, read_jsonl
+from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.load.peerread import ASPECTS
 from markbook.load.peerread_text import as_number, as_text, mend, read_object, read_scale
 from markbook.types import Attempt

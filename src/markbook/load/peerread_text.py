@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.load.jsonl import Rejection, parse_object, pieces
-
-FILE_CAP = 64 << 20
-"""The largest single file that is read, in bytes; a 200-page paper is about 1 MiB."""
+from markbook.files.content import SPACE, whole
+from markbook.files.jsonl import Rejection, parse_object
+from markbook.files.limits import MAX_VALUE
 
 _HUGE = 1e15
 """No score, and no time in seconds, is this large; an integer beyond a float's range would overflow."""
@@ -35,15 +34,11 @@ class Source:
 def read_object(path: Path) -> Source | Rejection:
     """Return the JSON object that a file holds, or why there is none; never raises for what lies in the file."""
     digest = hashlib.sha256()
-    content = bytearray()
     try:
-        for piece in pieces(path, digest):
-            content += piece
-            if len(content) > FILE_CAP:
-                return Rejection(str(path), f"the file is larger than {FILE_CAP >> 20} MiB")
+        content = whole(path, digest, limit=MAX_VALUE)
     except DataError as error:
         return Rejection(str(path), error.message)
-    line = parse_object(bytes(content).removeprefix(b"\xef\xbb\xbf").strip(), str(path))
+    line = parse_object(content.strip(SPACE), str(path))
     return line if isinstance(line, Rejection) else Source(line.record, digest.hexdigest())
 
 

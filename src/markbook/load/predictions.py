@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.load.jsonl import Line, Rejection
-from markbook.load.tables import SUFFIXES, read_table, suffix
+from markbook.files.jsonl import Line, Rejection
+from markbook.files.tables import SUFFIXES, read_table, suffix
 from markbook.types import Attempt, Sample
 
 TEXTS = (

@@ -12,11 +12,11 @@ from typing import Any
 
 from markbook.config import ContextMode, Function, Task, Text, load
 from markbook.errors import ConfigError, DataError
+from markbook.files.jsonl import Rejection
+from markbook.files.tables import read_table
 from markbook.load.few_shot import Examples
 from markbook.load.filters import unregistered
-from markbook.load.jsonl import Rejection
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
-from markbook.load.tables import read_table
 from markbook.load.templates import RenderError, check_template, render, render_references
 from markbook.types import Sample, Test
 

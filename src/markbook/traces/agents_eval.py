@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import listed, make_trace, name_of, number, parsed, record, rows, text_of
 from markbook.traces.reading import Probe
-from markbook.traces.source import Source
 
 _KEYS = ("agent_interactions", "tool_calls", "coordination_events")
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.chat import with_listeners
 from markbook.traces.plain import make_trace, name_of, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
-from markbook.traces.source import Source
 
 _PEOPLE = frozenset({"human", "user"})
 _ASIDE = re.compile(r"^(?P<agent>[^(]+?)\s*\((?P<aside>.*)\)$", re.DOTALL)

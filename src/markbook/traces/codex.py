@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import bounded, make_trace, moment, name_of, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
-from markbook.traces.source import Source
 
 _ROWS = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action",

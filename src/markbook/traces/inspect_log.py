@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from markbook.errors import DataError
+from markbook.files.archive import members
+from markbook.files.lenient import BAD, decoded
+from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
-from markbook.traces import zstd
 from markbook.traces.chat import chat_steps
 from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
-from markbook.traces.source import BAD, MAX_DOCUMENT, Source, decoded
-
-_MAX_MEMBERS = 200_000
 
 
 class InspectLog:
@@ -68,33 +64,12 @@ class InspectLog:
 
 
 def _zipped(source: Source) -> Iterator[Any]:
-    try:
-        with zipfile.ZipFile(source.path) as archive:
-            members = archive.infolist()
-            if len(members) > _MAX_MEMBERS:
-                raise DataError(f"{len(members)} files in the zip are too many", at=str(source.path))
-            for member in members:
-                if not member.filename.startswith("samples/") or not member.filename.endswith(".json"):
-                    continue
-                value = decoded(_unpack(archive, member, source))
-                if value is BAD:
-                    source.problems["samples that are not JSON"] += 1
-                else:
-                    yield value
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
-        raise DataError(f"the zip cannot be read: {error}", at=str(source.path)) from error
-
-
-def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: Source) -> str:
-    """Return a member's text. The declared size may lie, so the reading itself is bounded."""
-    if member.compress_type == zstd.METHOD:
-        content = zstd.unpack(archive, member, MAX_DOCUMENT)
-    else:
-        with archive.open(member) as stream:
-            content = stream.read(MAX_DOCUMENT + 1)
-    if len(content) > MAX_DOCUMENT:
-        raise DataError(f"{member.filename} unfolds to more than {MAX_DOCUMENT} bytes: refused", at=str(source.path))
-    return content.decode("utf-8", errors="replace")
+    for content in members(source.path, lambda name: name.startswith("samples/") and name.endswith(".json")):
+        value = decoded(content.decode("utf-8", errors="replace"))
+        if value is BAD:
+            source.problems["samples that are not JSON"] += 1
+        else:
+            yield value
 
 
 def _with_events(steps: list[Step], events: list[Mapping[str, Any]], spans: Mapping[str, Any]) -> list[Step]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from markbook.files.source import Source
 from markbook.trace import Trace
 from markbook.traces.plain import name_of, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.traces.roles import Role, role_of
-from markbook.traces.source import Source
 from markbook.traces.span import Span
 from markbook.traces.spooled import runs_of
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from markbook.files.source import Source
 from markbook.trace import Trace, add_known
 from markbook.traces.plain import dump, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.traces.requested import requested_in
 from markbook.traces.roles import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, role_of
-from markbook.traces.source import Source
 from markbook.traces.span import Span
 from markbook.traces.spooled import nanoseconds, runs_of
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from markbook.files.source import Source
 from markbook.trace import Trace
 from markbook.traces.plain import dump, listed, moment, name_of, number, record, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.traces.requested import requested_in
 from markbook.traces.roles import AGENT, MODEL, STRUCTURE, TOOL, Role
-from markbook.traces.source import Source
 from markbook.traces.span import Span
 from markbook.traces.spooled import nanoseconds, runs_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from markbook.files.source import Source
 from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.traces.chat import ROLES, chat_steps
 from markbook.traces.plain import make_trace, name_of, number, record, rows, whole
 from markbook.traces.reading import Probe
-from markbook.traces.source import Source
 
 
 def is_message(row: Mapping[str, Any]) -> bool:

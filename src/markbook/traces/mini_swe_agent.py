@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.chat import ROLES
 from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
-from markbook.traces.source import Source
 
 _AGENT, _TOOL = "main", "bash"
 _BLOCK = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOTALL)

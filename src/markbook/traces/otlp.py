@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from markbook.errors import StorageError
+from markbook.files.source import Source
 from markbook.trace import Trace
 from markbook.traces.plain import record, rows
 from markbook.traces.reading import Probe, is_tempo
 from markbook.traces.roles import role_of
-from markbook.traces.scan import inside, spans
-from markbook.traces.source import Source
 from markbook.traces.span import span_of
+from markbook.traces.span_stream import inside, spans
 from markbook.traces.spool import MAX_SPANS, Spool
 from markbook.traces.tree import trace_of
 

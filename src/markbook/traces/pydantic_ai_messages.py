@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
-from markbook.traces.source import Source
 
 _QUIET = frozenset({"user-prompt", "system-prompt", "instructions", "text", "thinking", "file", "compaction"})
 _BUILTIN = {"builtin-tool-call": "tool-call", "builtin-tool-return": "tool-return"}

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 from markbook import plugins
 from markbook.errors import DataError, UsageError
+from markbook.files.lenient import BAD, decoded
+from markbook.files.source import Source
+from markbook.files.stream import elements, values
 from markbook.trace import Trace, join
-from markbook.traces.scan import elements, values
-from markbook.traces.source import BAD, Source, decoded
 
 _SAMPLE = 50
 

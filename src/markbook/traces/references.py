@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
+from markbook.files.source import Source
 from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.traces.plain import bounded, name_of, whole
 from markbook.traces.reading import read_trace
-from markbook.traces.source import Source
 
 ANY = ""
 """The key of the reference that holds for every run without one of its own."""

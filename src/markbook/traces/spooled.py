@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from markbook.files.source import Source
 from markbook.trace import Trace
 from markbook.traces.roles import Role
-from markbook.traces.source import Source
 from markbook.traces.span import Span
 from markbook.traces.spool import MAX_SPANS, Spool
 from markbook.traces.tree import trace_of

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import make_trace, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
-from markbook.traces.source import Source
 
 
 class SweAgent:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from markbook.errors import ConfigError
+from markbook.files.jsonl import Rejection
 from markbook.judge.rubrics import TIER_WEIGHTS
-from markbook.load.jsonl import Rejection
 from markbook.load.peerread_text import read_object, read_scale
 from markbook.plugins import suggest
 from markbook.runs.reviews.composite import (

@@ -21,9 +21,9 @@ from typing import Any
 
 from markbook import plugins
 from markbook.errors import StrictDataError
+from markbook.files.jsonl import Rejection
 from markbook.judge.assess import Subject, unreadable
 from markbook.judge.client import Judged
-from markbook.load.jsonl import Rejection
 from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
 from markbook.runs.engines import lost_workers, other_engine

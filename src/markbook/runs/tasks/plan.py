@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from markbook.config import ContextMode, Group, Loaded, Pipeline, Task, load_all
 from markbook.errors import DataError, StrictDataError, UsageError
+from markbook.files.jsonl import Rejection
 from markbook.load.filters import Step, build
 from markbook.load.foreign import ForeignCode, foreign_code
-from markbook.load.jsonl import Rejection
 from markbook.load.predictions import Answers, find_file, read_answers
 from markbook.load.samples import TaskRows, load_samples
 from markbook.model import Request, Settings

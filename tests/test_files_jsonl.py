@@ -6,7 +6,8 @@ import os
 import pytest
 
 from markbook.errors import DataError
-from markbook.load.jsonl import LINE_CAP, Line, Rejection, read_jsonl
+from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.files.limits import MAX_VALUE
 
 
 def read(path, data):
@@ -44,11 +45,11 @@ def test_bad_line_is_rejected_by_name_and_its_neighbours_stand(tmp_path, line, r
 
 
 def test_line_beyond_the_cap_is_rejected_without_being_kept(tmp_path):
-    long = b'{"a": "' + b"x" * (LINE_CAP + 10) + b'"}'
+    long = b'{"a": "' + b"x" * (MAX_VALUE + 10) + b'"}'
 
     bad, good = read(tmp_path / "rows.jsonl", long + b'\n{"i": 2}\n')
 
-    assert bad.reason == "the line is longer than 16 MiB"
+    assert bad.reason == "the line is longer than 64 MiB"
     assert good.record == {"i": 2}
 
 

@@ -7,30 +7,17 @@ and refuses each of those by name.
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import hashlib
 import json
 import math
-import stat
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 from markbook.errors import DataError
-
-LINE_CAP = 16 << 20
-"""The longest line that is read, in bytes."""
-UNPACKED_CAP = 256 << 20
-"""The most that a compressed file may unpack to, in bytes."""
-RATIO_CAP = 200
-"""The most that a compressed file may grow, beyond `RATIO_FREE`; ordinary text stays under 30."""
-RATIO_FREE = 8 << 20
-_PIECE = 1 << 18
-_GZIP = b"\x1f\x8b"
-_BOM = b"\xef\xbb\xbf"
+from markbook.files.content import BOM, SPACE, pieces, whole
+from markbook.files.limits import MAX_VALUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +54,9 @@ def read_jsonl(path: Path, *, digest: hashlib._Hash | None = None) -> Iterator[L
         return
     for number, raw in enumerate(_split(path, digest), start=1):
         at = f"{path}:{number}"
-        line = raw.strip(b"\r\n \t")
+        line = raw.strip(SPACE)
         if number == 1:
-            line = line.removeprefix(_BOM)
+            line = line.removeprefix(BOM)
             if line.startswith(b"["):
                 raise DataError(
                     "this file is one JSON array, not JSON Lines",
@@ -78,8 +65,8 @@ def read_jsonl(path: Path, *, digest: hashlib._Hash | None = None) -> Iterator[L
                 )
         if not line:
             continue
-        if len(line) > LINE_CAP:
-            yield Rejection(at, f"the line is longer than {LINE_CAP >> 20} MiB")
+        if len(line) > MAX_VALUE:
+            yield Rejection(at, f"the line is longer than {MAX_VALUE >> 20} MiB")
             continue
         yield parse_object(line, at)
 
@@ -107,62 +94,6 @@ def parse_object(line: bytes, at: str) -> Line | Rejection:
     return Line(record, at)
 
 
-@contextlib.contextmanager
-def open_input(path: Path) -> Iterator[tuple[IO[bytes], bool]]:
-    """Open a regular file for reading; gzip, known by its content, is unpacked on the way.
-
-    Yields:
-        The file, and whether it is compressed.
-
-    Raises:
-        DataError: it does not exist, is no regular file (a pipe would block for ever), or cannot be read.
-    """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise DataError("this is not a regular file", at=str(path), hint="name a file, or a folder that holds one")
-        raw = path.open("rb")
-    except FileNotFoundError as error:
-        raise DataError("there is no such file", at=str(path)) from error
-    except OSError as error:
-        raise DataError(f"the file cannot be read: {error.strerror}", at=str(path)) from error
-    with raw:
-        packed = raw.read(2) == _GZIP
-        raw.seek(0)
-        if packed:
-            with gzip.GzipFile(fileobj=raw, mode="rb") as file:
-                yield cast("IO[bytes]", file), True
-        else:
-            yield raw, False
-
-
-def pieces(path: Path, digest: hashlib._Hash | None = None) -> Iterator[bytes]:
-    """Yield the unpacked content of a file piece by piece, within the caps.
-
-    Raises:
-        DataError: as `open_input`; also a damaged or over-large compressed file.
-    """
-    total = 0
-    with open_input(path) as (file, packed):
-        size = path.stat().st_size
-        while True:
-            try:
-                piece = file.read(_PIECE)
-            except (OSError, EOFError, zlib.error) as error:
-                raise DataError(f"the file is damaged: {error}", at=str(path)) from error
-            if not piece:
-                return
-            total += len(piece)
-            if packed and (total > UNPACKED_CAP or total > RATIO_FREE + RATIO_CAP * size):
-                raise DataError(
-                    f"the file unpacks to more than {min(total, UNPACKED_CAP) >> 20} MiB from {size} bytes",
-                    at=str(path),
-                    hint="unpack it yourself if you trust it",
-                )
-            if digest is not None:
-                digest.update(piece)
-            yield piece
-
-
 def _split(path: Path, digest: hashlib._Hash | None) -> Iterator[bytes]:
     """Yield lines; of one beyond the cap only the first part, which is enough to reject it."""
     rest: list[bytes] = []
@@ -176,7 +107,7 @@ def _split(path: Path, digest: hashlib._Hash | None) -> Iterator[bytes]:
             length = 0
             start = end + 1
         tail = piece[start:]
-        if tail and length <= LINE_CAP:
+        if tail and length <= MAX_VALUE:
             rest.append(tail)
             length += len(tail)
     if rest:
@@ -184,13 +115,9 @@ def _split(path: Path, digest: hashlib._Hash | None) -> Iterator[bytes]:
 
 
 def _read_array(path: Path, digest: hashlib._Hash | None) -> Iterator[Line | Rejection]:
-    content = bytearray()
-    for piece in pieces(path, digest):
-        content += piece
-        if len(content) > UNPACKED_CAP:
-            raise DataError(f"a JSON array larger than {UNPACKED_CAP >> 20} MiB", at=str(path), hint="use JSON Lines")
+    content = whole(path, digest)
     try:
-        records = _DECODER.decode(content.decode("utf-8-sig"))
+        records = _DECODER.decode(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON: {error}", at=str(path)) from error
     if not isinstance(records, list):

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.load.jsonl import LINE_CAP, UNPACKED_CAP, Line, Rejection, parse_object, pieces, read_jsonl
+from markbook.files.content import SPACE, first_byte, pieces, whole
+from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
+from markbook.files.limits import MAX_VALUE
 from markbook.plugins import need
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
@@ -53,11 +55,9 @@ def read_table(path: Path, *, digest: hashlib._Hash | None = None) -> Iterator[L
 
 def _columns(path: Path, digest: hashlib._Hash | None) -> list[Line | Rejection] | None:
     """Return the rows of a file with one object of columns, as metric libraries write; None if it is an array."""
-    head = next(pieces(path, None), b"")
-    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+    if first_byte(path) != b"{":
         return None
-    content = b"".join(_capped(path, digest))
-    found = parse_object(content.removeprefix(b"\xef\xbb\xbf").strip(), str(path))
+    found = parse_object(whole(path, digest).strip(SPACE), str(path))
     if isinstance(found, Rejection):
         raise DataError(found.reason, at=str(path), hint="a .json file holds an array of objects, or one of columns")
     columns = {name: values for name, values in found.record.items() if isinstance(values, list)}
@@ -66,15 +66,6 @@ def _columns(path: Path, digest: hashlib._Hash | None) -> list[Line | Rejection]
         raise DataError("an object whose values are not lists of one length", at=str(path), hint="use JSON Lines")
     rows = range(lengths.pop())
     return [Line({name: values[row] for name, values in columns.items()}, f"{path}[{row + 1}]") for row in rows]
-
-
-def _capped(path: Path, digest: hashlib._Hash | None) -> Iterator[bytes]:
-    total = 0
-    for piece in pieces(path, digest):
-        total += len(piece)
-        if total > UNPACKED_CAP:
-            raise DataError(f"larger than {UNPACKED_CAP >> 20} MiB", at=str(path), hint="use JSON Lines")
-        yield piece
 
 
 def _read_csv(path: Path, separator: str, digest: hashlib._Hash | None) -> Iterator[Line | Rejection]:
@@ -99,7 +90,7 @@ def _read_csv(path: Path, separator: str, digest: hashlib._Hash | None) -> Itera
 @contextlib.contextmanager
 def _field_limit() -> Iterator[None]:
     """Let a field be as long as a line of JSON Lines may be; the standard library stops at 128 KiB."""
-    before = csv.field_size_limit(LINE_CAP)
+    before = csv.field_size_limit(MAX_VALUE)
     try:
         yield
     finally:
@@ -116,8 +107,8 @@ def _text_lines(path: Path, digest: hashlib._Hash | None) -> Iterator[str]:
         for piece in pieces(path, digest):
             *whole, rest = (rest + decoder.decode(piece)).split("\n")
             yield from (line + "\n" for line in whole)
-            if len(rest) > LINE_CAP:
-                raise DataError(f"a line longer than {LINE_CAP >> 20} MiB", at=str(path))
+            if len(rest) > MAX_VALUE:
+                raise DataError(f"a line longer than {MAX_VALUE >> 20} MiB", at=str(path))
         rest += decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise DataError(f"not UTF-8: byte 0x{error.object[error.start]:02x}", at=str(path)) from error

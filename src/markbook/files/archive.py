@@ -1,0 +1,43 @@
+"""The members of a zip, bounded: their number, and what each of them unfolds to."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from markbook.errors import DataError
+from markbook.files import zstd
+from markbook.files.limits import MAX_DOCUMENT, MAX_MEMBERS
+
+
+def members(path: Path, wanted: Callable[[str], bool]) -> Iterator[bytes]:
+    """Yield the content of each member of a zip whose name is wanted, in the zip's order.
+
+    Raises:
+        DataError: the zip is damaged, packed in a way that this Python cannot undo, or a bomb.
+        ExtraMissingError: a member is packed with Zstandard, and no decoder is installed.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = archive.infolist()
+            if len(found) > MAX_MEMBERS:
+                raise DataError(f"{len(found)} files in the zip are too many", at=str(path))
+            for member in found:
+                if wanted(member.filename):
+                    yield _unpacked(archive, member, path)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        raise DataError(f"the zip cannot be read: {error}", at=str(path)) from error
+
+
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> bytes:
+    """Return a member's content. The declared size may lie, so the reading itself is bounded."""
+    if member.compress_type == zstd.METHOD:
+        content = zstd.unpack(archive, member, MAX_DOCUMENT)
+    else:
+        with archive.open(member) as stream:
+            content = stream.read(MAX_DOCUMENT + 1)
+    if len(content) > MAX_DOCUMENT:
+        raise DataError(f"{member.filename} unfolds to more than {MAX_DOCUMENT} bytes: refused", at=str(path))
+    return content

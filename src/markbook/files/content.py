@@ -1,0 +1,139 @@
+"""A file's bytes, compression undone on the way: the one place that opens what a user names, and the one bomb check."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+from markbook.errors import DataError
+from markbook.files.limits import FREE_BYTES, MAX_DOCUMENT, MAX_RATIO, MAX_UNPACKED
+
+BOM = b"\xef\xbb\xbf"
+SPACE = b"\r\n \t"
+_PIECE = 1 << 18
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_GZIP_WINDOW = 31
+"""zlib's way to say: a gzip header, the largest window."""
+
+Damage = Callable[[str], None]
+"""Is told why the rest of a file could not be read."""
+
+
+def open_input(path: Path) -> IO[bytes]:
+    """Open a regular file for reading.
+
+    Raises:
+        DataError: it does not exist, is no regular file (a pipe would block for ever), or cannot be read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise DataError("this is not a regular file", at=str(path), hint="name a file, or a folder that holds one")
+        return path.open("rb")
+    except FileNotFoundError as error:
+        raise DataError("there is no such file", at=str(path)) from error
+    except OSError as error:
+        raise DataError(f"the file cannot be read: {error.strerror}", at=str(path)) from error
+
+
+def is_gzip(path: Path) -> bool:
+    """Return whether a file begins as gzip does."""
+    with open_input(path) as file:
+        return file.read(len(_GZIP)) == _GZIP
+
+
+def is_zip(path: Path) -> bool:
+    """Return whether a file begins as a zip with something in it does."""
+    with open_input(path) as file:
+        return file.read(len(_ZIP)) == _ZIP
+
+
+def pieces(
+    path: Path, digest: hashlib._Hash | None = None, *, size: int = _PIECE, damage: Damage | None = None
+) -> Iterator[bytes]:
+    """Yield the content of a file piece by piece; gzip, known by its content, is undone.
+
+    Args:
+        path: a regular file.
+        digest: is fed every byte of the unpacked content.
+        size: the largest piece.
+        damage: is told of damaged compressed data, whose sound beginning is then all there is; without it damage is
+            an error.
+
+    Raises:
+        DataError: as `open_input`; also a compressed file that is damaged, or unpacks to more than the limits allow.
+    """
+    with open_input(path) as raw:
+        packed = raw.read(len(_GZIP)) == _GZIP
+        raw.seek(0)
+        try:
+            for piece in _unpacked(raw, path, size, damage) if packed else iter(lambda: raw.read(size), b""):
+                if digest is not None:
+                    digest.update(piece)
+                yield piece
+        except OSError as error:
+            raise DataError(f"the file cannot be read: {error.strerror}", at=str(path)) from error
+
+
+def whole(path: Path, digest: hashlib._Hash | None = None, *, limit: int = MAX_DOCUMENT) -> bytes:
+    """Return the content of a file at once, without a byte order mark.
+
+    Raises:
+        DataError: it is larger than the limit; also as `pieces`.
+    """
+    content = bytearray()
+    for piece in pieces(path, digest):
+        content += piece
+        if len(content) > limit:
+            raise DataError(f"the file is larger than {limit >> 20} MiB", at=str(path), hint="use JSON Lines")
+    return bytes(content.removeprefix(BOM))
+
+
+def first_byte(path: Path) -> bytes:
+    """Return the first byte of a file that is no space; empty if there is none in its first piece."""
+    return next(pieces(path), b"").removeprefix(BOM).lstrip(SPACE)[:1]
+
+
+def _unpacked(raw: IO[bytes], path: Path, size: int, damage: Damage | None) -> Iterator[bytes]:
+    """Undo gzip piece by piece, so that what lies before a damaged place comes through."""
+    limit = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
+    total, held = 0, b""
+    unpacker = zlib.decompressobj(_GZIP_WINDOW)
+    while True:
+        if unpacker.eof:
+            # gzip files may be joined, and padded with zeros: the next member begins behind them.
+            held = (unpacker.unused_data or raw.read(size)).lstrip(b"\0")
+            while not held and (more := raw.read(size)):
+                held = more.lstrip(b"\0")
+            if not held:
+                return
+            unpacker = zlib.decompressobj(_GZIP_WINDOW)
+        held = held or raw.read(size)
+        if not held:
+            _damaged("compressed data that is cut off", path, damage)
+            return
+        try:
+            piece = unpacker.decompress(held, size)
+        except zlib.error:
+            _damaged("damaged compressed data: the rest was not read", path, damage)
+            return
+        held = unpacker.unconsumed_tail
+        total += len(piece)
+        if total > limit:
+            raise DataError(
+                f"the file unpacks to more than {limit >> 20} MiB from {path.stat().st_size} bytes: "
+                "refused as a compression bomb",
+                at=str(path),
+                hint="unpack it yourself if you trust it",
+            )
+        if piece:
+            yield piece
+
+
+def _damaged(reason: str, path: Path, damage: Damage | None) -> None:
+    if damage is None:
+        raise DataError(f"the file is damaged: {reason}", at=str(path))
+    damage(reason)
