@@ -19,8 +19,9 @@ LOADER = """\
 from markbook.types import Sample, Test
 class Quiz:
     keys = ("quiz_id", "ask", "check", "solve")
-    def matches(self, record):
-        return "quiz_id" in record
+    repeats_are_samples = True
+    def sniff(self, probe):
+        return 60 if "quiz_id" in probe.record and probe.path.suffix == ".jsonl" else 0
     def to_sample(self, record, at):
         tests = (Test(assertion=record["check"]),)
         meta = {"object": "function", "topic": "quiz"}
@@ -29,8 +30,21 @@ class Broken:
     def __init__(self):
         raise RuntimeError("no luck")
 class Crash(Quiz):
-    def matches(self, record):
-        return record["no such key"]
+    def sniff(self, probe):
+        return probe.record["no such key"]
+class Certain(Quiz):
+    def sniff(self, probe):
+        return 1000
+class Half:
+    keys = ()
+    def sniff(self, probe):
+        return 100
+class Twin(Quiz):
+    def sniff(self, probe):
+        return 60 if "twins" in probe.record else 0
+class Special(Quiz):
+    def sniff(self, probe):
+        return 95 if "quiz_id" in probe.record and "entry_point" in probe.record else 0
 """
 
 
@@ -42,9 +56,11 @@ def plugin(tmp_path):
     info.mkdir(parents=True)
     (site / "quiz_loader.py").write_text(LOADER)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: quiz\nVersion: 1.0\n")
-    points = (
-        "[markbook.loaders]\naa_broken = quiz_loader:Broken\nbb_crash = quiz_loader:Crash\nquiz = quiz_loader:Quiz\n"
-    )
+    loaders = {
+        "aa_broken": "Broken", "bb_crash": "Crash", "cc_certain": "Certain", "dd_half": "Half", "quiz": "Quiz",
+        "twin": "Twin", "zz_special": "Special",
+    }  # fmt: skip
+    points = "[markbook.loaders]\n" + "".join(f"{name} = quiz_loader:{made}\n" for name, made in loaders.items())
     (info / "entry_points.txt").write_text(points)
     return {**os.environ, "PYTHONPATH": str(site)}
 
@@ -68,8 +84,34 @@ def test_a_plugins_benchmark_is_detected(tmp_path, plugin):
     manifest = json.loads((only_run(tmp_path / "out") / "run.json").read_text())
     assert manifest["config"]["benchmark_format"] == "quiz"
     assert "loader 'aa_broken' cannot be made: RuntimeError: no luck" in done.stderr
+    assert "the loader 'bb_crash' cannot say whether a row is its own: KeyError: 'no such key'" in done.stderr
+    assert "the loader 'cc_certain' is 1000 sure of a row, which is no number from 0 to 100" in done.stderr
+    assert "the loader 'dd_half' lacks repeats_are_samples, to_sample: it reads no benchmark" in done.stderr
     assert other.returncode == 2
     assert "not a problem of a known format (its keys: x)" in other.stderr
+
+
+def test_the_surest_loader_reads_the_file_and_two_alike_are_refused(tmp_path, plugin):
+    record = {"quiz_id": "q1", "ask": "?", "check": "func(2) == 2", "solve": GOOD, "name": "f"}
+    of_two = write_rows(tmp_path / "two.jsonl", [{**record, "prompt": "", "entry_point": "f", "test": ""}])
+    alike = write_rows(tmp_path / "alike.jsonl", [{**record, "twins": 1}])
+    solutions = write_rows(tmp_path / "s.jsonl", [answer("q1", GOOD)])
+    rest = ("--solutions", solutions, "--isolation", "weak", "--output", tmp_path / "out", "--json")
+
+    surest = command("exam", "--benchmark", of_two, *rest, env=plugin)
+    refused = command("exam", "--benchmark", alike, *rest, env=plugin)
+    chosen = command("exam", "--benchmark", alike, "--format", "twin", *rest, env=plugin)
+
+    assert surest.returncode == 0, surest.stderr  # humaneval is 70 sure of it, quiz 60, and the special one 95
+    formats = [json.loads(file.read_text())["config"]["benchmark_format"] for file in runs_of(tmp_path / "out")]
+    assert formats == ["zz_special", "twin"]
+    assert (refused.returncode, chosen.returncode) == (2, 0)
+    assert f"{alike}: the loaders 'quiz' and 'twin' claim this file alike" in refused.stderr
+    assert "--format quiz" in refused.stderr
+
+
+def runs_of(folder):
+    return sorted(folder.glob("evaluation_*/run.json"), key=lambda file: file.stat().st_mtime_ns)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,7 @@
 """Benchmarks of code problems: one file or a folder, the format known by its content.
 
-A format is a plugin of the group `markbook.loaders` with these members, of which the first two are needed:
-
-    matches(record) -> bool                  whether a row is of this format
-    to_sample(record, at) -> Sample          the problem, or RowError with the reason why there is none
-    keys                                     what its rows hold, for the message about a file that is none of them
-    repeats_are_samples                      whether answers repeat a task id to give several samples (they do)
-
-A file's first row decides: the built-in formats are asked in their order, then those of plugins, by name.
+A format is a plugin of the group `markbook.loaders` with the members of `BenchmarkFormat`. Each that is installed,
+built in or not, is asked how sure it is of a file's first row; the surest reads the file. `--format` asks nobody.
 """
 
 from __future__ import annotations
@@ -26,8 +20,6 @@ from markbook.files.content import first_byte
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.types import Sample
 
-FORMATS = ("codeeval", "evalplus", "humaneval", "mbpp-sanitized", "mbpp")
-"""The built-in formats in the order in which content is asked; those of plugins come after them."""
 _log = logging.getLogger(__name__)
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
@@ -37,16 +29,34 @@ class RowError(ValueError):
     """A row cannot be a problem; the text says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What detection may look at."""
+
+    path: Path
+    """The file."""
+    record: Mapping[str, Any]
+    """One of its rows."""
+
+
 class BenchmarkFormat(Protocol):
     """How one kind of benchmark row becomes a sample."""
 
-    def matches(self, record: Mapping[str, Any]) -> bool:
-        """Whether a row looks like this format."""
+    keys: tuple[str, ...]
+    """What its rows hold, for the message about a file that is of no known format."""
+    repeats_are_samples: bool
+    """Whether answers repeat a task id to give several samples."""
+
+    def sniff(self, probe: Probe) -> int:
+        """Return how sure it is that the file is its own, 0 to 100."""
         ...
 
     def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
         """Return the problem of a row; raise RowError if it is none."""
         ...
+
+
+_MEMBERS = ("keys", "repeats_are_samples", "sniff", "to_sample")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +112,7 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         samples=tuple(samples),
         rejections=tuple(rejection for found in read.values() for rejection in found.rejections),
         digest=digest.hexdigest(),
-        repeats_are_samples=bool(getattr(_format(formats[0]), "repeats_are_samples", True)),
+        repeats_are_samples=_format(formats[0]).repeats_are_samples,
         files=tuple(str(file) for file, found in read.items() if found.samples),
     )
 
@@ -145,7 +155,7 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
             found.rejections.append(row)
             continue
         if reader is None:
-            name = detect(row.record)
+            name = detect(Probe(file, row.record))
             if name is None:
                 found.rejections.append(Rejection(row.at, _unknown_row(row)))
                 continue
@@ -157,44 +167,72 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
     return found
 
 
-def detect(record: Mapping[str, Any]) -> str | None:
-    """Return the name of the format that a row is of, None if it is of none."""
-    for name, reader in _readers().items():
-        try:
-            if reader.matches(record):
-                return name
-        except Exception as error:  # the plugin border: a row that it does not expect is none of its own
-            if name in FORMATS:
-                raise
-            _log.warning("the loader %r cannot say whether a row is its own: %s: %s", name, type(error).__name__, error)
-    return None
+def detect(probe: Probe) -> str | None:
+    """Return the name of the format that is the surest that a file is its own, None if none takes it.
+
+    Raises:
+        DataError: several are equally sure.
+    """
+    sure = {name: _sureness(name, reader, probe) for name, reader in _readers().items()}
+    most = max(sure.values(), default=0)
+    best = [name for name, found in sure.items() if found == most > 0]
+    if len(best) > 1:
+        raise DataError(
+            f"the loaders {' and '.join(map(repr, best))} claim this file alike",
+            at=str(probe.path),
+            hint=f"choose one with --format, such as --format {best[0]}",
+        )
+    return best[0] if best else None
+
+
+def _sureness(name: str, reader: BenchmarkFormat, probe: Probe) -> int:
+    try:
+        found = reader.sniff(probe)
+    except Exception as error:  # noqa: BLE001 - the plugin border: a row that it does not expect is none of its own
+        _log.warning("the loader %r cannot say whether a row is its own: %s: %s", name, type(error).__name__, error)
+        return 0
+    if not isinstance(found, int) or not 0 <= found <= 100:
+        _log.warning("the loader %r is %r sure of a row, which is no number from 0 to 100", name, found)
+        return 0
+    return found
 
 
 @functools.cache
 def _readers() -> Mapping[str, BenchmarkFormat]:
-    """Return every format that can be detected; a plugin that cannot be made is named and left out."""
+    """Return every format that can be detected, by name; a plugin that cannot be made is named and left out."""
     found: dict[str, BenchmarkFormat] = {}
-    for name in (*FORMATS, *(name for name in plugins.names("loaders") if name not in FORMATS)):
+    for name in plugins.names("loaders"):
         try:
             reader = plugins.create("loaders", name)
         except MarkbookError as error:
             _log.warning("%s", error)
             continue
-        if hasattr(reader, "matches") and hasattr(reader, "to_sample"):
+        lacking = _lacking(reader)
+        if not lacking:
             found[name] = reader
+        elif len(lacking) < len(_MEMBERS):
+            _log.warning("the loader %r lacks %s: it reads no benchmark", name, ", ".join(lacking))
     return found
 
 
+def _lacking(reader: object) -> list[str]:
+    """Return which members of a format an object lacks; all of them if it loads something else, such as papers."""
+    return [member for member in _MEMBERS if not hasattr(reader, member)]
+
+
 def _format(name: str) -> BenchmarkFormat:
-    reader = _readers().get(name) or plugins.create_typed("loaders", name)
-    if not hasattr(reader, "to_sample"):
-        raise UsageError(f"the loader {name!r} does not read benchmarks", hint=f"one of {', '.join(_readers())}")
+    reader: BenchmarkFormat = _readers().get(name) or plugins.create_typed("loaders", name)
+    if lacking := _lacking(reader):
+        raise UsageError(
+            f"the loader {name!r} does not read benchmarks: it lacks {', '.join(lacking)}",
+            hint=f"one of {', '.join(_readers())}",
+        )
     return reader
 
 
 def _unknown_row(row: Line) -> str:
     keys = ", ".join(sorted(row.record)[:8]) or "none"
-    wanted = {name: tuple(getattr(reader, "keys", ())) for name, reader in _readers().items()}
+    wanted = {name: reader.keys for name, reader in _readers().items()}
     nearest = max(wanted, key=lambda name: len(set(wanted[name]) & row.record.keys()))
     hint = f"; a row of {nearest} has {', '.join(wanted[nearest])}" if wanted[nearest] else ""
     return f"not a problem of a known format (its keys: {keys}){hint}"

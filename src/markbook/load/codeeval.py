@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from markbook.load.benchmark import RowError, text_field
+from markbook.load.benchmark import Probe, RowError, text_field
 from markbook.text import python
 from markbook.types import Sample, Test
 
@@ -31,9 +31,9 @@ class CodeEval:
     keys = ("task_id", "name", "problem", "canonical_solution", "tests", "topic", "object", "complexity")
     repeats_are_samples = False
 
-    def matches(self, record: Mapping[str, Any]) -> bool:
-        """Whether a row looks like this format."""
-        return "tests" in record and ("canonical_solution" in record or "topic" in record or "object" in record)
+    def sniff(self, probe: Probe) -> int:
+        """Return 90 for tests with a solution, a topic or an object beside them."""
+        return 90 if "tests" in probe.record and probe.record.keys() & {"canonical_solution", "topic", "object"} else 0
 
     def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from markbook.load.assembly import behind
-from markbook.load.benchmark import RowError, text_field
+from markbook.load.benchmark import Probe, RowError, text_field
 from markbook.text import python
 from markbook.types import Sample, Test
 
@@ -16,10 +16,11 @@ class HumanEval:
     """Reads rows with task_id, prompt, entry_point, canonical_solution and test (which defines `check`)."""
 
     keys = ("task_id", "prompt", "entry_point", "canonical_solution", "test")
+    repeats_are_samples = True
 
-    def matches(self, record: Mapping[str, Any]) -> bool:
-        """Whether a row looks like this format."""
-        return {"prompt", "entry_point", "test"} <= record.keys()
+    def sniff(self, probe: Probe) -> int:
+        """Return 70 for a prompt with an entry point and a test, which rows of EvalPlus may have as well."""
+        return 70 if {"prompt", "entry_point", "test"} <= probe.record.keys() else 0
 
     def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
@@ -44,10 +45,11 @@ class EvalPlus:
     """
 
     keys = ("task_id", "prompt", "entry_point", "canonical_solution", "base_input", "plus_input")
+    repeats_are_samples = True
 
-    def matches(self, record: Mapping[str, Any]) -> bool:
-        """Whether a row looks like this format."""
-        return {"entry_point", "canonical_solution", "base_input"} <= record.keys()
+    def sniff(self, probe: Probe) -> int:
+        """Return 80 for a solution with inputs."""
+        return 80 if {"entry_point", "canonical_solution", "base_input"} <= probe.record.keys() else 0
 
     def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from markbook.load.benchmark import RowError, text_field, text_list
+from markbook.load.benchmark import Probe, RowError, text_field, text_list
 from markbook.text import python
 from markbook.types import Sample, Test
 
@@ -17,11 +17,13 @@ class Mbpp:
     """Reads rows with text, code, task_id, test_setup_code and test_list."""
 
     prompt_key = "text"
+    sureness = 50
+    repeats_are_samples = True
     keys: tuple[str, ...] = ("task_id", "text", "code", "test_list", "test_setup_code")
 
-    def matches(self, record: Mapping[str, Any]) -> bool:
-        """Whether a row looks like this format."""
-        return {"test_list", self.prompt_key} <= record.keys()
+    def sniff(self, probe: Probe) -> int:
+        """Return how sure it is of a row with a list of tests and a task under its own name."""
+        return self.sureness if {"test_list", self.prompt_key} <= probe.record.keys() else 0
 
     def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
@@ -49,6 +51,7 @@ class MbppSanitized(Mbpp):
     """Reads rows with prompt, code, task_id, test_imports and test_list."""
 
     prompt_key = "prompt"
+    sureness = 60
     keys = ("task_id", "prompt", "code", "test_list", "test_imports")
 
 
