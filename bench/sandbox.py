@@ -158,7 +158,7 @@ def _ours(samples: list[tuple[str, str, str, str]], workers: int, *, separate: b
                 tests=(Test(program=f"{test}\ncheck({name})"),),
                 entry_point=name,
                 references=(prompt + completion,),
-                meta={"object": "program", "prompt_code": prompt},
+                prompt_code=prompt,
             )
         jobs.append(Job(str(number), prompt + completion, known[test], Limits(seconds=SECONDS)))
     with Sandbox(workers=workers, isolation="weak", separate=separate, dedupe=False, keep=usual()) as box:

@@ -25,7 +25,7 @@ from markbook.runs.reviews.config import read_config
 from markbook.store import open_run
 from markbook.traces import read_trace
 from markbook.traces.references import read_references
-from markbook.types import Sample
+from markbook.types import Sample, TaskRow
 
 CORPUS = Path(__file__).parent / "fuzz_corpus"
 FORMATS = (
@@ -38,9 +38,7 @@ PROBLEM = {
 }  # fmt: skip
 ANSWER = {"task_id": "a", "model": "other", "candidate_solution": "x = 1"}
 TASK = 'name: t\ndata: {path: rows.jsonl}\nprompt: "{{ q }}"\nreference: "{{ a }}"\nmetrics: [exact_match]\n'
-SAMPLES = tuple(
-    Sample(str(n), "q", (answer,), meta={"doc_id": n, "at": f"rows.jsonl:{n + 1}"}) for n, answer in enumerate("ab")
-)
+SAMPLES = tuple(Sample(str(n), "q", (answer,), row=TaskRow({"q": "q"}, n)) for n, answer in enumerate("ab"))
 
 Target = Callable[[bytes, Path], None]
 

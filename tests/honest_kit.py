@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markbook.sandbox import Job
-from markbook.types import Limits, Sample, Test
+from markbook.types import Limits, ProblemType, Sample, Test
 
 FOLDER = Path(__file__).parent / "honest"
 LIMITS = Limits(seconds=10.0)
@@ -68,7 +68,7 @@ class Program:
             tests=self.tests,
             entry_point=self.class_name or "f",
             references=(self.canonical,) if canonical else (),
-            meta={"object": "class" if self.class_name else "function"},
+            problem_type=ProblemType.CLASS if self.class_name else ProblemType.FUNCTION,
         )
         return Job(key, code, sample, LIMITS)
 

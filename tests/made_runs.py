@@ -4,7 +4,7 @@ from random import Random
 
 from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
 from markbook.store import Manifest, RunWriter, open_run
-from markbook.types import Attempt, ErrorKind, Isolation, Outcome, Sample, Test, TestResult, Verdict
+from markbook.types import Attempt, ErrorKind, Isolation, Outcome, ProblemType, Sample, Test, TestResult, Verdict
 
 TOPICS = ("closures", "generators", "strings", "numbers")
 
@@ -19,8 +19,8 @@ def sample(number, tests=3, words=str):
         meta={
             "topic": TOPICS[number % 4],
             "complexity": 1 + number % 3,
-            "problem_type": "class" if number % 5 == 0 else "function",
         },
+        problem_type=ProblemType.CLASS if number % 5 == 0 else ProblemType.FUNCTION,
     )
 
 

@@ -67,7 +67,8 @@ def test_codeeval_row_becomes_a_sample(tmp_path):
     (sample,) = load_benchmark(write_rows(tmp_path / "b.jsonl", [row])).samples
 
     assert sample.tests == (Test(setup="p = func(1)", assertion="p == 1"), Test(inspection=("yield from",)))
-    assert sample.meta == {"object": "function", "problem_type": "function", "topic": "generator", "complexity": 3}
+    assert sample.meta == {"topic": "generator", "complexity": 3}
+    assert (sample.problem_type, sample.is_program) == ("function", False)
     assert sample.source.endswith("b.jsonl:1")
 
 
@@ -77,7 +78,7 @@ def test_older_dialect_is_read(tmp_path):
     (sample,) = load_benchmark(write_rows(tmp_path / "b.jsonl", [row])).samples
 
     assert sample.tests == (Test(assertion='func("x") == None'), Test(pattern=r"asyncio\.run"))
-    assert sample.meta["preloaded"] == ("json",)
+    assert sample.preloaded == ("json",)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_mbpp_takes_the_modules_of_its_set_up_for_granted(tmp_path):
 
     (sample,) = load_benchmark(tmp_path / "s.json").samples
 
-    assert sample.meta["preloaded"] == ("math",)
+    assert sample.preloaded == ("math",)
     assert sample.tests[0].setup == "import math"
     assert sample.entry_point == "inc"
 

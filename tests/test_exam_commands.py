@@ -16,7 +16,8 @@ from markbook.runs.exam.work import Watcher, exam
 
 GOOD, BAD = "def f(x):\n    return x\n", "def f(x):\n    return -x\n"
 LOADER = """\
-from markbook.types import Sample, Test
+from dataclasses import replace
+from markbook.types import ProblemType, Sample, Test
 class Quiz:
     keys = ("quiz_id", "ask", "check", "solve")
     repeats_are_samples = True
@@ -24,8 +25,11 @@ class Quiz:
         return 60 if "quiz_id" in probe.record and probe.path.suffix == ".jsonl" else 0
     def to_sample(self, record, at):
         tests = (Test(assertion=record["check"]),)
-        meta = {"object": "function", "topic": "quiz"}
-        return Sample(record["quiz_id"], record["ask"], (record["solve"],), tests, record["name"], meta, at)
+        meta = {"topic": "quiz"}
+        return Sample(
+            record["quiz_id"], record["ask"], (record["solve"],), tests, record["name"], meta, at,
+            problem_type=ProblemType.FUNCTION,
+        )
 class Broken:
     def __init__(self):
         raise RuntimeError("no luck")
@@ -42,6 +46,11 @@ class Half:
 class Twin(Quiz):
     def sniff(self, probe):
         return 60 if "twins" in probe.record else 0
+class Old(Quiz):
+    def sniff(self, probe):
+        return 0
+    def to_sample(self, record, at):
+        return replace(super().to_sample(record, at), meta={"topic": "t", "object": "program", "prompt_code": "x"})
 class Special(Quiz):
     def sniff(self, probe):
         return 95 if "quiz_id" in probe.record and "entry_point" in probe.record else 0
@@ -57,8 +66,8 @@ def plugin(tmp_path):
     (site / "quiz_loader.py").write_text(LOADER)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: quiz\nVersion: 1.0\n")
     loaders = {
-        "aa_broken": "Broken", "bb_crash": "Crash", "cc_certain": "Certain", "dd_half": "Half", "quiz": "Quiz",
-        "twin": "Twin", "zz_special": "Special",
+        "aa_broken": "Broken", "bb_crash": "Crash", "cc_certain": "Certain", "dd_half": "Half", "old": "Old",
+        "quiz": "Quiz", "twin": "Twin", "zz_special": "Special",
     }  # fmt: skip
     points = "[markbook.loaders]\n" + "".join(f"{name} = quiz_loader:{made}\n" for name, made in loaders.items())
     (info / "entry_points.txt").write_text(points)
@@ -108,6 +117,17 @@ def test_the_surest_loader_reads_the_file_and_two_alike_are_refused(tmp_path, pl
     assert (refused.returncode, chosen.returncode) == (2, 0)
     assert f"{alike}: the loaders 'quiz' and 'twin' claim this file alike" in refused.stderr
     assert "--format quiz" in refused.stderr
+
+
+def test_a_loader_that_hides_what_has_a_field_in_meta_is_refused(tmp_path, plugin):
+    record = {"quiz_id": "q1", "ask": "?", "check": "func(2) == 2", "solve": GOOD, "name": "f"}
+    benchmark = write_rows(tmp_path / "quiz.jsonl", [record])
+
+    done = command("exam", "--benchmark", benchmark, "--format", "old", "--solutions", benchmark, env=plugin)
+
+    assert done.returncode == 2
+    assert f"{benchmark}:1: the loader 'old' puts 'object', 'prompt_code' into a sample's meta" in done.stderr
+    assert "Sample has fields for it: problem_type, and tests that are programs; prompt_code" in done.stderr
 
 
 def runs_of(folder):

@@ -129,7 +129,7 @@ def test_reports_are_the_same_however_little_stays_decoded(tmp_path, monkeypatch
 
 
 def test_a_summary_is_computed_once_until_another_attempt_is_counted(monkeypatch):
-    sample = Sample("a", meta={"object": "program"}, tests=(Test(program="x"),))
+    sample = Sample("a", tests=(Test(program="x"),))
     passed, failed = (Outcome((TestResult(one, Verdict.SEPARATED),)) for one in (True, False))
     tally = Tally("m", [sample, sample])
     tally.add(0, passed)

@@ -13,7 +13,7 @@ def test_bundled_exam_covers_topics_levels_and_kinds_of_test():
     assert len(benchmark.samples) == 24
     assert len(topics) == 8
     assert {sample.meta["complexity"] for sample in benchmark.samples} == {1, 2, 3}
-    assert {sample.meta["object"] for sample in benchmark.samples} == {"function", "class"}
+    assert {sample.problem_type for sample in benchmark.samples} == {"function", "class"}
     assert all(any(getattr(test, part) for test in tests) for part in ("setup", "assertion", "inspection"))
 
 

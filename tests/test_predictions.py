@@ -6,9 +6,9 @@ import pytest
 
 from markbook.errors import DataError
 from markbook.load.predictions import find_file, read_answers
-from markbook.types import Sample
+from markbook.types import Sample, TaskRow
 
-SAMPLES = [Sample(id=name, meta={"doc_id": place}) for place, name in enumerate(("a", "b", "c"))]
+SAMPLES = [Sample(id=name, row=TaskRow({}, place)) for place, name in enumerate(("a", "b", "c"))]
 
 
 def write(folder, rows, name="p.jsonl"):

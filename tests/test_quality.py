@@ -396,16 +396,16 @@ def test_a_long_line_costs_the_documented_checks_linear_time():
 # The problem's own context
 
 
-def in_context(context, code, *, meta=True):
-    sample = Sample("s", "" if meta else context, meta={"context": context} if meta else {})
+def in_context(context, code, *, field=True):
+    sample = Sample("s", "" if field else context, context=context if field else None)
     return context_adherence(context="stated").measure([Item(sample, Attempt("s", code))])[0]
 
 
-@pytest.mark.parametrize("meta", [True, False])
-def test_the_context_is_read_and_each_rule_it_states_is_a_point(meta):
+@pytest.mark.parametrize("field", [True, False])
+def test_the_context_is_read_and_each_rule_it_states_is_a_point(field):
     context = "Use snake_case names, type hints and docstrings for all functions. Maximum line length 60 characters."
 
-    assert in_context(context, GOOD, meta=meta).value == 0.75  # one line has more than 60
+    assert in_context(context, GOOD, field=field).value == 0.75  # one line has more than 60
     found = in_context(context, "def addAll(a):\n    return a\n")
     assert {point["id"]: point["passed"] for point in found.stats["points"]} == {
         "lines": True,

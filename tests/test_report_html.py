@@ -17,7 +17,7 @@ from markbook.results.kind import results_of
 from markbook.runs.exam.problems import MOST_PROBLEMS
 from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
 from markbook.store import Manifest, RunWriter, open_run
-from markbook.types import Attempt, ErrorKind, Isolation, Outcome, Sample, Test, TestResult, Verdict
+from markbook.types import Attempt, ErrorKind, Isolation, Outcome, ProblemType, Sample, Test, TestResult, Verdict
 
 FIVE = {"gpt-4": 0.9, "claude-3": 0.8, "llama": 0.6, "coder": 0.5, "tiny": 0.2}
 
@@ -170,7 +170,8 @@ def hostile_run(folder, payloads, models):
             tests=(
                 Test(setup=words(at + 2), assertion=words(at + 3), pattern=words(at + 4), inspection=(words(at + 5),)),
             ),
-            meta={"topic": words(at % 6), "complexity": words(at % 3), "problem_type": words(at % 4)},
+            meta={"topic": words(at % 6), "complexity": words(at % 3)},
+            problem_type=tuple(ProblemType)[at % 3],
         )
         for at in range(len(payloads))
     ]

@@ -15,13 +15,13 @@ from markbook.sandbox.outcomes import test_result as result_of
 from markbook.types import ErrorKind, Isolation, Limits, Sample, Test
 
 
-def sample(*tests, canonical="", name="f", **meta):
+def sample(*tests, canonical="", name="f", **fields):
     return Sample(
         id="s",
         tests=tests or (Test(assertion="func() == 1"),),
         entry_point=name,
         references=(canonical,) if canonical else (),
-        meta={"object": "function", **meta},
+        **fields,
     )
 
 
@@ -145,10 +145,7 @@ def test_several_calls_may_wait_at_once():
 
 def test_a_task_that_a_worker_has_forgotten_is_told_again():
     tests = [Test(program=f"assert f() == {number}  # {'x' * (6 << 20)}") for number in range(4)]
-    samples = [
-        Sample(id=str(number), tests=(test,), entry_point="f", meta={"object": "program"})
-        for number, test in enumerate(tests)
-    ]
+    samples = [Sample(id=str(number), tests=(test,), entry_point="f") for number, test in enumerate(tests)]
     jobs = [
         Job(f"{turn} {number}", f"def f():\n    return {number} + {turn}", sample, Limits(20))
         for turn in range(2)
@@ -173,7 +170,7 @@ def test_packages_of_an_environment_among_temporary_files_can_be_imported(tmp_pa
     if through_a_link:
         place = tmp_path / "link"
         place.symlink_to(tmp_path / "env")
-    sample = Sample(id="x", tests=(Test(program="assert f() == 42"),), entry_point="f", meta={"object": "program"})
+    sample = Sample(id="x", tests=(Test(program="assert f() == 42"),), entry_point="f")
     code = "import only_here, tempfile\ndef f():\n    tempfile.TemporaryFile().close()\n    return only_here.ANSWER"
 
     with Sandbox(workers=1, isolation="weak", python=place / "bin" / "python", at_most=level) as box:

@@ -23,7 +23,6 @@ PROBLEM = Sample(
     ),
     entry_point="f",
     references=(RIGHT,),
-    meta={"object": "function"},
 )
 LIMITS = Limits(seconds=0.6, wall_seconds=1.5, memory_bytes=1 << 30)
 

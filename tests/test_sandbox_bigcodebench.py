@@ -65,7 +65,6 @@ def sample(row, *, canonical):
         tests=(Test(program=f"{row['test']}\nimport unittest\n{RUN.format(count=count)}"),),
         entry_point=json.loads(row["labels"])["entry_point"],
         references=(solution(row),) if canonical else (),
-        meta={"object": "program"},
     )
 
 

@@ -10,7 +10,6 @@ from markbook.types import Limits, Sample, Test
 CODE = "def f(a):\n    return a + 1\n"
 SAMPLE = Sample(
     id="one", tests=(Test(program="assert f(1) == 2\nassert f(2) == 3"),), entry_point="f", references=(CODE,),
-    meta={"object": "program"},
 )  # fmt: skip
 
 
@@ -75,7 +74,7 @@ def test_an_outcome_is_not_reused_for_another_way_of_running(tmp_path, other):
 def test_what_ran_into_the_wall_clock_is_run_again(tmp_path):
     keep = Keep(verdicts=tmp_path / "verdicts")
     sleeps = "import time\ntime.sleep(60)\n"
-    sample = Sample(id="two", tests=(Test(program="pass"),), meta={"object": "program"})
+    sample = Sample(id="two", tests=(Test(program="pass"),))
     with Sandbox(workers=1, isolation="weak", keep=keep) as box:
         ((_, found),) = box.run([Job("", sleeps, sample, Limits(1.0, wall_seconds=1.0))])
 

@@ -31,7 +31,6 @@ def problem(*tests, canonical=HONEST):
         tests=tests or (Test(assertion="func() == 1"),),
         entry_point="f",
         references=(canonical,) if canonical else (),
-        meta={"object": "function"},
     )
 
 

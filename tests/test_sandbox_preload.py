@@ -32,7 +32,7 @@ def test_imports_are_read_off_the_text(code, found):
 
 
 def outcomes(codes, **options):
-    sample = Sample(id="x", tests=(Test(program="assert f() == 3"),), entry_point="f", meta={"object": "program"})
+    sample = Sample(id="x", tests=(Test(program="assert f() == 3"),), entry_point="f")
     with Sandbox(workers=1, isolation="weak", separate=False, **options) as box:
         found = {job.key: outcome for job, outcome in box.run([Job(c, c, sample, Limits(20)) for c in codes])}
         return [found[code] for code in codes]
@@ -57,7 +57,7 @@ def test_a_loaded_module_is_there_only_for_who_imports_it():
 def test_what_tests_import_that_run_beside_a_solution_is_loaded_once_too():
     code = "import sys\nfound = 'numpy' in sys.modules\ndef f():\n    return found"
     test = Test("import time, numpy", "f()")
-    sample = Sample(id="x", tests=(test,), entry_point="f", references=(code,), meta={"object": "function"})
+    sample = Sample(id="x", tests=(test,), entry_point="f", references=(code,))
 
     with Sandbox(workers=1, isolation="weak", dedupe=False) as box:
         ((_, outcome),) = box.run([Job("k", code, sample, Limits(20))])

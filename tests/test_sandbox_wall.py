@@ -65,7 +65,6 @@ TASK = Task(
                 Test(assertion=OWN),
             ),
             entry_point="f",
-            meta={"object": "function"},
         )
     )
 )

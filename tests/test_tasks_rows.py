@@ -54,7 +54,7 @@ def test_the_context_obeys_its_mode(tmp_path, mode, shown):
     assert shown_context(ROWS[0]["context"], mode) == shown
     found = load_samples(make(tmp_path), mode=mode)
     assert found.samples[0].input == f"Q: one ({shown})" if shown else "Q: one"
-    assert found.samples[0].meta["context"] == ROWS[0]["context"]
+    assert found.samples[0].context == ROWS[0]["context"]
 
 
 def test_without_a_demand_the_first_sentence_is_the_minimal_context():

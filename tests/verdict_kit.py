@@ -1,7 +1,7 @@
 """One attempt in a sandbox, for tests of verdicts and their labels."""
 
 from markbook.sandbox import Job
-from markbook.types import Limits, Sample, Test
+from markbook.types import Limits, ProblemType, Sample, Test
 
 
 def run(box, code, *tests, canonical=None, kind="function", name="f"):
@@ -12,7 +12,7 @@ def run(box, code, *tests, canonical=None, kind="function", name="f"):
         tests=tuple(test if isinstance(test, Test) else Test(*test) for test in tests),
         entry_point=name,
         references=(reference,) if reference else (),
-        meta={"object": kind},
+        problem_type=None if kind == "program" else ProblemType(kind),
     )
     ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
     return outcome

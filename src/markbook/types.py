@@ -86,6 +86,23 @@ class Test:
     """Statements that raise if the solution is wrong; the entry point is bound under its own name."""
 
 
+class ProblemType(StrEnum):
+    """What a problem asks for, and so what its tests get hold of."""
+
+    FUNCTION = "function"
+    CLASS = "class"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """The row of a task that a sample was made of."""
+
+    record: Mapping[str, object]
+    place: int = 0
+    """Its place among the task's rows, from 0: the `doc_id` of answers and results."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """The question: one exam problem, one row of a task, or one paper."""
@@ -99,9 +116,28 @@ class Sample:
     entry_point: str = ""
     """The name that the solution must define; empty where the problem states none."""
     meta: Mapping[str, object] = field(default_factory=_nothing)
-    """topic, object (function, class, text), complexity, prelude (code put before the solution), and the like."""
+    """What the user's data say besides, to group by or to show: topic, complexity, and the like. No code reads more of it."""
     source: str = ""
     """`file:line` where it was read."""
+    problem_type: ProblemType | None = None
+    """What a code problem asks for; None where the benchmark does not say."""
+    prompt_code: str = ""
+    """The code that an answer may go on with; empty where an answer is always whole."""
+    preloaded: tuple[str, ...] = ()
+    """Modules that an answer may use without importing them, because the benchmark's own runner had."""
+    system: str = ""
+    """The system prompt."""
+    context: str | None = None
+    """What the problem states beside its question, such as rules for the code; None where it has no such part."""
+    canonical: tuple[str, ...] = ()
+    """Right programs of a task with tests, whatever `references` compares the answers' text to."""
+    row: TaskRow | None = None
+    """The row of a task that it was made of."""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether its tests are whole programs, whose asserts stand or fall together (HumanEval, MBPP, EvalPlus)."""
+        return bool(self.tests) and all(test.program for test in self.tests)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from markbook.types import Sample, Test
+from markbook.types import ProblemType, Sample, Test
 
 GIVEN = "def answer(value):\n    return value\n"
 """What stands before every wrong answer."""
@@ -41,7 +41,7 @@ class Shape:
             tests=(test, *self.more),
             entry_point=self.entry,
             references=(self.right,) if canonical else (),
-            meta={"object": self.kind},
+            problem_type=None if self.kind == "program" else ProblemType(self.kind),
         )
 
 

@@ -61,7 +61,7 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> Program:
     """Return the program of an answer: its code, behind the prompt where it only completes one."""
     if row.text is None or not row.text.strip():
         return Program("", "as_is", "whole")
-    prompt = str(sample.meta.get("prompt_code", ""))
+    prompt = sample.prompt_code
     name = sample.entry_point
 
     def is_code(text: str) -> bool:
@@ -110,11 +110,12 @@ def _standing(prompt: str) -> str:
 
 def _with_preloaded(text: str, sample: Sample) -> str:
     """Put the imports that the benchmark's own runner took for granted before an answer that uses them unimported."""
-    modules = sample.meta.get("preloaded")
-    if not isinstance(modules, tuple) or "from __future__" in text:
+    if "from __future__" in text:
         return text
     used = [
-        name for name in modules if re.search(rf"\b{name}\.", text) and not re.search(rf"\bimport\b.*\b{name}\b", text)
+        name
+        for name in sample.preloaded
+        if re.search(rf"\b{name}\.", text) and not re.search(rf"\bimport\b.*\b{name}\b", text)
     ]
     return "".join(f"import {name}\n" for name in used) + text
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from markbook import plugins
-from markbook.errors import DataError, MarkbookError, UsageError
+from markbook.errors import ConfigError, DataError, MarkbookError, UsageError
 from markbook.files.content import first_byte
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.types import Sample
@@ -161,7 +161,7 @@ def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
                 continue
             reader, found = _format(name), replace(found, format=name)
         try:
-            found.samples.append(reader.to_sample(row.record, row.at))
+            found.samples.append(_typed(reader.to_sample(row.record, row.at), row.at, found.format))
         except RowError as error:
             found.rejections.append(Rejection(row.at, str(error)))
     return found
@@ -228,6 +228,29 @@ def _format(name: str) -> BenchmarkFormat:
             hint=f"one of {', '.join(_readers())}",
         )
     return reader
+
+
+_FIELDS = {
+    "object": "problem_type, and tests that are programs",
+    **{name: name for name in ("canonical", "context", "preloaded", "problem_type", "prompt_code", "row", "system")},
+    "doc_id": "row",
+}
+"""What has a field of its own in a sample, by the key of `meta` under which loaders once put it."""
+
+
+def _typed(sample: Sample, at: str, name: str) -> Sample:
+    """Return a loader's sample if it says in fields what has one: under a key of `meta` nobody would read it.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if misplaced := sorted(sample.meta.keys() & _FIELDS):
+        raise ConfigError(
+            f"the loader {name!r} puts {', '.join(map(repr, misplaced))} into a sample's meta, where nobody reads it",
+            at=at,
+            hint="Sample has fields for it: " + "; ".join(dict.fromkeys(_FIELDS[key] for key in misplaced)),
+        )
+    return sample
 
 
 def _unknown_row(row: Line) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 
 from markbook.load.benchmark import Probe, RowError, text_field
 from markbook.text import python
-from markbook.types import Sample, Test
+from markbook.types import ProblemType, Sample, Test
 
-OBJECTS = ("function", "class", "text")
+OBJECTS = tuple(ProblemType)
 LEVELS = (1, 2, 3)
 MAX_TESTS = 10_000
 PRELOADED = ("json",)
@@ -44,9 +44,6 @@ class CodeEval:
         if isinstance(level, bool) or level not in LEVELS:
             raise RowError(f"unknown complexity {_shown(level)}: one of 1, 2, 3")
         tests, is_older = _tests(record.get("tests"))
-        meta = {"object": kind, "problem_type": kind, "topic": text_field(record, "topic"), "complexity": int(level)}
-        if is_older:
-            meta["preloaded"] = PRELOADED
         canonical = text_field(record, "canonical_solution")
         return Sample(
             id=text_field(record, "task_id"),
@@ -54,8 +51,10 @@ class CodeEval:
             references=(canonical,),
             tests=tuple(_test(test, number) for number, test in enumerate(tests, start=1)),
             entry_point=_entry_point(text_field(record, "name", required=False), canonical),
-            meta=meta,
+            meta={"topic": text_field(record, "topic"), "complexity": int(level)},
             source=at,
+            problem_type=ProblemType(kind),
+            preloaded=PRELOADED if is_older else (),
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from markbook.load.assembly import behind
 from markbook.load.benchmark import Probe, RowError, text_field
 from markbook.text import python
-from markbook.types import Sample, Test
+from markbook.types import ProblemType, Sample, Test
 
 
 class HumanEval:
@@ -32,8 +32,9 @@ class HumanEval:
             references=_canonical(prompt, record),
             tests=(Test(program=f"{test}\n\ncheck({name})\n"),),
             entry_point=name,
-            meta={"object": "program", "problem_type": "function", "prompt_code": prompt},
             source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=prompt,
         )
 
 
@@ -67,8 +68,9 @@ class EvalPlus:
             references=(canonical,),
             tests=(Test(program=_program(name, canonical, inputs, float(tolerance))),),
             entry_point=name,
-            meta={"object": "program", "problem_type": "function", "prompt_code": prompt},
             source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=prompt,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from markbook.load.benchmark import Probe, RowError, text_field, text_list
 from markbook.text import python
-from markbook.types import Sample, Test
+from markbook.types import ProblemType, Sample, Test
 
 PREFIX = "Mbpp/"
 
@@ -42,8 +42,9 @@ class Mbpp:
             references=(code,),
             tests=(Test(setup=setup, program="\n".join(asserts) + "\n"),),
             entry_point=_entry_point(code, asserts),
-            meta={"object": "program", "problem_type": "function", "preloaded": _imported(setup)},
             source=at,
+            problem_type=ProblemType.FUNCTION,
+            preloaded=_imported(setup),
         )
 
 

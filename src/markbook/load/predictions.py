@@ -215,7 +215,7 @@ def _match(
         nameless = next(each for each in found if each.id is None and each.doc_id is None)
         raise DataError("some rows name what they answer and this one does not", at=nameless.source)
     by_id = {sample.id: sample for sample in samples}
-    by_place = {sample.meta["doc_id"]: sample for sample in samples}
+    by_place = {sample.row.place: sample for sample in samples if sample.row is not None}
     if not named:
         rows = list(dict.fromkeys(each.source for each in found))
         if len(rows) != len(samples):

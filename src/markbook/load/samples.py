@@ -18,7 +18,7 @@ from markbook.load.few_shot import Examples
 from markbook.load.filters import unregistered
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
 from markbook.load.templates import RenderError, check_template, render, render_references
-from markbook.types import Sample, Test
+from markbook.types import Sample, TaskRow, Test
 
 Row = Mapping[str, Any]
 
@@ -79,8 +79,7 @@ def load_samples(
 ) -> TaskRows:
     """Return the samples of a task.
 
-    A sample's id is the row's own (`data.id`), or its place among the task's rows, from 0; `meta` has the row as
-    `row`, its place as `doc_id`, and its place in the file as `at`.
+    A sample's id is the row's own (`data.id`), or its place among the task's rows, from 0; `row` holds the row.
 
     Args:
         task: the task.
@@ -259,17 +258,11 @@ class _Builder:
             references=self.target(row),
             tests=(Test(program="\n".join(_field(row, self.tests))),) if self.tests else (),
             entry_point=str(row.get(task.entry_point, "")) if task.entry_point else "",
-            meta=MappingProxyType(
-                {
-                    "row": row,
-                    "doc_id": numbered.number,
-                    "system": self.system,
-                    "context": row.get("context") or "",
-                    "object": "program",
-                    "canonical": self.canonical(row) if self.tests else (),
-                }
-            ),
             source=numbered.at,
+            system=self.system,
+            context=context if isinstance(context := row.get("context"), str) else "",
+            canonical=self.canonical(row) if self.tests else (),
+            row=TaskRow(row, numbered.number),
         )
 
 

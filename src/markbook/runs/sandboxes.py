@@ -124,9 +124,8 @@ class RemoteSandbox:
 
 
 def _portable(job: Job) -> Job:
-    """Return the job with plain values: a task's whole row stays here, and a read-only view cannot be sent."""
-    meta = {name: value for name, value in job.sample.meta.items() if name != "row"}
-    return replace(job, sample=replace(job.sample, meta=meta))
+    """Return the job without what no test reads: a task's whole row, and what the user's data say besides."""
+    return replace(job, sample=replace(job.sample, row=None, meta={}))
 
 
 _IDLE: dict[BoxSettings, list[Sandbox]] = {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Job, Sandbox
-from markbook.types import Isolation, Limits, Outcome, Sample, Test
+from markbook.types import Isolation, Limits, Outcome, ProblemType, Sample, Test
 
 _LIMITS = Limits(seconds=10.0)
 
@@ -29,9 +29,8 @@ class _Exercise:
     tests: tuple[Test, ...]
 
     def sample(self) -> Sample:
-        return Sample(
-            self.kind, references=(self.right,), tests=self.tests, entry_point="f", meta={"object": self.kind}
-        )
+        kind = None if self.kind == "program" else ProblemType(self.kind)
+        return Sample(self.kind, references=(self.right,), tests=self.tests, entry_point="f", problem_type=kind)
 
 
 EXERCISES = (

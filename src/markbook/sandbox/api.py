@@ -82,10 +82,7 @@ def _sample(tests: Sequence[Test] | str, entry_point: str, canonical: str) -> Sa
         found: tuple[Test, ...] = (Test(program=tests),)
     else:
         found = tuple(tests)
-    kind = "program" if all(test.program for test in found) else "function"
-    return Sample(
-        id="", tests=found, entry_point=entry_point, references=(canonical,) if canonical else (), meta={"object": kind}
-    )
+    return Sample("", tests=found, entry_point=entry_point, references=(canonical,) if canonical else ())
 
 
 def _take(isolation: str, *, separate: bool) -> Sandbox:

@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from markbook.types import Limits, Sample
+from markbook.types import Limits, ProblemType, Sample
 
 WALL_FACTOR = 3.0
 """How many times its CPU limit an attempt that mostly sleeps may take; see `wall_limits`."""
@@ -110,9 +110,9 @@ def task_text(sample: Sample) -> str:
         for test in sample.tests
     ]
     spec = {
-        "object": str(sample.meta.get("object", "program")),
-        "name": sample.entry_point or str(sample.meta.get("name", "")),
-        "prompt": str(sample.meta.get("prompt_code", "")),
+        "object": "program" if sample.is_program else str(sample.problem_type or ProblemType.FUNCTION),
+        "name": sample.entry_point,
+        "prompt": sample.prompt_code,
         "tests": tests,
     }
     return json.dumps(spec, sort_keys=True, separators=(",", ":"))

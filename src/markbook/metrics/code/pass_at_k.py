@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from markbook.errors import UsageError
@@ -278,7 +278,7 @@ def _row(name: str, candidate: object, reference: object) -> list[Item] | Missin
         return Missing(MissingKind.ABSENT, "no attempt")
     if not all(isinstance(one, str) for one in attempts):
         return undefined("a program is not a text")
-    sample = Sample(name, tests=tuple(Test(program=one) for one in tests), meta={"object": "program"})
+    sample = Sample(name, tests=tuple(Test(program=one) for one in tests))
     return [Item(sample, Attempt(name, text, index=index)) for index, text in enumerate(attempts)]
 
 
@@ -290,18 +290,10 @@ def _in_sandbox(settings: Settings) -> Run:
         found: dict[str, Outcome] = {}
         with sandbox.Sandbox(workers=settings.workers, isolation=settings.isolation) as box:
             jobs: Iterable[Any] = [
-                sandbox.Job(str(place), item.attempt.text, _runnable(item.sample), limits)
-                for place, item in enumerate(items)
+                sandbox.Job(str(place), item.attempt.text, item.sample, limits) for place, item in enumerate(items)
             ]
             for job, outcome in box.run(jobs):
                 found[job.key] = outcome
         return [found[str(place)] for place in range(len(items))]
 
     return run
-
-
-def _runnable(sample: Sample) -> Sample:
-    """Return the sample with the kind of object that its tests are for, where it states none."""
-    if "object" in sample.meta or not all(test.program for test in sample.tests):
-        return sample
-    return replace(sample, meta={**sample.meta, "object": "program"})

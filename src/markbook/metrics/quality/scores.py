@@ -84,7 +84,7 @@ def context_adherence(
         profile: `corrected` decides on the syntax tree; `documented` gives the document's textual checks.
         context: `ignored` as documented, or `stated`: the points are then the rules that the problem's own context
             states (line length, hints, docstrings, naming, ...), missing where it states none. The context is
-            `sample.meta["context"]`, or the sample's input.
+            `sample.context`, or the sample's input.
         line_length: the limit in code points.
         loop_names: short names that count as descriptive, such as `["i", "j", "k"]`.
         evidence: `ruff`, `bandit` or both: their findings stand in `stats["evidence"]` and change no score.
@@ -146,8 +146,7 @@ def _make(name: str, profile: str, limits: Limits, evidence: Iterable[str], *, c
 
 
 def _context(item: Item) -> str:
-    stated = item.sample.meta.get("context")
-    return stated if isinstance(stated, str) else item.sample.input
+    return item.sample.input if item.sample.context is None else item.sample.context
 
 
 def _share(points: Sequence[Point], answer: Answer) -> Score:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markbook.results.kind import Entry, Shown, Status
-from markbook.runs.exam.marks import counted_tests, is_all_or_nothing, outcome_of
+from markbook.runs.exam.marks import counted_tests, outcome_of
 from markbook.runs.exam.problems import status_of
 from markbook.runs.exam.view import OUTCOME, SAMPLE, Journal, Marked, sample_of
 from markbook.text import cut
@@ -22,7 +22,7 @@ def entries(run: Journal, config: Mapping[str, Any]) -> Iterator[Entry]:
     policy = config.get("error_policy", "zero")
     for location, row in run.locate_all():
         if row.kind == SAMPLE:
-            whole[row.data["id"]] = is_all_or_nothing(sample_of(row.data))
+            whole[row.data["id"]] = sample_of(row.data).is_program
         elif row.kind == OUTCOME:
             model, task = str(row.key[0]), str(row.key[1])
             status, score = _status(row.data, whole=whole.get(task, False), policy=policy)
@@ -63,9 +63,8 @@ def shown(run: Journal, location: int) -> Shown:
         for word, one in zip(words, results, strict=True)
     )[:_TESTS_SHOWN]  # fmt: skip
     facts = [("Attempt", str(attempt.index + 1)), ("Isolation", outcome.isolation.value)]
-    facts += [
-        (name, str(sample.meta[name])) for name in ("topic", "complexity", "problem_type") if sample.meta.get(name)
-    ]
+    groups = {"topic": sample.meta.get("topic"), "complexity": sample.meta.get("complexity")}
+    facts += [(name, str(one)) for name, one in {**groups, "problem_type": sample.problem_type}.items() if one]
     if outcome.limit:
         facts.append(("Limit hit", outcome.limit))
     return Shown(

@@ -55,14 +55,9 @@ class Mark:
         return self.zero if policy == "zero" else self.partial
 
 
-def is_all_or_nothing(sample: Sample) -> bool:
-    """Whether the sample's asserts stand or fall together (HumanEval, MBPP, EvalPlus)."""
-    return sample.meta.get("object") == "program"
-
-
 def counted_tests(sample: Sample, outcome: Outcome) -> Sequence[TestResult]:
     """Return the results that a reader wants to see: single asserts where a program has them, else the tests."""
-    if is_all_or_nothing(sample):
+    if sample.is_program:
         return [part for test in outcome.tests for part in (test.parts or (test,))]
     return outcome.tests
 
@@ -70,7 +65,7 @@ def counted_tests(sample: Sample, outcome: Outcome) -> Sequence[TestResult]:
 def mark(sample: Sample, outcome: Outcome) -> Mark:
     """Return what an outcome scores."""
     whole = bool(outcome.tests) and all(test.passed for test in outcome.tests) and outcome.error is None
-    if is_all_or_nothing(sample):
+    if sample.is_program:
         return Mark(1, int(whole), outcome.error, outcome.error is not None, whole)
     return Mark(len(outcome.tests), outcome.passed, outcome.error, outcome.error is not None, whole)
 
@@ -248,7 +243,7 @@ class Tally:
 
 def group_of(sample: Sample, grouping: Grouping) -> str:
     """Return the name of a sample's group; empty if the benchmark does not say."""
-    value = sample.meta.get(grouping)
+    value = sample.problem_type if grouping == "problem_type" else sample.meta.get(grouping)
     if value is None or value == "":
         return ""
     return f"level_{value}" if grouping == "complexity" else str(value)

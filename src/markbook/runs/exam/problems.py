@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markbook.report.page import Answer, Check, Problem
 from markbook.results.kind import Status
-from markbook.runs.exam.marks import Tally, counted_tests, group_of, is_all_or_nothing, mark
+from markbook.runs.exam.marks import Tally, counted_tests, group_of, mark
 from markbook.runs.exam.view import ExamView, Marked
 from markbook.text import cut
 from markbook.text.table import NOTHING
@@ -160,10 +160,10 @@ def _worst(tally: Tally, place: int, attempts: dict[str, list[Marked]]) -> Statu
 def _checks(sample: Sample, results: Sequence[Sequence[TestResult]]) -> tuple[Check, ...]:
     """Return the tests' words and each answer's result, cut to a screenful."""
     texts = [_test_words(test) for test in sample.tests]
-    size = max([*(len(one) for one in results), 0 if is_all_or_nothing(sample) else len(texts)], default=0)
+    size = max([*(len(one) for one in results), 0 if sample.is_program else len(texts)], default=0)
     found = []
     for at in range(min(size, CHECKS_SHOWN)):
-        words = f"assertion {at + 1}" if is_all_or_nothing(sample) or at >= len(texts) else texts[at]
+        words = f"assertion {at + 1}" if sample.is_program or at >= len(texts) else texts[at]
         found.append(Check(words, tuple(_result(one, at) for one in results)))
     return tuple(found)
 

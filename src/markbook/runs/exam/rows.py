@@ -36,7 +36,7 @@ def result_row(
         "model": model,
         "sample": index,
         "complexity": sample.meta.get("complexity"),
-        "object_type": sample.meta.get("problem_type"),
+        "object_type": sample.problem_type,
         "error_message": _message(outcome),
         "score": percent(got.score(policy)),
         "score_zero": percent(got.zero),

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from markbook.runs.exam.marks import Tally, outcome_of, outcome_record
-from markbook.types import Attempt, Outcome, Sample, Test
+from markbook.types import Attempt, Outcome, ProblemType, Sample, Test
 
 SAMPLE, MODEL, OUTCOME, FAULT = "sample", "model", "outcome", "fault"
 """The kinds of journal row that an exam writes."""
@@ -284,7 +284,7 @@ def sample_record(sample: Sample) -> dict[str, Any]:
         "id": sample.id,
         "input": sample.input,
         "entry_point": sample.entry_point,
-        "meta": {name: value for name, value in sample.meta.items() if value != sample.input},
+        "meta": {**sample.meta, **({"problem_type": sample.problem_type} if sample.problem_type else {})},
         "tests": [
             {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
             for test in sample.tests
@@ -320,4 +320,14 @@ def sample_of(data: Mapping[str, Any]) -> Sample:
         )
         for test in data["tests"]
     )
-    return Sample(data["id"], data["input"], (), tests, data["entry_point"], data["meta"], data["source"])
+    meta = dict(data["meta"])
+    kind = meta.pop("problem_type", None)
+    return Sample(
+        data["id"],
+        data["input"],
+        tests=tests,
+        entry_point=data["entry_point"],
+        meta=meta,
+        source=data["source"],
+        problem_type=next((one for one in ProblemType if one == kind), None),
+    )

@@ -10,7 +10,7 @@ from markbook import plugins
 from markbook.metrics.measure import measure_together
 from markbook.types import Attempt, Item, Measurement, Metric, Sample
 
-Row = tuple[str, str, tuple[str, ...], str, int, str]
+Row = tuple[str, str, tuple[str, ...], str, int, str | None]
 """What travels of an answer: sample, text, references, model, index, context."""
 Found = tuple["float | None", "tuple[str, str] | None", "dict[str, object] | None", str]
 """What travels back: value, reason, stats, and the signature where it says more than the metric's own."""
@@ -27,7 +27,7 @@ def warm() -> None:
 def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[Found]]:
     """Measure a piece in a worker; plain values come and go."""
     items = [
-        Item(Sample(name, references=references, meta={"context": context}), Attempt(name, text, model, index))
+        Item(Sample(name, references=references, context=context), Attempt(name, text, model, index))
         for name, text, references, model, index, context in rows
     ]
     columns = zip(metrics, measure_together(metrics, items), strict=True)

@@ -117,7 +117,7 @@ class TaskPlan:
             (seed or None) if given.seed is None else given.seed,
         )
         return [
-            Request((self.task.name, sample.id, index), sample.input, str(sample.meta["system"]), settings)
+            Request((self.task.name, sample.id, index), sample.input, sample.system, settings)
             for sample in self.samples
             for index in range(self.count)
         ]

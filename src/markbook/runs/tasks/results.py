@@ -188,12 +188,13 @@ def _signature(own: str, rows: Iterable[Sequence[Measurement]]) -> str:
 
 def _same_rows(first: Sequence[Sample], second: Sequence[Sample]) -> bool:
     """Whether two tasks ask about the same rows: only then a difference is paired."""
-    return [each.meta["row"] for each in first] == [each.meta["row"] for each in second]
+    return [each.row for each in first] == [each.row for each in second]
 
 
 def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, Any]:
     answer = marked.answer
-    reply = answer.reply
+    reply, asked = answer.reply, answer.sample.row
+    assert asked is not None  # a task's samples are made of its rows
     values: dict[str, float | None] = {}
     missing: dict[str, dict[str, str]] = {}
     for key, one in marked.measurements.items():
@@ -203,13 +204,13 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
     row: dict[str, Any] = {
         "task": plan.task.name,
         "id": answer.sample.id,
-        "doc_id": answer.sample.meta["doc_id"],
-        "doc": answer.sample.meta["row"],
+        "doc_id": asked.place,
+        "doc": asked.record,
         "index": answer.index,
         "pipeline": filtered.pipeline.name,
         "model": answer.model,
         "prompt": answer.sample.input,
-        "system": answer.sample.meta["system"],
+        "system": answer.sample.system,
         "references": list(answer.sample.references),
         "reply": None if reply.missing else reply.raw or reply.text,
         "text": None if reply.missing else answer.text,

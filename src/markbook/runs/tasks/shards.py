@@ -124,8 +124,7 @@ def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Execu
 
 def _row(item: Item) -> Row:
     sample, attempt = item.sample, item.attempt
-    context = str(sample.meta.get("context", ""))
-    return sample.id, attempt.text, sample.references, attempt.model, attempt.index, context
+    return sample.id, attempt.text, sample.references, attempt.model, attempt.index, sample.context
 
 
 def _read(metric: Metric, item: Item, found: Found) -> Measurement:

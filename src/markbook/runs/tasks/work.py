@@ -276,8 +276,7 @@ def _execute(
         key = answer.key(name)
         if key not in done and answer.reply.missing is None and answer.sample.tests:
             # A right solution, by which the sandbox finds out how to keep tests and candidate apart.
-            canonical: Any = answer.sample.meta["canonical"]
-            sample = dataclasses.replace(answer.sample, references=canonical)
+            sample = dataclasses.replace(answer.sample, references=answer.sample.canonical)
             waiting[json.dumps(key)] = (key, Job(json.dumps(key), answer.text, sample, limits))
     for job, outcome in box.run([job for _key, job in waiting.values()]):
         key = waiting[job.key][0]
