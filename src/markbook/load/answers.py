@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from markbook.errors import DataError
-from markbook.files.jsonl import Rejection, read_jsonl
+from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.load.assembly import Extract, RowText, assemble
 from markbook.load.benchmark import Benchmark, RowError, data_files
 from markbook.load.mbpp import mbpp_id
@@ -70,11 +70,59 @@ class _Index:
         self.number, self.digest = array("I"), array("Q")
 
 
+class _Spool:
+    """Rows put aside in a temporary file, by where they lie in it."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
+
+    def put(self, row: Mapping[str, Any]) -> int:
+        offset = self._file.seek(0, 2)
+        self._file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+        return offset
+
+    def row(self, offset: int) -> dict[str, Any]:
+        self._file.seek(offset)
+        row: dict[str, Any] = json.loads(self._file.readline())
+        return row
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@dataclass(slots=True)
+class _Input:
+    """What one input holds, by the models' names in it; the nameless are under the empty one."""
+
+    path: Path
+    are_samples: bool
+    """Whether answers that repeat a task id are several samples of it."""
+    found: dict[str, _Index] = field(default_factory=dict)
+    nulls: dict[str, list[tuple[int, int | None]]] = field(default_factory=dict)
+    """Where nobody answered: the problem and the sample's number, None without one."""
+
+    @property
+    def name(self) -> str:
+        """What a model is called that the rows do not name."""
+        path = self.path if self.path.name else self.path.resolve()
+        return path.name if path.is_dir() else path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+
+    def lacking(self, model: str) -> Counter[int]:
+        """Return how many samples of each problem are null.
+
+        Without a number a null beside an answer is a sample of its own only where answers are samples.
+        """
+        nulls = self.nulls.get(model, [])
+        numbered = {one for one in nulls if one[1] is not None}
+        loose = [one for one in nulls if one[1] is None and self.are_samples]
+        return Counter(problem for problem, _ in [*numbered, *loose])
+
+
 class Answers:
     """The answers of every model to one benchmark, as far as they could be read; a context manager."""
 
     def __init__(self, benchmark: Benchmark) -> None:
-        """Use `load_answers`."""
+        """Hold none yet; `load_answers` reads them all."""
         self.invalid = Skipped()
         """Rows that are no answer."""
         self.unknown = Skipped()
@@ -86,11 +134,14 @@ class Answers:
         self.warnings: list[str] = []
         self.inputs: dict[str, str] = {}
         """SHA-256 of each input's content, by the path as given."""
+        self._benchmark = benchmark
         self._samples = benchmark.samples
+        self._places = {sample.id: place for place, sample in enumerate(benchmark.samples)}
+        self._is_mbpp = any(sample.id.startswith("Mbpp/") for sample in benchmark.samples[:1])
         self._indexes: dict[str, _Index] = {}
         self._lacking: dict[str, Counter[int]] = {}
         self._sources: dict[str, str] = {}
-        self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
+        self._spool = _Spool()
 
     def __enter__(self) -> Self:
         return self
@@ -128,30 +179,131 @@ class Answers:
         A problem without any answer needs no such count: it is absent.
         """
         answered = set(self._indexes[model].problem)
-        counts = self._lacking.get(model, Counter())
+        counts = self._lacking[model]
         return [counts[place] if place in answered else 0 for place in range(len(self._samples))]
 
     def attempts(self, model: str) -> Iterator[Attempt]:
         """Yield a model's answers in benchmark order, numbered from 0 within each problem."""
         index = self._indexes[model]
         number, last = 0, -1
-        for place in range(len(index)):
-            problem = index.problem[place]
+        for problem, offset in zip(index.problem, index.offset, strict=True):
             number = number + 1 if problem == last else 0
             last = problem
-            row = self._row(index.offset[place])
+            row = self._spool.row(offset)
             meta = {"step": row["step"], "form": row["form"]}
             yield Attempt(self._samples[problem].id, row["text"], model, number, meta=meta, source=row["at"])
 
-    def _put(self, row: Mapping[str, Any]) -> int:
-        offset = self._spool.seek(0, 2)
-        self._spool.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-        return offset
+    def read(self, path: Path, extract: Extract) -> None:
+        """Add the answers in a file or folder.
 
-    def _row(self, offset: int) -> dict[str, Any]:
-        self._spool.seek(offset)
-        row: dict[str, Any] = json.loads(self._spool.readline())
-        return row
+        Raises:
+            DataError: it does not exist or cannot be read, or two rows of a model contradict one another.
+        """
+        given = _Input(path, self._benchmark.repeats_are_samples)
+        digest = hashlib.sha256()
+        for file in _files(path):
+            for row in read_jsonl(file, digest=digest):
+                if isinstance(row, Rejection):
+                    self.invalid.add(row)
+                    continue
+                try:
+                    self._take(given, row, extract)
+                except RowError as error:
+                    self.invalid.add(Rejection(row.at, str(error)))
+        self.inputs[str(path)] = digest.hexdigest()
+        self._name_models(given)
+
+    def _take(self, given: _Input, line: Line, extract: Extract) -> None:
+        record, at = line.record, line.at
+        model = record.get("model") or ""
+        if not isinstance(model, str):
+            raise RowError("'model' is no string")
+        row = RowText.of(record)
+        place = self._place(record.get("task_id"), model or given.name)
+        if place is None:
+            self.unknown.add(Rejection(at, f"the benchmark has no task {str(record.get('task_id'))[:80]!r}"))
+            return
+        number = _sample_number(record)
+        given.are_samples = given.are_samples or row.key == "completion"
+        index = given.found.setdefault(model, _Index())
+        if row.text is None:
+            given.nulls.setdefault(model, []).append((place, number))
+            self.null.add(Rejection(at, f"{row.key!r} is null: nobody answered"))
+            return
+        code = assemble(row, self._samples[place], extract)
+        digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
+        index.problem.append(place)
+        index.number.append(len(index) if number is None else number)
+        index.digest.append(int.from_bytes(digest, "big"))
+        index.offset.append(
+            self._spool.put({"text": code.text, "step": code.step, "form": code.form, "at": at, "n": number})
+        )
+
+    def _place(self, task_id: object, model: str) -> int | None:
+        """Return the problem that a row's task id names, with or without the model's name behind; None if none."""
+        if isinstance(task_id, bool) or not isinstance(task_id, str | int) or task_id == "":
+            raise RowError("'task_id' is missing" if task_id in (None, "") else "'task_id' is no string")
+        name = str(task_id)
+        for candidate in (name, name.removesuffix(f"_{model}")):
+            if candidate in self._places:
+                return self._places[candidate]
+            if self._is_mbpp:
+                try:
+                    return self._places[mbpp_id(candidate)]
+                except (RowError, KeyError):
+                    continue
+        return None
+
+    def _name_models(self, given: _Input) -> None:
+        nameless = given.found.pop("", None)
+        if nameless is not None:
+            name = next(iter(given.found)) if len(given.found) == 1 else given.name
+            given.nulls.setdefault(name, []).extend(given.nulls.pop("", []))
+            if name in given.found:
+                given.found[name].extend(nameless)
+            else:
+                given.found[name] = nameless
+        for name, index in given.found.items():
+            self._settle_repeats(given, name)
+            self._register(name, index, given)
+        if not given.found:
+            self.warnings.append(f"{given.path}: No valid solutions found")
+
+    def _register(self, name: str, index: _Index, given: _Input) -> None:
+        unique, count = name, 1
+        while unique in self._indexes:
+            count += 1
+            unique = f"{name}_{count}"
+        if unique != name:
+            self.warnings.append(
+                f"{given.path}: its model has the name {name!r} of {self.source(name)}; it is reported as {unique!r}"
+            )
+        self._indexes[unique] = index
+        self._sources[unique] = str(given.path)
+        self._lacking[unique] = given.lacking(name)
+
+    def _settle_repeats(self, given: _Input, model: str) -> None:
+        """Sort into benchmark order; collapse what repeats to the letter, refuse what contradicts."""
+        index = given.found[model]
+        kept = array("I")
+        for place in _benchmark_order(index):
+            before = kept[-1] if kept and index.problem[kept[-1]] == index.problem[place] else None
+            if before is None:
+                kept.append(place)
+                continue
+            first, second = (self._spool.row(index.offset[one]) for one in (before, place))
+            if not _is_same_sample(first["n"], second["n"], are_samples=given.are_samples):
+                kept.append(place)
+            elif index.digest[before] == index.digest[place]:
+                self.collapsed.add(Rejection(second["at"], "repeats an earlier answer to the letter"))
+            else:
+                task = self._samples[index.problem[place]].id
+                raise DataError(
+                    f"{model!r} answers {task!r} twice and differently; the other answer is at {first['at']}",
+                    at=second["at"],
+                    hint='number several samples of one task with a key "sample": 0, 1, ...',
+                )
+        index.keep(kept)
 
 
 def load_answers(paths: Sequence[Path], benchmark: Benchmark, *, extract: Extract = "auto") -> Answers:
@@ -170,7 +322,7 @@ def load_answers(paths: Sequence[Path], benchmark: Benchmark, *, extract: Extrac
     answers = Answers(benchmark)
     try:
         for path in paths:
-            _Reader(answers, benchmark, path, extract).read()
+            answers.read(path, extract)
         if not answers.models:
             raise DataError(_nothing_found(answers), at=", ".join(map(str, paths)))
     except BaseException:
@@ -179,150 +331,22 @@ def load_answers(paths: Sequence[Path], benchmark: Benchmark, *, extract: Extrac
     return answers
 
 
-class _Reader:
-    """Reads one input."""
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise DataError("the solutions do not exist", at=str(path))
+    if not path.is_dir():
+        return [path]
+    files = data_files(path)
+    if not files:
+        inner = sorted(folder.name for folder in path.iterdir() if folder.is_dir() and data_files(folder))
+        hint = f"its subfolders have: name them, as in {path / inner[0]}" if inner else ""
+        raise DataError("the folder holds no .jsonl file", at=str(path), hint=hint)
+    return files
 
-    def __init__(self, answers: Answers, benchmark: Benchmark, path: Path, extract: Extract) -> None:
-        self._answers = answers
-        self._benchmark = benchmark
-        self._path = path
-        self._extract = extract
-        self._places = {sample.id: place for place, sample in enumerate(benchmark.samples)}
-        self._is_mbpp = any(sample.id.startswith("Mbpp/") for sample in benchmark.samples[:1])
-        self._found: dict[str, _Index] = {}
-        self._nulls: dict[str, list[tuple[int, int | None]]] = {}
-        self._are_samples = benchmark.repeats_are_samples
 
-    def read(self) -> None:
-        digest = hashlib.sha256()
-        for file in self._files():
-            for row in read_jsonl(file, digest=digest):
-                if isinstance(row, Rejection):
-                    self._answers.invalid.add(row)
-                    continue
-                try:
-                    self._take(row.record, row.at)
-                except RowError as error:
-                    self._answers.invalid.add(Rejection(row.at, str(error)))
-        self._answers.inputs[str(self._path)] = digest.hexdigest()
-        self._name_models()
-
-    def _files(self) -> list[Path]:
-        if not self._path.exists():
-            raise DataError("the solutions do not exist", at=str(self._path))
-        if not self._path.is_dir():
-            return [self._path]
-        files = data_files(self._path)
-        if not files:
-            inner = sorted(folder.name for folder in self._path.iterdir() if folder.is_dir() and data_files(folder))
-            hint = f"its subfolders have: name them, as in {self._path / inner[0]}" if inner else ""
-            raise DataError("the folder holds no .jsonl file", at=str(self._path), hint=hint)
-        return files
-
-    def _take(self, record: Mapping[str, Any], at: str) -> None:
-        model = record.get("model") or ""
-        if not isinstance(model, str):
-            raise RowError("'model' is no string")
-        row = RowText.of(record)
-        place = self._place(record.get("task_id"), model or self._default_name())
-        if place is None:
-            self._answers.unknown.add(Rejection(at, f"the benchmark has no task {str(record.get('task_id'))[:80]!r}"))
-            return
-        sample = self._benchmark.samples[place]
-        number = _sample_number(record)
-        self._are_samples = self._are_samples or row.key == "completion"
-        index = self._found.setdefault(model, _Index())
-        if row.text is None:
-            self._nulls.setdefault(model, []).append((place, number))
-            self._answers.null.add(Rejection(at, f"{row.key!r} is null: nobody answered"))
-            return
-        code = assemble(row, sample, self._extract)
-        digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
-        index.problem.append(place)
-        index.number.append(len(index) if number is None else number)
-        index.digest.append(int.from_bytes(digest, "big"))
-        index.offset.append(
-            self._answers._put({"text": code.text, "step": code.step, "form": code.form, "at": at, "n": number})  # noqa: SLF001 - its builder
-        )
-
-    def _place(self, task_id: object, model: str) -> int | None:
-        if isinstance(task_id, bool) or not isinstance(task_id, str | int) or task_id == "":
-            raise RowError("'task_id' is missing" if task_id in (None, "") else "'task_id' is no string")
-        name = str(task_id)
-        for candidate in (name, name.removesuffix(f"_{model}")):
-            if candidate in self._places:
-                return self._places[candidate]
-            if self._is_mbpp:
-                try:
-                    return self._places[mbpp_id(candidate)]
-                except (RowError, KeyError):
-                    continue
-        return None
-
-    def _default_name(self) -> str:
-        path = self._path if self._path.name else self._path.resolve()
-        return path.name if path.is_dir() else path.name.removesuffix(".gz").rpartition(".")[0] or path.name
-
-    def _name_models(self) -> None:
-        nameless = self._found.pop("", None)
-        if nameless is not None:
-            name = next(iter(self._found)) if len(self._found) == 1 else self._default_name()
-            self._nulls.setdefault(name, []).extend(self._nulls.pop("", []))
-            if name in self._found:
-                self._found[name].extend(nameless)
-            else:
-                self._found[name] = nameless
-        for name, index in self._found.items():
-            self._settle_repeats(index, name)
-            self._register(name, index)
-        if not self._found:
-            self._answers.warnings.append(f"{self._path}: No valid solutions found")
-
-    def _register(self, name: str, index: _Index) -> None:
-        answers, unique, count = self._answers, name, 1
-        while unique in answers._indexes:  # noqa: SLF001 - its builder
-            count += 1
-            unique = f"{name}_{count}"
-        if unique != name:
-            answers.warnings.append(
-                f"{self._path}: its model has the name {name!r} of {answers.source(name)}; it is reported as {unique!r}"
-            )
-        answers._indexes[unique] = index  # noqa: SLF001 - its builder
-        answers._sources[unique] = str(self._path)  # noqa: SLF001 - its builder
-        # Without a number a null beside an answer is a sample of its own only where answers are samples.
-        samples = {one for one in self._nulls.get(name, []) if one[1] is not None}
-        loose = [one for one in self._nulls.get(name, []) if one[1] is None and self._are_samples]
-        answers._lacking[unique] = Counter(place for place, _ in [*samples, *loose])  # noqa: SLF001 - its builder
-
-    def _settle_repeats(self, index: _Index, model: str) -> None:
-        """Sort into benchmark order; collapse what repeats to the letter, refuse what contradicts."""
-        kept = array("I")
-        for place in _benchmark_order(index):
-            before = kept[-1] if kept and index.problem[kept[-1]] == index.problem[place] else None
-            if before is None or not self._repeats(index, before, place):
-                kept.append(place)
-            elif index.digest[before] == index.digest[place]:
-                at = self._answers._row(index.offset[place])["at"]  # noqa: SLF001 - its builder
-                self._answers.collapsed.add(Rejection(at, "repeats an earlier answer to the letter"))
-            else:
-                self._refuse(index, before, place, model)
-        index.keep(kept)
-
-    def _repeats(self, index: _Index, before: int, place: int) -> bool:
-        """Whether two answers claim to be the same sample of one problem."""
-        numbers = [self._answers._row(index.offset[i])["n"] for i in (before, place)]  # noqa: SLF001 - its builder
-        if numbers == [None, None]:
-            return not self._are_samples
-        return bool(numbers[0] == numbers[1])
-
-    def _refuse(self, index: _Index, before: int, place: int, model: str) -> None:
-        first, second = (self._answers._row(index.offset[i])["at"] for i in (before, place))  # noqa: SLF001 - its builder
-        task = self._benchmark.samples[index.problem[place]].id
-        raise DataError(
-            f"{model!r} answers {task!r} twice and differently; the other answer is at {first}",
-            at=second,
-            hint='number several samples of one task with a key "sample": 0, 1, ...',
-        )
+def _is_same_sample(first: int | None, second: int | None, *, are_samples: bool) -> bool:
+    """Whether two answers to a problem claim to be the same sample of it, by their numbers."""
+    return not are_samples if first is None and second is None else first == second
 
 
 def _benchmark_order(index: _Index) -> array[int]:
