@@ -38,7 +38,7 @@ def commands(data: Path, here: Path, out: Path) -> Iterator[tuple[str, list[str]
     answers = ["--solutions", str(data / "mbpp/samples/starcoder.jsonl")]
     yield "mbpp", ["exam", "--benchmark", str(data / "mbpp/mbpp.jsonl.gz"), *answers]
     answers = ["--solutions", str(data / "codeeval-v1/completions/phi2_candidates.jsonl")]
-    yield "codeeval", ["exam", "--benchmark", str(data / "codeeval-v1/benchmark"), *answers]
+    yield "codeeval", ["exam", "--timeout", "3", "--benchmark", str(data / "codeeval-v1/benchmark"), *answers]
     for task in sorted((here / "tasks").glob("*.yaml")):
         if "suite" not in task.name and "comparison" not in task.name:
             yield task.stem, ["run", str(task), "--predictions", str(_predictions(out, here / "tasks", task.stem))]
