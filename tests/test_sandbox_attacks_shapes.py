@@ -16,10 +16,6 @@ from markbook.sandbox.worker import Worker
 from markbook.types import Isolation
 
 LEVELS = [Isolation.A, Isolation.B]
-LIES = ("plain", "beside")
-"""Rules whose programs lie, or forge, in a process that the test has to share with them."""
-BY_CHANCE = 0.02
-"""The share of attempts at most that may be forged in a process that the test shares with the candidate."""
 ALIKE = ("proof", "plain", "beside")
 """Rules whose programs try much the same: every other is run here, at B every fourth, and all by the harness."""
 
@@ -37,10 +33,8 @@ def test_no_attack_passes_or_harms(level, rule):
         pytest.skip(str(error))
 
     assert found.attempts >= len(chosen)
-    assert [one for one in found.forged if "separated" in one.rpartition(":")[2]] == []
+    assert found.forged == []
     assert (found.disturbed, found.aborted, found.changed) == ([], [], [])
-    # beside a test everything can be read and forged, by chance if not by knowledge (SECURITY.md): how rarely is the figure
-    assert len(found.forged) <= (BY_CHANCE * found.attempts if rule in LIES else 0), found.forged
 
 
 def test_a_worker_is_not_replaced_by_a_weaker_one(monkeypatch):

@@ -255,11 +255,19 @@ def test_a_policy_allows_only_what_was_learned():
     assert policy.answered
 
 
-def canonical_verdicts(path, **options):
+SECONDS = 1.5
+"""What a canonical solution may take; a few have loops that take many times as long."""
+
+
+def canonical_outcomes(path, **options):
     samples = load_benchmark(path, "auto").samples
-    jobs = [Job(sample.id, sample.references[0], sample, Limits(seconds=10.0)) for sample in samples]
+    jobs = [Job(sample.id, sample.references[0], sample, Limits(seconds=SECONDS)) for sample in samples]
     with Sandbox(isolation="weak", **options) as box:
-        return {job.key: outcome.tests for job, outcome in box.run(jobs)}
+        return {job.key: outcome for job, outcome in box.run(jobs)}
+
+
+def verdicts(outcomes, left_out):
+    return {key: [result.passed for result in one.tests] for key, one in outcomes.items() if key not in left_out}
 
 
 @pytest.mark.slow
@@ -274,15 +282,21 @@ def canonical_verdicts(path, **options):
     ],
 )
 def test_canonical_solutions_get_the_same_verdicts_either_way(shared_data, path, share):
-    apart = canonical_verdicts(shared_data / path)
-    beside = canonical_verdicts(shared_data / path, separate=False)
+    apart = canonical_outcomes(shared_data / path)
+    beside = canonical_outcomes(shared_data / path, separate=False)
 
-    results = [result for tests in apart.values() for result in tests]
-    assert {key: [r.passed for r in tests] for key, tests in apart.items()} == {
-        key: [r.passed for r in tests] for key, tests in beside.items()
-    }
+    slow = {key for key in apart if apart[key].limit or beside[key].limit}
+    results = [result for key, one in apart.items() if key not in slow for result in one.tests]
+    assert [key for key in slow if not all(is_slow(found[key]) for found in (apart, beside))] == []
+    assert len(slow) <= 0.02 * len(apart)
+    assert verdicts(apart, slow) == verdicts(beside, slow)
     assert sum(result.verdict == Verdict.SEPARATED for result in results) >= share * len(results)
     assert not {result.verdict for result in results} & {Verdict.FLAGGED, Verdict.UNCHECKED}
+
+
+def is_slow(outcome):
+    """Whether it ran into the time limit, or might have on another day."""
+    return outcome.limit == "cpu" or outcome.seconds > SECONDS / 4
 
 
 def evalplus(tmp_path, body, inputs, name="g"):
