@@ -117,9 +117,7 @@ class Examiner:
         fault = next((fault for fault in task.faults if fault), "")
         seconds = float(job["limits"][0])
         self._expired = False
-        signal.setitimer(signal.ITIMER_PROF, seconds, 0.05)
-        # one long operation of the interpreter's own hears no signal handler: the kernel ends this process then
-        signal.setitimer(signal.ITIMER_VIRTUAL, seconds + _LAST_RESORT)
+        _arm(seconds)
         try:
             record = self._calibrate(task, job) if job.get("calibrate") else self._verdict(task, job)
             _inspect(task, job["code"], record["tests"])
@@ -347,6 +345,7 @@ class Examiner:
         code, refused = self._compiled(job["code"])
         if refused is not None:
             return _settle(task, dict(refused), [])
+        _arm(float(job["limits"][0]))  # what it takes to make tests wrong is none of the solution's time
         attempt = Attempt(self._channel, job, beside=True)
         record: dict[str, Any] = {"error": None}
         talk = beside.Conversation(attempt.link, self._buffer, record)
@@ -360,6 +359,13 @@ class Examiner:
     def _runs(self, task: Task, job: dict[str, Any]) -> beside.Run:
         """Return what runs tests beside the candidate of a job."""
         return lambda compiled, which: self._in_process(task, job, which, compiled)
+
+
+def _arm(seconds: float) -> None:
+    """Have the examiner interrupted once it has used so much processor time from now on."""
+    signal.setitimer(signal.ITIMER_PROF, seconds, 0.05)
+    # one long operation of the interpreter's own hears no signal handler: the kernel ends this process then
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds + _LAST_RESORT)
 
 
 def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], done: Counts) -> bool:
