@@ -11,7 +11,7 @@ import os
 
 from . import inspection, wire
 from .canary import Canary
-from .expectations import OPERATOR, SURE
+from .expectations import LIKELY, OPERATOR, SURE
 from .marking import received
 from .wrong import below, shuffled
 
@@ -188,12 +188,17 @@ def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
     asked = [passes for (rank, _), passes in claims.items() if rank == OPERATOR and known]
     if any(map(all, asked)):
         return "forged"
-    return "open" if not claims or any(map(any, asked)) or any(map(_is_often, claims.values())) else "proved"
+    through = [
+        passes
+        for (rank, _), passes in claims.items()
+        if all(passes) or (known and rank == LIKELY and _is_often(passes))
+    ]
+    return "open" if not claims or through or any(map(any, asked)) else "proved"
 
 
 def _is_often(passes: list[bool]) -> bool:
     """Whether so many wrong runs passed that one which tosses a coin for each could have passed the true ones."""
-    return all(passes) or (sum(passes) > 1 and 3 * sum(passes) > len(passes))
+    return sum(passes) > 1 and 3 * sum(passes) > len(passes)
 
 
 def _schedule(claims: Claims) -> Iterator[tuple[int, dict[int, int] | None]]:

@@ -30,6 +30,7 @@ _MORE = {"assertGreater": True, "assertGreaterEqual": True, "assertLess": False,
 _RAISE = frozenset(("assertRaises", "assertRaisesRegex", "raises"))
 _OPPOSITE = {"assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIsNone": "assertIsNotNone"}
 _TOLERANCE = frozenset(("abs", "abs_tol", "atol", "delta", "places", "rel", "rel_tol", "rtol", "decimal"))
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 SURE, LIKELY, INPUT, OPERATOR = range(4)
 """No right answer passes then (another literal is compared for equality, for one); hardly any does; it depends."""
 _STEPS = 3
@@ -142,6 +143,8 @@ class Finder:
             self._call(node)
         elif isinstance(node, ast.Call) and called(node) == "isinstance" and len(node.args) == 2:
             self._add(_swap_type(node.args, 1), sure=False)
+        elif (denied := _denied_order(node)) is not None:
+            self._order(denied, denied=True)
         elif self._is_told(node):
             bare = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else node
             if put is not None and self._is_answer(
@@ -183,10 +186,8 @@ class Finder:
             return
         if len(node.ops) == 1 and isinstance(operator, ast.Gt | ast.GtE) and self._near(right, left):
             return
-        if isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
-            more = isinstance(operator, ast.Gt | ast.GtE)
-            bounds = [(part, more == first) for part, first in ((right, True), (left, False))]
-            self._bounds(bounds)
+        if isinstance(operator, _ORDER):
+            self._order(node)
         elif isinstance(operator, ast.In):
             for side in (left, right):
                 if is_literal(side):
@@ -220,6 +221,10 @@ class Finder:
         if sure:
             self._judged((node.left, node.right), (partial(setattr, node, "left"), partial(setattr, node, "right")))
         return True
+
+    def _order(self, node: ast.Compare, *, denied: bool = False) -> None:
+        more = isinstance(node.ops[0], ast.Gt | ast.GtE) != denied
+        self._bounds([(node.comparators[-1], more), (node.left, not more)])
 
     def _bounds(self, bounds: list[tuple[ast.expr, bool]]) -> None:
         """Find numbers that something is compared with, each with whether it becomes wrong upwards."""
@@ -319,6 +324,15 @@ class Finder:
                 if not self._is_told(part):
                     self._literals(part, sure=False)
             self._inputs(node)
+
+
+def _denied_order(node: ast.expr) -> ast.Compare | None:
+    """Return the `f(x) < 5` of `not f(x) < 5` where it has a number for a bound."""
+    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else None
+    if not isinstance(inner, ast.Compare) or len(inner.ops) > 1 or not isinstance(inner.ops[0], _ORDER):
+        return None
+    ends = (inner.left, inner.comparators[0])
+    return inner if any(isinstance(end, ast.Constant) and type(end.value) in (int, float) for end in ends) else None
 
 
 def _all_of(node: ast.Call) -> Sequence[ast.expr] | None:
