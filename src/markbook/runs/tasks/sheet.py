@@ -31,9 +31,8 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
     chosen = metric or next(iter(known), "")
     if chosen not in known:
         raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, known))
-    summaries = [
-        Summary.from_record(record["metrics"][chosen]) for record in tasks.values() if chosen in record["metrics"]
-    ]
+    held = (record["metrics"].get(chosen) for record in tasks.values())
+    summaries = [Summary.from_record(record) for record in held if record is not None]
     own, _, pipeline = chosen.partition(",")
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     meta: dict[str, Mapping[str, str]] = {}
