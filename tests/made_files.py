@@ -2,16 +2,28 @@
 
 import json
 
+from markbook.results.files_view import SCHEMA
+from markbook.stats.records import Estimate
 from markbook.store import Manifest, RunWriter, open_run
+from markbook.types import Interval, Summary
 
 
-def metric(value, n, *, direction="higher", missing=None, spread=0.1):
+def metric(value, n, *, direction="higher", missing=None, spread=0.1, bounds=None):
     """Return a metric's record in summary.json."""
-    interval = (
-        None if value is None else {"low": value - spread, "high": value + spread, "method": "bca", "confidence": 0.95}
-    )
-    return {"value": value, "n": n, "n_missing": missing or {}, "interval": interval, "bounds": None, "direction": direction,
-            "policy": "exclude", "note": "", "signature": "x"}  # fmt: skip
+    missing = missing or {}
+    return Summary(
+        metric="m",
+        group="total",
+        value=value,
+        n=n,
+        n_items=n + sum(missing.values()),
+        n_missing=missing,
+        interval=None if value is None else Interval(value - spread, value + spread, "bca"),
+        bounds=bounds,
+        policy="exclude",
+        direction=direction,
+        signature="x",
+    ).to_record()
 
 
 def task_row(number, bleu, *, model="m", words="two", text="an answer", kind="failed", tests=None, task="demo"):
@@ -36,11 +48,11 @@ def task_run(folder, rows, *, contexts=False, words="demo", finish=True):
     }  # fmt: skip
     comparison = {
         "metric": "bleu", "first": words, "second": f"{words}_no", "contexts": ["full", "none"], "direction": "higher",
-        "difference": 0.2, "low": 0.1, "high": 0.3, "confidence": 0.95, "p": 0.01, "p_adjusted": 0.02, "n": 9, "n_left_out": 0,
-        "method": "paired-t", "minimum_detectable_effect": 0.05, "note": "", "family": 2, "verdict": "full is better",
+        "difference": 0.2, "interval": Interval(0.1, 0.3, "paired-t").to_record(), "p": 0.01, "p_adjusted": 0.02, "n": 9,
+        "n_left_out": 0, "n_partial": 0, "minimum_detectable_effect": 0.05, "note": "", "family": 2, "verdict": "full is better",
     }  # fmt: skip
     summary = {
-        "schema": 1, "model": "", "profile": "corrected", "tasks": {words: record},
+        "schema": SCHEMA, "model": "", "profile": "corrected", "tasks": {words: record},
         "groups": {"all": {"alias": "", "version": "1", "tasks": [words], "metrics": {"bleu": metric(mean, len(known))}}},
         "comparisons": [comparison] if contexts else [],
     }  # fmt: skip
@@ -65,10 +77,8 @@ def review_run(folder, rows, *, graph=None):
 
     def number(system, tier, name):
         values = [row[tier][name] for row in rows if row["system"] == system and row[tier].get(name) is not None]
-        found = metric(
-            sum(values) / len(values) if values else None, len(values), missing={} if values else {"absent": 3}
-        )
-        return found | {"interval": [0.1, 0.9] if values else None, "bounds": [0.0, 1.0]}
+        mean, missing = (sum(values) / len(values), {}) if values else (None, {"absent": 3})
+        return metric(mean, len(values), missing=missing, bounds=(0.0, 1.0))
 
     fields = [
         ("tier1", "cosine_score"),
@@ -77,7 +87,7 @@ def review_run(folder, rows, *, graph=None):
         ("composite", "composite_score"),
     ]
     summary = {
-        "papers": len({row["paper_id"] for row in rows}), "reviews": len(rows), "policy": "require_complete", "profile": "corrected",
+        "schema": SCHEMA, "papers": len({row["paper_id"] for row in rows}), "reviews": len(rows), "policy": "require_complete", "profile": "corrected",
         "systems": {
             system: {
                 "metrics": {f"{tier}.{name}": number(system, tier, name) for tier, name in fields},
@@ -85,7 +95,7 @@ def review_run(folder, rows, *, graph=None):
             } for system in systems
         },
         "weight_sensitivity": {"reviews": 1, "label_changes": 0.25, "ranks": None},
-        "judge_agreement": {"technical_accuracy": {"alpha": 0.6, "low": 0.4, "high": 0.8, "n": 12, "judges": ["a", "b"]}},
+        "judge_agreement": {"technical_accuracy": {**Estimate(0.6, 0.4, 0.8, n=12).to_record(), "judges": ["a", "b"]}},
     }  # fmt: skip
     return _write(folder, "review", rows, summary, graph)
 

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from markbook.cli import cli, main
+from markbook.types import Summary
 
 ROWS = [
     '{"candidate": "the cat sat", "reference": "the cat sat"}',
@@ -38,11 +39,12 @@ def test_every_value_stands_beside_its_n_and_n_missing(capsys, file):
     assert report["skipped"] == 0
     rouge1 = report["metrics"]["rouge1"]
     assert rouge1["value"] == pytest.approx(0.75)  # 1 and one of two words
-    assert (rouge1["n"], rouge1["n_missing"], rouge1["missing"]) == (2, 1, {"absent": 1})
+    assert (rouge1["n"], rouge1["n_items"], rouge1["n_missing"]) == (2, 3, {"absent": 1})
     assert rouge1["interval"]["low"] <= 0.75 <= rouge1["interval"]["high"]
     assert rouge1["direction"] == "higher"
     assert rouge1["range"] == [0.0, 1.0]
     assert rouge1["signature"].startswith("rouge1|")
+    assert Summary.from_record(rouge1).to_record() == rouge1
 
 
 def test_the_table_shows_the_same(capsys, file):
@@ -139,7 +141,7 @@ def test_a_model_that_is_not_here_makes_the_run_incomplete(capsys, file, monkeyp
     report = json.loads(out)["metrics"]
     assert code == 3
     assert report["bertscore_f1"]["value"] is None
-    assert report["bertscore_f1"]["missing"] == {"absent": 1, "unavailable": 2}
+    assert report["bertscore_f1"]["n_missing"] == {"absent": 1, "unavailable": 2}
     assert report["bleu"]["n"] == 2
     assert "hf download" in err
 

@@ -9,7 +9,7 @@ from review_kit import GENERATED, SECOND, markbook as command, only_run, papers,
 import markbook
 from markbook import plugins
 from markbook.testing import assert_marks
-from markbook.types import Measurement
+from markbook.types import Measurement, Summary
 
 WORDS = [f"word{n} and {n}" for n in range(12)]
 TASK = """\
@@ -166,11 +166,12 @@ def test_values_outside_0_to_1_are_compared_in_their_own_range(folder):
     found = compared(one, two)
     record = json.loads((one / "summary.json").read_text(encoding="utf-8"))["tasks"]["demo"]["metrics"]["points"]
 
-    assert record["range"] == [-1.0, 3.0]
+    assert Summary.from_record(record).range == (-1.0, 3.0)
+    assert Summary.from_record(record).to_record() == record
     assert found["range"] == [-1.0, 3.0]
     # Six rows fall from 2.5 to -.5: 6 * 3 / 12
     assert found["pairs"][0]["difference"] == pytest.approx(1.5)
-    assert [each["score"] for each in found["ranking"]] == [pytest.approx(2.0), pytest.approx(0.5)]
+    assert [each["summary"]["value"] for each in found["ranking"]] == [pytest.approx(2.0), pytest.approx(0.5)]
     code, _, err = command("compare", one, "--fail-if-worse", two)
     assert code == 0, err
     code, _, err = command("compare", two, "--fail-if-worse", one)
@@ -203,18 +204,18 @@ def test_a_metric_that_leaves_its_own_range_has_failed(folder, monkeypatch):
 
 
 @pytest.mark.usefixtures("points")
-def test_a_run_that_states_no_range_is_compared_too(folder):
+def test_a_summary_in_the_form_of_another_version_is_refused_in_words(folder):
     one = run(folder, "one", WORDS, WORDS[:2], metric="points")
     two = run(folder, "two", WORDS, WORDS[:8], metric="points")
-    for path in (one, two):
-        text = (path / "summary.json").read_text(encoding="utf-8")
-        summary = json.loads(text)
-        del summary["tasks"]["demo"]["metrics"]["points"]["range"]
-        (path / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
-    found = compared(one, two)
+    summary = json.loads((two / "summary.json").read_text(encoding="utf-8"))
+    (two / "summary.json").write_text(json.dumps(summary | {"schema": 1}), encoding="utf-8")
+    refused = [command("compare", one, two), command("report", two)]
 
-    assert found["range"] == [None, None]
-    assert found["pairs"][0]["difference"] == pytest.approx(1.5)
+    for code, _, err in refused:
+        assert code == 2
+        assert "another version of Markbook wrote this file: it has schema 1, and 2 is read here" in err
+        assert str(two / "summary.json") in err
+        assert "mark the same inputs again" in err
 
 
 def test_a_function_of_the_users_own_states_no_range(folder):
@@ -254,7 +255,8 @@ def test_a_paper_that_nobody_reviewed_stays_missing(tmp_path):
 
     assert code == 0, err
     for record in found["ranking"]:
-        own = summary["systems"][record["model"]]["metrics"]["tier1.cosine_score"]
-        assert (record["n"], record["n_items"], record["n_missing"]) == (2, 3, {"absent": 1})
-        assert (own["n"], own["n_missing"], own["bounds"]) == (2, {"absent": 1}, record["bounds"])
+        own = Summary.from_record(summary["systems"][record["model"]]["metrics"]["tier1.cosine_score"])
+        shown = Summary.from_record(record["summary"])
+        assert (shown.n, shown.n_items, shown.n_missing) == (2, 3, {"absent": 1})
+        assert (own.n, own.n_items, own.n_missing, own.bounds) == (2, 3, {"absent": 1}, shown.bounds)
     assert "2 of 3" in command("compare", folder, "--metric", "tier1.cosine_score")[1]

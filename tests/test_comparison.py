@@ -114,8 +114,8 @@ def test_samples_that_one_model_alone_solved_are_named():
 def test_topics_have_their_own_differences():
     found = compare_sheet(passes(a="10101010", b="00000000"))
 
-    assert found.by_topic["even"]["a"]["value"] == 1.0
-    assert found.by_topic["odd"]["a"]["n"] == 4
+    assert found.by_topic["even"]["a"].value == 1.0
+    assert found.by_topic["odd"]["a"].n == 4
     assert found.pair("b", "a").by_topic["even"].value == -1.0
 
 
@@ -171,6 +171,7 @@ def test_json_holds_no_nan_and_names_both_models():
     assert {(p["model_a"], p["model_b"]) for p in record["pairs"]} == {("a", "b"), ("a", "c"), ("b", "c")}
     wanted = {"difference", "interval", "p", "p_adjusted", "mcnemar_p", "minimum_detectable_effect", "verdict", "n"}
     assert wanted <= set(record["pairs"][0])
+    assert set(record["pairs"][0]["interval"]) == {"low", "high", "method", "confidence"}
 
 
 def test_same_seed_gives_the_same_record():

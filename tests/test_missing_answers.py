@@ -11,6 +11,7 @@ from review_kit import GENERATED, markbook as command, only_run, papers, reviews
 
 import markbook
 from markbook.cli import cli
+from markbook.types import Summary
 
 TASK = """\
 name: demo
@@ -121,7 +122,7 @@ def test_measure_and_score_agree_with_run(folder):
     scored = json.loads(call("score", "exact_match", rows, "--json"))["metrics"]["exact_match"]
 
     assert [one.value for one in found] == [1.0, None, 0.0, 1.0]
-    assert (scored["value"], scored["n"], scored["missing"]) == WANTED
+    assert (scored["value"], scored["n"], scored["n_missing"]) == WANTED
 
 
 BACK = {
@@ -207,9 +208,11 @@ def test_a_comparison_says_that_rows_are_marked_in_part(folder):
     found = json.loads(call("compare", one, two, "--json"))
     first = next(record for record in found["ranking"] if record["model"] != "b")
     words = call("compare", one, two)
+    summary = Summary.from_record(first["summary"])
 
-    assert (first["n"], first["n_items"], first["n_partial"], first["n_missing"]) == (4, 4, 4, {"absent": 12})
-    assert first["bounds"] == [0.25, 1.0]
+    assert (summary.n, summary.n_items, summary.n_partial, summary.n_missing) == (4, 4, 4, {"absent": 12})
+    assert summary.bounds == (0.25, 1.0)
+    assert summary.to_record() == first["summary"]
     assert found["pairs"][0]["n_partial"] == 4
     assert "4 of 4 samples have a value for a part of their answers only" in " ".join(words.split())
 

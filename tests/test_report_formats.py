@@ -17,6 +17,7 @@ from markbook.report.overview import numbers
 from markbook.report.renew import write_report
 from markbook.results.compare import compare
 from markbook.results.kind import results_of
+from markbook.types import Summary
 
 FORMATS = {"html": "report.html", "md": "report.md", "csv": "report.csv", "json": "report.json",
            "junit": "report.junit.xml", "parquet": "report.parquet"}  # fmt: skip
@@ -66,7 +67,8 @@ def test_json_has_summaries_and_rows(exam_run, tmp_path):
     assert len(record["rows"]) == 72
     total = record["models"]["strong"]["exam_score"]
     assert (total["n"], total["n_missing"]) == (24, {})
-    assert total["interval"][0] <= total["value"] <= total["interval"][1]
+    assert total["interval"]["low"] <= total["value"] <= total["interval"]["high"]
+    assert Summary.from_record(total).to_record() == total
 
 
 def test_junit_tells_failure_from_error_and_absent(exam_run, tmp_path):

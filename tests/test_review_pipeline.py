@@ -297,7 +297,7 @@ def test_a_panel_reports_the_median_and_its_agreement(tmp_path, inputs):
     assert code == 0
     assert row["tier2"]["constructiveness"] == 0.75
     assert row["tier2"]["model_used"] == "openai:a, openai:b, openai:c"
-    assert summary["judge_agreement"]["constructiveness"]["alpha"] < 0
+    assert summary["judge_agreement"]["constructiveness"]["value"] < 0
 
 
 def test_a_panel_with_one_judge_down_is_scored_and_incomplete(tmp_path, inputs):

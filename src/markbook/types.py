@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 Direction = Literal["higher", "lower"]
 """Which way is better."""
@@ -55,6 +55,11 @@ class MissingKind(StrEnum):
     BUDGET = "budget"
     """The user's cost or call limit was reached first."""
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether the reason lies in what should have worked, not in the data: with one such a run is incomplete."""
+        return self in (self.UNAVAILABLE, self.FAILED, self.TIMEOUT, self.BUDGET)
+
 
 @dataclass(frozen=True, slots=True)
 class Missing:
@@ -63,6 +68,19 @@ class Missing:
     kind: MissingKind
     detail: str = ""
     """One sentence for a person: what was missing, and where it helps, what to do."""
+
+    def to_record(self) -> dict[str, str]:
+        """Return it as JSON."""
+        return {"kind": self.kind.value, "detail": self.detail}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return what `to_record` was made of.
+
+        Raises:
+            ValueError: there is no such kind.
+        """
+        return cls(MissingKind(record["kind"]), str(record.get("detail", "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +311,30 @@ class Measurement:
         if self.value is not None and not math.isfinite(self.value):
             raise ValueError(f"{self.metric}: {self.value!r} is no value; say why it is missing")
 
+    @property
+    def result(self) -> float | Missing:
+        """The value, or the reason why there is none."""
+        return self.missing if self.value is None else self.value  # type: ignore[return-value]  # exactly one is None
+
+    def to_record(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "metric": self.metric,
+            "value": self.value,
+            "missing": None if self.missing is None else self.missing.to_record(),
+            "sample_id": self.sample_id,
+            "index": self.index,
+            "model": self.model,
+            "stats": dict(self.stats),
+            "signature": self.signature,
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return what `to_record` was made of."""
+        missing = record["missing"]
+        return cls(**{**record, "missing": None if missing is None else Missing.from_record(missing)})
+
 
 def missing_kinds(measurements: Iterable[Measurement]) -> dict[str, int]:
     """Return how many measurements have no value, by the kind of reason."""
@@ -314,6 +356,26 @@ class Interval:
     """Such as `wilson`, `t`, `bca`."""
     confidence: float = 0.95
 
+    def to_record(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {"low": self.low, "high": self.high, "method": self.method, "confidence": self.confidence}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return what `to_record` was made of."""
+        return cls(record["low"], record["high"], record["method"], record["confidence"])
+
+
+def range_record(limits: tuple[float, float]) -> list[float | None]:
+    """Return a range as JSON, which knows no infinity: an open end is null."""
+    return [end if math.isfinite(end) else None for end in limits]
+
+
+def range_of(record: Sequence[float | None]) -> tuple[float, float]:
+    """Return the range of `range_record`."""
+    low, high = record
+    return -math.inf if low is None else low, math.inf if high is None else high
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -334,6 +396,8 @@ class Summary:
     """The value if all that is missing were worst, and if it were best."""
     policy: str
     """What was done about missing values: exclude, worst, fail, exam."""
+    range: tuple[float, float] = (0.0, 1.0)
+    """Of a single value; an end may be infinite."""
     direction: Direction = "higher"
     note: str = ""
     signature: str = ""
@@ -341,6 +405,36 @@ class Summary:
     """How many samples there are, with and without a value."""
     n_partial: int = 0
     """How many of the n have a value for a part of their answers only; the others are in `n_missing`."""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return it as JSON: the one form in which every command and file shows a number."""
+        return {
+            "metric": self.metric,
+            "group": self.group,
+            "value": self.value,
+            "n": self.n,
+            "n_items": self.n_items,
+            "n_partial": self.n_partial,
+            "n_missing": dict(self.n_missing),
+            "interval": None if self.interval is None else self.interval.to_record(),
+            "bounds": None if self.bounds is None else list(self.bounds),
+            "range": range_record(self.range),
+            "direction": self.direction,
+            "policy": self.policy,
+            "note": self.note,
+            "signature": self.signature,
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return what `to_record` was made of; other keys beside its own are left alone."""
+        interval, bounds = record["interval"], record["bounds"]
+        changed = {
+            "interval": None if interval is None else Interval.from_record(interval),
+            "bounds": None if bounds is None else (bounds[0], bounds[1]),
+            "range": range_of(record["range"]),
+        }
+        return cls(**{name: changed.get(name, record[name]) for name in cls.__slots__})
 
 
 @dataclass(frozen=True, slots=True)

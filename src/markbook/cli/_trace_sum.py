@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markbook.metrics.graph.across import AcrossRuns
 from markbook.trace import Trace, add_known
-from markbook.types import Measurement
+from markbook.types import Measurement, missing_kinds
 
 if TYPE_CHECKING:
     from markbook.metrics.graph.mark import Profile
@@ -144,11 +144,10 @@ def _row(run: Trace, measured: Mapping[str, Measurement]) -> dict[str, Any]:
 
 
 def _metric(found: Measurement) -> dict[str, Any]:
-    missing = None if found.missing is None else {"kind": str(found.missing.kind), "detail": found.missing.detail}
     stats = dict(found.stats)
-    n = stats.pop("n", int(missing is None))
-    none = stats.pop("n_missing", {} if missing is None else {missing["kind"]: 1})
-    return {"value": found.value, "missing": missing, "n": n, "n_missing": none, "stats": stats}
+    n = stats.pop("n", int(found.missing is None))
+    none = stats.pop("n_missing", missing_kinds([found]))
+    return {**found.to_record(), "stats": stats, "n": n, "n_missing": none}
 
 
 def _add(one: float | None, other: float | None) -> float | None:

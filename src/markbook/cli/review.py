@@ -210,7 +210,7 @@ def _rescore(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
 
 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
-    import json
+    from markbook.runs.reviews.finished import ReviewResults
 
     manifest = run.manifest
     if unknown := manifest.get("unknown_papers"):
@@ -225,7 +225,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     if as_json:
         click.echo(run.read("summary.json"), nl=False)
         return
-    _tables(json.loads(run.read("summary.json")))
+    _tables(ReviewResults(run).summary)
     _times(manifest.get("performance", {}))
     _judges(manifest.get("judge_account", {}))
     click.echo(f"Report: {run.folder / 'report.html'}")
@@ -303,12 +303,11 @@ def _marks(summary: Mapping[str, Any] | None = None) -> list[Mark]:
 
 
 def _finish(run: Run, gates: Sequence[Gate]) -> None:
-    import json
-
     from markbook.errors import IncompleteError
     from markbook.results.gates import hold_gates
+    from markbook.runs.reviews.finished import ReviewResults
 
-    hold_gates(gates, _marks(json.loads(run.read("summary.json"))))
+    hold_gates(gates, _marks(ReviewResults(run).summary))
     if run.status == "incomplete":
         raise IncompleteError(
             "incomplete: " + "; ".join(run.manifest.get("incomplete", [])),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -134,6 +133,7 @@ def command(**options: Any) -> int:
     """
     from markbook.cli.run_terminal import Terminal, show_run, with_values
     from markbook.results.gates import hold_gates, parse_gates
+    from markbook.runs.tasks.finished import TaskResults
     from markbook.runs.tasks.work import run_task
 
     fill_from_run(options, "run", _KEPT)
@@ -146,7 +146,7 @@ def command(**options: Any) -> int:
     terminal = Terminal(verbose=options["verbose"], gates=gates, baseline=baseline, model=options["model"] or "")
     with ended_by_signal(), terminal:
         run = run_task(list(options["tasks"]), watcher=terminal, **_settings(options))
-    summary = json.loads(run.read("summary.json"))
+    summary = TaskResults(run).summary
     show_run(run, summary, as_json=options["as_json"])
     hold_gates(gates, with_values(terminal.marks, summary))
     hold_against_baseline(run, options["fail_if_worse"], options["seed"], terminal.metric)

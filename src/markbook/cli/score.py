@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     if rows:
         _print_rows(read, found)
     elif as_json:
-        click.echo(json.dumps(_report(file, read, made, summaries), ensure_ascii=False, allow_nan=False, indent=2))
+        click.echo(json.dumps(_report(file, read, summaries), ensure_ascii=False, allow_nan=False, indent=2))
     else:
         _print_table(read, summaries)
     code = _exit_code(found)
@@ -153,36 +153,12 @@ def _marks(made: Mapping[str, Metric], summaries: Mapping[str, Summary] | None =
     ]
 
 
-def _report(file: Path, read: _Read, made: Any, summaries: dict[str, Summary]) -> dict[str, object]:
-    from markbook.results.summary import range_record
-
+def _report(file: Path, read: _Read, summaries: Mapping[str, Summary]) -> dict[str, object]:
     return {
         "file": str(file),
         "rows": len(read.candidates),
         "skipped": len(read.problems),
-        "metrics": {
-            name: {
-                "value": summary.value,
-                "n": summary.n,
-                "n_missing": sum(summary.n_missing.values()),
-                "missing": dict(summary.n_missing),
-                "interval": None
-                if summary.interval is None
-                else {
-                    "low": summary.interval.low,
-                    "high": summary.interval.high,
-                    "method": summary.interval.method,
-                    "confidence": summary.interval.confidence,
-                },
-                "bounds": summary.bounds,
-                "policy": summary.policy,
-                "direction": summary.direction,
-                "range": range_record(made[name].range),
-                "note": summary.note,
-                "signature": summary.signature,
-            }
-            for name, summary in summaries.items()
-        },
+        "metrics": {name: summary.to_record() for name, summary in summaries.items()},
     }
 
 
@@ -194,7 +170,7 @@ def _print_rows(read: _Read, found: dict[str, list[Measurement]]) -> None:
             one = measured[i]
             row[name] = one.value
             if one.missing is not None:
-                missing[name] = {"kind": str(one.missing.kind), "detail": one.missing.detail}
+                missing[name] = one.missing.to_record()
         row["missing"] = missing
         click.echo(json.dumps(row, ensure_ascii=False))
 

@@ -215,7 +215,7 @@ def to_record(judged: Judged) -> dict[str, Any]:
         if judged.answer.logprobs:
             record["logprobs"] = [dict(token) for token in judged.answer.logprobs]
     if judged.missing is not None:
-        record["missing"] = {"kind": judged.missing.kind.value, "detail": judged.missing.detail}
+        record["missing"] = judged.missing.to_record()
     return record
 
 
@@ -238,7 +238,7 @@ def from_record(record: Mapping[str, Any]) -> Judged:
         tokens = tuple(token for token in logprobs if isinstance(token, dict)) if isinstance(logprobs, list) else ()
         answer = Answer(payload, str(record.get("mode", "")), logprobs=tokens)
     elif isinstance(missing, Mapping) and missing.get("kind") in set(MissingKind):
-        reason = Missing(MissingKind(missing["kind"]), str(missing.get("detail", "")))
+        reason = Missing.from_record(missing)
     else:
         reason = Missing(MissingKind.FAILED, "the kept answer is damaged")
     used = count("requests"), count("input_tokens"), count("output_tokens")

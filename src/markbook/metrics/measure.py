@@ -12,7 +12,7 @@ from markbook import plugins
 from markbook.errors import ConfigError, UsageError
 from markbook.metrics.columns import as_rows
 from markbook.metrics.pairs import NO_STATS, given, held_to_range, problem
-from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
+from markbook.types import Attempt, Item, Measurement, Metric, Missing, Sample
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "bertscore": ("bertscore_precision", "bertscore_recall", "bertscore_f1"),
@@ -229,7 +229,7 @@ def measure_together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[l
 
 
 _Row = tuple[str, tuple[str, ...]]
-_Found = tuple[float | None, tuple[str, str] | None, dict[str, object], str]
+_Found = tuple[float | None, Missing | None, dict[str, object], str]
 
 
 def _shard(
@@ -244,10 +244,11 @@ def _shard(
     for future in futures:
         for name, measured in future.result().items():
             for value, missing, stats, signature in measured:
-                why = None if missing is None else Missing(MissingKind(missing[0]), missing[1])
                 i = str(len(found[name]))
                 found[name].append(
-                    Measurement(made[name].name, value, why, sample_id=i, stats=stats or NO_STATS, signature=signature)
+                    Measurement(
+                        made[name].name, value, missing, sample_id=i, stats=stats or NO_STATS, signature=signature
+                    )
                 )
     return found
 
@@ -260,5 +261,4 @@ def _measure_shard(names: list[str], options: dict[str, object], rows: list[_Row
 
 
 def _plain(one: Measurement) -> _Found:
-    missing = None if one.missing is None else (str(one.missing.kind), one.missing.detail)
-    return one.value, missing, dict(one.stats), one.signature
+    return one.value, one.missing, dict(one.stats), one.signature

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from markbook.text.table import NOTHING
+from markbook.types import Interval
 
 
 def number(value: float | None) -> str:
@@ -13,13 +13,14 @@ def number(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.3f}"
 
 
-def interval_text(found: Any, method: str | None = "") -> str:
-    """Return an interval given as a pair or as a record, with its method where that is known; or a dash."""
-    if not found:
-        return NOTHING
-    low, high = (found["low"], found["high"]) if isinstance(found, Mapping) else found
-    method = found.get("method", "") if isinstance(found, Mapping) else method
-    return f"[{low:.3f}, {high:.3f}] {method or ''}".rstrip()
+def interval_text(interval: Interval | None) -> str:
+    """Return an interval with its method, or a dash."""
+    return NOTHING if interval is None else f"{span_text((interval.low, interval.high))} {interval.method}"
+
+
+def span_text(span: tuple[float, float] | None) -> str:
+    """Return two ends, or a dash."""
+    return NOTHING if span is None else f"[{span[0]:.3f}, {span[1]:.3f}]"
 
 
 def missing_text(found: Mapping[str, int]) -> str:

@@ -13,9 +13,8 @@ from markbook.errors import DataError
 from markbook.results.pairs import Pair, compare_pairs
 from markbook.results.sheet import Sheet
 from markbook.results.standing import Standing, letters, standings
-from markbook.results.summary import range_record
-from markbook.stats.records import Ranking
-from markbook.types import Direction
+from markbook.stats.records import Estimate, Ranking
+from markbook.types import Direction, range_record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +41,8 @@ class Comparison:
     only_solved_by: Mapping[str, tuple[str, ...]]
     """Samples whose tests one model alone passed; empty where there are no tests."""
     solved_by_none: tuple[str, ...]
-    by_topic: Mapping[str, Mapping[str, Mapping[str, Any]]]
-    """by_topic[topic][model]: value, low, high, n, method; empty where samples have no topic."""
+    by_topic: Mapping[str, Mapping[str, Estimate]]
+    """by_topic[topic][model]: the mean; empty where samples have no topic."""
     n_common: int
     """Samples for which every model has a mark."""
     notes: tuple[str, ...] = ()
@@ -73,13 +72,16 @@ class Comparison:
             "alpha": self.alpha,
             "adjustment": "holm",
             "n_common": self.n_common,
-            "ranking": [standing.to_json() for standing in self.standings],
+            "ranking": [standing.to_record() for standing in self.standings],
             "groups": self.groups(),
-            "pairs": [pair.to_json() for pair in self.pairs],
+            "pairs": [pair.to_record() for pair in self.pairs],
             "win_matrix": {model: dict(row) for model, row in self.wins.items()},
             "only_solved_by": {model: list(ids) for model, ids in self.only_solved_by.items()},
             "solved_by_none": list(self.solved_by_none),
-            "by_topic": {topic: {m: dict(row) for m, row in rows.items()} for topic, rows in self.by_topic.items()},
+            "by_topic": {
+                topic: {model: mean.to_record() for model, mean in means.items()}
+                for topic, means in self.by_topic.items()
+            },
             "notes": list(self.notes),
             "alignment": dict(self.alignment),
         }
@@ -96,10 +98,12 @@ class Comparison:
         """Return one flat row a pair, for tables and data frames."""
         rows = []
         for pair in self.pairs:
-            row = pair.to_json()
-            low, high = row.pop("interval") or (None, None)
-            row.pop("by_topic")
-            rows.append({**row, "low": low, "high": high})
+            row = pair.to_record()
+            del row["interval"], row["by_topic"]
+            found = pair.difference
+            rows.append(
+                row | {"method": found.method, "confidence": found.confidence, "low": found.low, "high": found.high}
+            )
         return rows
 
     def to_pandas(self) -> pd.DataFrame:
@@ -235,7 +239,7 @@ def _solved(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     return {model: tuple(ids) for model, ids in only.items()}, tuple(none)
 
 
-def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float) -> dict[str, dict[str, dict[str, Any]]]:
+def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float) -> dict[str, dict[str, Estimate]]:
     from markbook.stats.intervals import mean_interval
 
     topics: dict[str, list[str]] = {}
@@ -243,20 +247,13 @@ def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float) -> dict[str, dic
         topic = sheet.meta.get(sample, {}).get("topic", "")
         if topic:
             topics.setdefault(topic, []).append(sample)
-    table: dict[str, dict[str, dict[str, Any]]] = {}
+    table: dict[str, dict[str, Estimate]] = {}
     for topic, samples in sorted(topics.items()):
         table[topic] = {}
         for model in names:
             marks = (sheet.marks[model].get(sample) for sample in samples)
             values = [mark.value for mark in marks if mark is not None and mark.value is not None]
-            found = mean_interval(values, limits=sheet.range, confidence=1 - alpha, n_resamples=1999)
-            table[topic][model] = {
-                "value": found.value,
-                "low": found.low,
-                "high": found.high,
-                "n": found.n,
-                "method": found.method,
-            }
+            table[topic][model] = mean_interval(values, limits=sheet.range, confidence=1 - alpha, n_resamples=1999)
     return table
 
 

@@ -182,8 +182,8 @@ def _topics(comparison: Comparison) -> Table:
     names = [standing.model for standing in comparison.standings]
     rows = []
     for topic, by_model in comparison.by_topic.items():
-        n = max((int(row["n"] or 0) for row in by_model.values()), default=0)
-        rows.append((topic, str(n), *(scale.value(by_model[name]["value"]) for name in names)))
+        n = max((mean.n for mean in by_model.values()), default=0)
+        rows.append((topic, str(n), *(scale.value(by_model[name].value) for name in names)))
     return Table(
         title="By topic",
         headers=("Topic", "Samples", *names),

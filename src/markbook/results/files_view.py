@@ -9,8 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from markbook.errors import DataError
 from markbook.results import rows
 from markbook.results.kind import Case, Content, Value, no_files
+
+SCHEMA = 2
+"""The version of summary.json and results.jsonl."""
 
 
 class Folder(Protocol):
@@ -52,8 +56,18 @@ class FilesView:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """What summary.json holds."""
+        """What summary.json holds.
+
+        Raises:
+            DataError: another version of Markbook wrote it in another form.
+        """
         found: dict[str, Any] = json.loads(self.run.read("summary.json"))
+        if found.get("schema") != SCHEMA:
+            raise DataError(
+                f"another version of Markbook wrote this file: it has schema {found.get('schema')}, and {SCHEMA} is read here",
+                at=str(self.run.folder / "summary.json"),
+                hint="mark the same inputs again with this version",
+            )
         return found
 
     def kept(self, kind: str) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
@@ -93,12 +107,6 @@ class FilesView:
             UsageError: this kind of run has none.
         """
         raise no_files(self.command, name)
-
-    @staticmethod
-    def reasons(row: Mapping[str, Any]) -> str:
-        """Return why values of a row are missing, in one line."""
-        missing = (row.get("missing") or {}).items()
-        return "; ".join(f"{name}: {one.get('kind')} {one.get('detail', '')}" for name, one in missing)
 
     def located_rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the rows of results.jsonl, each with its place in bytes."""

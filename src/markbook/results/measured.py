@@ -89,6 +89,7 @@ def summarise_with(
         interval=interval,
         bounds=None,
         policy=policy,
+        range=metric.range,
         direction=metric.direction,
         note=note,
         signature=signature,

@@ -78,9 +78,10 @@ class Pair:
         """Return the finding in words."""
         return f"{self.better} is better" if self.better is not None else "not distinguishable"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
+    def to_record(self) -> dict[str, Any]:
+        """Return it as JSON."""
         found = self.difference
+        interval = found.interval
         return {
             "model_a": self.first,
             "model_b": self.second,
@@ -88,9 +89,7 @@ class Pair:
             "n_missing": self.n_missing,
             "n_partial": self.n_partial,
             "difference": found.value,
-            "interval": None if found.low is None or found.high is None else [found.low, found.high],
-            "method": found.method,
-            "confidence": found.confidence,
+            "interval": None if interval is None else interval.to_record(),
             "se": found.se,
             "p": self.p,
             "p_method": self.p_method,
@@ -102,10 +101,7 @@ class Pair:
             "distinguishable": self.distinguishable,
             "better": self.better,
             "verdict": self.verdict(),
-            "by_topic": {
-                topic: {"difference": one.value, "low": one.low, "high": one.high, "n": one.n, "method": one.method}
-                for topic, one in self.by_topic.items()
-            },
+            "by_topic": {topic: gap.to_record() for topic, gap in self.by_topic.items()},
         }
 
 

@@ -10,13 +10,23 @@ from markbook.results.kind import Case, Value
 from markbook.types import Missing, MissingKind
 
 
-def value_of(value: float | None, reason: Mapping[str, str] | None) -> float | Missing:
-    """Return a row's value, or its reason for having none."""
+def reasons_of(row: Mapping[str, Any]) -> dict[str, Missing]:
+    """Return why values of a row, or of a part of one, are missing: by the name of the value."""
+    return {name: Missing.from_record(record) for name, record in (row.get("missing") or {}).items()}
+
+
+def reasons_text(row: Mapping[str, Any]) -> str:
+    """Return why values of a row are missing, in one line."""
+    return "; ".join(f"{name}: {reason.kind} {reason.detail}" for name, reason in reasons_of(row).items())
+
+
+def value_of(values: Mapping[str, Any], name: str, row: Mapping[str, Any]) -> float | Missing:
+    """Return a value, or the reason that its row gives for having none."""
+    value = values.get(name)
     if value is not None:
         return float(value)
-    if reason is None:
-        return Missing(MissingKind.ABSENT, "the row gives no reason")
-    return Missing(MissingKind(reason["kind"]), reason.get("detail", ""))
+    record = (row.get("missing") or {}).get(name)
+    return Missing(MissingKind.ABSENT, "the row gives no reason") if record is None else Missing.from_record(record)
 
 
 def flat_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Value]]:
@@ -42,17 +52,12 @@ def _flatten(name: str, value: Any, flat: dict[str, Value]) -> None:
 def cases(rows: Iterable[Mapping[str, Any]], command: str) -> Iterator[Case]:
     """Yield one case a published row: an error where a value is missing because something failed, else passed."""
     for row in rows:
-        missing = row.get("missing") or {}
-        broken = {
-            name: reason
-            for name, reason in missing.items()
-            if isinstance(reason, dict) and reason.get("kind") in ("failed", "timeout", "unavailable", "budget")
-        }
+        broken = {field: reason for field, reason in reasons_of(row).items() if reason.kind.is_ours}
         suite = str(row.get("model") or row.get("system") or command)
         name = str(row.get("id") or row.get("paper_id") or "")
         name = f"{row['task']}/{name}" if row.get("task") else name
         name += f" [{row['index']}]" if row.get("index") else ""
-        detail = "\n".join(f"{field}: {one['kind']}: {one.get('detail', '')}" for field, one in broken.items())
+        detail = "\n".join(f"{field}: {reason.kind}: {reason.detail}" for field, reason in broken.items())
         tests = row.get("tests")
         if broken:
             yield Case(suite, name, "error", f"{len(broken)} values are missing", detail)

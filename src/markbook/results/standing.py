@@ -32,23 +32,14 @@ class Standing:
         """Return the standing with its letters."""
         return replace(self, group=group)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        interval = self.summary.interval
         return {
             "model": self.model,
             "rank": self.rank,
-            "score": self.summary.value,
-            "interval": None if interval is None else [interval.low, interval.high],
-            "method": None if interval is None else interval.method,
-            "n": self.summary.n,
-            "n_items": self.summary.n_items,
-            "n_partial": self.summary.n_partial,
-            "n_missing": dict(self.summary.n_missing),
-            "bounds": None if self.summary.bounds is None else list(self.summary.bounds),
             "rank_range": None if self.rank_low is None else [self.rank_low, self.rank_high],
             "group": list(self.group),
-            "note": self.summary.note,
+            "summary": self.summary.to_record(),
         }
 
 

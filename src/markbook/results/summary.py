@@ -11,7 +11,7 @@ from typing import Literal
 from markbook.results.sheet import Cell
 from markbook.stats.intervals import clustered_standard_error, mean_interval
 from markbook.stats.records import Estimate
-from markbook.types import Direction, Interval, MissingKind, Summary
+from markbook.types import Direction, MissingKind, Summary
 
 Policy = Literal["exclude", "worst", "fail", "exam"]
 
@@ -87,9 +87,6 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
         found = _clipped(clustered_standard_error(settled, clusters, confidence=confidence), range)
     else:
         found = mean_interval(settled, limits=range, confidence=confidence, seed=seed)
-    interval = None
-    if found.low is not None and found.high is not None:
-        interval = Interval(found.low, found.high, found.method, confidence)
     return Summary(
         metric=metric,
         group=group,
@@ -97,9 +94,10 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
         n=len(settled),
         n_items=len(values) + sum(missing.values()),
         n_missing=missing,
-        interval=interval,
+        interval=found.interval,
         bounds=_bounds([(value, value) for value in values], sum(missing.values()), range),
         policy=policy,
+        range=range,
         direction=direction,
         note="; ".join(part for part in (done, found.note) if part),
     )
@@ -176,14 +174,3 @@ def _clipped(found: Estimate, limits: tuple[float, float]) -> Estimate:
         return found
     low, high = max(found.low, limits[0]), min(found.high, limits[1])
     return dataclasses.replace(found, low=low, high=high)
-
-
-def range_record(limits: tuple[float, float]) -> list[float | None]:
-    """Return a range as JSON, which knows no infinity: an open end is null."""
-    return [end if math.isfinite(end) else None for end in limits]
-
-
-def range_of(record: Sequence[float | None]) -> tuple[float, float]:
-    """Return the range of `range_record`."""
-    low, high = record
-    return -math.inf if low is None else low, math.inf if high is None else high

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
+
+from markbook.types import Interval
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
@@ -36,6 +39,23 @@ class Estimate:
     """Why something is None, or what a reader has to know."""
     stats: Mapping[str, float] = field(default_factory=_nothing)
     """What else the method found (standard deviation, number of clusters, ...)."""
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval, where there is one."""
+        if self.low is None or self.high is None:
+            return None
+        return Interval(self.low, self.high, self.method, self.confidence)
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the number beside its n and its interval, as JSON."""
+        interval = self.interval
+        return {
+            "value": self.value,
+            "n": self.n,
+            "interval": None if interval is None else interval.to_record(),
+            "note": self.note,
+        }
 
     def __float__(self) -> float:
         if self.value is None:

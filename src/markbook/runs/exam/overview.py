@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from markbook.runs.exam.view import ExamView
-from markbook.types import Summary
 
 
 def overview(view: ExamView) -> dict[str, Any]:
@@ -22,8 +21,8 @@ def overview(view: ExamView) -> dict[str, Any]:
 def _exam(view: ExamView, model: str) -> dict[str, Any]:
     tally = view.tallies[model]
     found: dict[str, Any] = {
-        "exam_score": summary_record(tally.exam_score()),
-        "attempted_score": summary_record(tally.attempted_score()),
+        "exam_score": tally.exam_score().to_record(),
+        "attempted_score": tally.attempted_score().to_record(),
         "error_rate": tally.error_rate,
         "errors": dict(sorted(tally.errors.items())),
         "attempts": tally.evaluated,
@@ -32,22 +31,5 @@ def _exam(view: ExamView, model: str) -> dict[str, Any]:
         "unchecked_share": tally.unchecked_share,
     }
     for k in tally.pass_ks():
-        one = tally.pass_at(k)
-        found[f"pass@{k}"] = {"value": one.value, "low": one.low, "high": one.high, "n": one.n, "note": one.note}
+        found[f"pass@{k}"] = tally.pass_at(k).to_record()
     return found
-
-
-def summary_record(summary: Summary) -> dict[str, Any]:
-    """Return a summary as plain JSON."""
-    interval = summary.interval
-    return {
-        "value": summary.value,
-        "n": summary.n,
-        "n_missing": dict(summary.n_missing),
-        "interval": None if interval is None else [interval.low, interval.high],
-        "method": None if interval is None else interval.method,
-        "bounds": None if summary.bounds is None else list(summary.bounds),
-        "policy": summary.policy,
-        "direction": summary.direction,
-        "note": summary.note,
-    }

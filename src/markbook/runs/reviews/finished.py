@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from markbook.results.files_view import FilesView
 from markbook.results.kind import Entry, Shown, Status
+from markbook.results.rows import reasons_text
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
@@ -54,4 +55,4 @@ class ReviewResults(FilesView):
             for name, value in row[tier].items()
             if isinstance(value, int | float | str)
         )
-        return Shown(str(row["system"]), str(row["paper_id"]), "scored", facts, "", "", self.reasons(row))
+        return Shown(str(row["system"]), str(row["paper_id"]), "scored", facts, "", "", reasons_text(row))

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markbook.results.rows import reasons_of
+
 NO_TRACE = "there is no trace of the run"
 NOT_ASKED = "no judge was asked"
 NO_TIME = "no execution time was given"
@@ -34,10 +36,10 @@ def lacking(rows: Sequence[Mapping[str, Any]], weights: Mapping[str, float]) -> 
     """
     found = []
     for metric in (name for name, weight in weights.items() if weight > 0):
-        gone = [row for row in rows if metric in row["composite"]["missing"]]
+        gone = [row for row in rows if metric in reasons_of(row["composite"])]
         if not gone:
             continue
-        reasons = Counter(row["composite"]["missing"][metric]["detail"] for row in gone)
+        reasons = Counter(reasons_of(row["composite"])[metric].detail for row in gone)
         reason = reasons.most_common(1)[0][0]
         found.append({"metric": metric, "reviews": len(gone), "reason": reason, "give": _give(metric, reason, gone)})
     return found
@@ -45,9 +47,8 @@ def lacking(rows: Sequence[Mapping[str, Any]], weights: Mapping[str, float]) -> 
 
 def _give(metric: str, reason: str, rows: Sequence[Mapping[str, Any]]) -> str:
     give = next((words for name, part, words in _GIVE if name == metric and part in reason), "")
-    if give == _JUDGE and any(
-        row["tier3"]["missing"].get("path_convergence", {}).get("detail") == NO_TRACE for row in rows
-    ):
+    graphs = (reasons_of(row["tier3"]).get("path_convergence") for row in rows)
+    if give == _JUDGE and any(reason is not None and reason.detail == NO_TRACE for reason in graphs):
         give += f" and {_TRACES}"
     return give
 

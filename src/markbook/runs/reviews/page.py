@@ -8,11 +8,13 @@ from typing import Any
 
 from markbook.report import charts
 from markbook.report.page import Answer, Chart, Page, Problem, Section
-from markbook.report.words import interval_text, missing_text, number
+from markbook.report.words import interval_text, missing_text, number, span_text
 from markbook.results.files_view import FilesView
 from markbook.results.kind import Status
+from markbook.results.rows import reasons_of
 from markbook.runs.reviews.agents import graph_sections, time_sections
 from markbook.text import Table, cut
+from markbook.types import Summary
 
 PAPERS_SHOWN = 200
 REVIEWS_SHOWN = 40
@@ -82,9 +84,10 @@ def _sections(summary: Mapping[str, Any], systems: Sequence[str]) -> list[Sectio
     found.append(_labels(summary, systems))
     if summary["judge_agreement"]:
         rows = tuple(
-            (name, number(one["alpha"]), interval_text((one["low"], one["high"]) if one["low"] is not None else None), str(one["n"]))
+            (name, number(one["value"]), span_text(ends and (ends["low"], ends["high"])), str(one["n"]))
             for name, one in sorted(summary["judge_agreement"].items())
-        )  # fmt: skip
+            for ends in [one["interval"]]
+        )
         table = Table(
             "Agreement of the judges",
             ("Rubric", "Krippendorff's alpha", "95 % interval", "Marks"),
@@ -102,14 +105,13 @@ def _tier(summary: Mapping[str, Any], systems: Sequence[str], tier: str) -> Sect
     for name in names:
         short = name.partition(".")[2]
         for system in systems:
-            one = summary["systems"][system]["metrics"][name]
-            total = one["n"] + sum(one["n_missing"].values())
+            one = Summary.from_record(summary["systems"][system]["metrics"][name])
             rows.append(
-                (short, system, number(one["value"]), interval_text(one["interval"], one.get("interval_method")), f"{one['n']} of {total}",
-                 missing_text(one["n_missing"]), interval_text(one["bounds"]))
+                (short, system, number(one.value), interval_text(one.interval), f"{one.n} of {one.n_items}",
+                 missing_text(one.n_missing), span_text(one.bounds))
             )  # fmt: skip
-            if one["value"] is not None:
-                cells.append({"group": short, "series": system, "value": round(one["value"], 4)})
+            if one.value is not None:
+                cells.append({"group": short, "series": system, "value": round(one.value, 4)})
     headers = ("Metric", "System", "Mean", "95 % interval", "Scored", "Missing", "If all missing were worst, best")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     chart = None
@@ -174,7 +176,7 @@ def _paper(paper: str, rows: Sequence[Mapping[str, Any]], systems: Sequence[str]
         detail = f"{number(score)} {label}" if score is not None else "composite missing"
         worst[row["system"]] = (row["system"], status, detail)
         name = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
-        reasons = "; ".join(f"{field}: {one['kind']}" for field, one in (row.get("missing") or {}).items())
+        reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in reasons_of(row).items())
         answers.append(
             Answer(
                 row["system"], name, status, score, 0, 0, "", error=cut(reasons, 1500), note=cut(_numbers(row), 3000)

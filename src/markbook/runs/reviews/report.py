@@ -6,25 +6,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markbook import text
+from markbook.report.words import interval_text, missing_text
 from markbook.runs.reviews import lacking as review_lacking
 from markbook.runs.reviews.summary import FIELDS
+from markbook.types import Summary
 
 _SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}
 
 
-def cells(metric: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def cells(metric: Summary) -> tuple[str, str, str, str]:
     """Return value, interval, n and what is missing, as text; a value that is not there is a dash."""
-    value = "-" if metric["value"] is None else f"{metric['value']:.3f}"
-    interval = metric["interval"]
-    spread = "-" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}] {metric['interval_method']}"
-    total = metric["n"] + sum(metric["n_missing"].values())
-    gaps = ", ".join(f"{count} {kind}" for kind, count in sorted(metric["n_missing"].items()))
-    return value, spread, f"{metric['n']} of {total}", gaps or "none"
+    value = "-" if metric.value is None else f"{metric.value:.3f}"
+    spread = "-" if metric.interval is None else interval_text(metric.interval)
+    return value, spread, f"{metric.n} of {metric.n_items}", missing_text(metric.n_missing)
 
 
 def tier_rows(system: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return the tier table of one system: tier, metric, value, 95 % interval, scored, missing."""
-    return [(_SHORT[tier], name, *cells(system["metrics"][f"{tier}.{name}"])) for tier, name in FIELDS]
+    return [
+        (_SHORT[tier], name, *cells(Summary.from_record(system["metrics"][f"{tier}.{name}"]))) for tier, name in FIELDS
+    ]
 
 
 def short_rows(system: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -60,7 +61,7 @@ def markdown(summary: Mapping[str, Any]) -> str:
     if summary["judge_agreement"]:
         lines += ["", "## Agreement of the judges (Krippendorff's alpha, ordinal)", ""]
         rows = [
-            (name, "-" if found["alpha"] is None else f"{found['alpha']:.3f}", str(found["n"]))
+            (name, "-" if found["value"] is None else f"{found['value']:.3f}", str(found["n"]))
             for name, found in sorted(summary["judge_agreement"].items())
         ]
         lines += _table(("rubric", "alpha", "marks"), rows)

@@ -9,6 +9,7 @@ from typing import Any
 
 from markbook.judge.assess import Assessment, settle
 from markbook.judge.rubrics import RUBRICS
+from markbook.results.rows import reasons_of
 from markbook.runs.reviews.composite import METRICS, Composite, compose
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.lacking import NO_TIME, NO_TRACE, NOT_ASKED
@@ -76,9 +77,7 @@ def row_of(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Seque
 def read_value(record: Mapping[str, Any], name: str) -> Value:
     """Return a value of a finished record, or its reason."""
     value = record.get(name)
-    if value is None:
-        return from_json(record["missing"][name]) if name in record["missing"] else _NOT_ASKED
-    return float(value)
+    return reasons_of(record).get(name, _NOT_ASKED) if value is None else float(value)
 
 
 def _tier1(kept: Kept, config: ReviewConfig) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def review_sheet(view: FilesView, metric: str | None) -> Sheet:
     for row in view.rows():
         found[row["system"]].setdefault(str(row["paper_id"]), []).append(row)
     values = {
-        system: {paper: [_tiervalue_of(row[tier], field) for row in rows] for paper, rows in papers.items()}
+        system: {paper: [value_of(row[tier], field, row[tier]) for row in rows] for paper, rows in papers.items()}
         for system, papers in found.items()
     }
     # The document's formulas leave 0..1, so there the range is what was seen.
@@ -63,7 +63,3 @@ def _paper_digests(papers: Sequence[str], inputs: Mapping[str, str]) -> dict[str
         for end in ends:
             files.setdefault(base[:end], []).append(content)
     return {paper: digest(files[paper]) for paper in papers if paper in files}
-
-
-def _tiervalue_of(tier: Mapping[str, Any], field: str) -> float | Missing:
-    return value_of(tier.get(field), tier.get("missing", {}).get(field))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markbook.judge.rubrics import RUBRICS, TECHNICAL_ACCURACY
+from markbook.results.files_view import SCHEMA
 from markbook.results.summary import summarise_values
 from markbook.runs.reviews.composite import LABELS, label_stability
 from markbook.runs.reviews.config import ReviewConfig
@@ -43,6 +45,7 @@ def summarise(
     """Return summary.json's content; the same rows give the same bytes."""
     systems = sorted({str(row["system"]) for row in rows})
     return {
+        "schema": SCHEMA,
         "papers": len(papers),
         "paper_ids": list(papers),
         "reviews": len(rows),
@@ -73,7 +76,7 @@ def _system(system: str, rows: Sequence[Row], config: ReviewConfig, papers: Sequ
         "reviews": len(mine),
         "papers_reviewed": len(reviewed),
         "papers_without_review": absent,
-        "metrics": {f"{tier}.{name}": _metric(mine, tier, name, absent, config) for tier, name in FIELDS},
+        "metrics": {f"{tier}.{name}": _metric(mine, tier, name, absent, config).to_record() for tier, name in FIELDS},
         "recommendations": {label: labels[label] for label in (*LABELS, "missing") if labels[label]},
         "lacking": lacking(mine, config.weights),
         "own_recommendation": _own(mine),
@@ -88,7 +91,7 @@ def _paper_read(rows: Sequence[Row]) -> dict[str, Any]:
     return {"n": len(shares), "in_part": sum(share < 1 for share in shares), "least_share": min(shares, default=None)}
 
 
-def _metric(rows: Sequence[Row], tier: str, name: str, absent: int, config: ReviewConfig) -> dict[str, Any]:
+def _metric(rows: Sequence[Row], tier: str, name: str, absent: int, config: ReviewConfig) -> Summary:
     values: list[float] = []
     clusters: list[str] = []
     gaps: Counter[str] = Counter({MissingKind.ABSENT.value: absent} if absent else {})
@@ -105,26 +108,13 @@ def _metric(rows: Sequence[Row], tier: str, name: str, absent: int, config: Revi
     summary = summarise_values(
         values,
         metric=f"{tier}.{name}",
+        group=str(rows[0]["system"]),
         range=limits,
         n_missing=gaps,
         clusters=clusters if repeated else None,
         seed=config.seed,
     )
-    record = _record(summary)
-    return record if config.profile == "corrected" else {**record, "bounds": None}
-
-
-def _record(summary: Summary) -> dict[str, Any]:
-    found = summary.interval
-    return {
-        "value": summary.value,
-        "n": summary.n,
-        "n_missing": dict(summary.n_missing),
-        "interval": None if found is None else [found.low, found.high],
-        "interval_method": None if found is None else found.method,
-        "bounds": None if summary.bounds is None else list(summary.bounds),
-        "note": summary.note,
-    }
+    return summary if config.profile == "corrected" else replace(summary, bounds=None)
 
 
 def _own(rows: Sequence[Row]) -> dict[str, Any]:
@@ -199,5 +189,5 @@ def _agreement(rows: Sequence[Row]) -> dict[str, Any]:
             for judge in judges
         ]
         alpha = krippendorff_alpha(ratings, "ordinal")
-        found[name] = {"alpha": alpha.value, "low": alpha.low, "high": alpha.high, "n": alpha.n, "judges": judges}
+        found[name] = {**alpha.to_record(), "judges": judges}
     return found

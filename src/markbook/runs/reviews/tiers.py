@@ -162,13 +162,13 @@ def human_rows(similarities: Similarities, papers: Sequence[Paper]) -> Iterator[
 
 def to_json(value: float | Missing) -> Any:
     """Return a value or a reason as JSON."""
-    return {"kind": value.kind.value, "detail": value.detail} if isinstance(value, Missing) else value
+    return value.to_record() if isinstance(value, Missing) else value
 
 
 def from_json(value: object) -> float | Missing:
     """Return what `to_json` was given."""
     if isinstance(value, Mapping):
-        return Missing(MissingKind(value["kind"]), str(value.get("detail", "")))
+        return Missing.from_record(value)
     assert isinstance(value, int | float)
     return float(value)
 

@@ -26,6 +26,7 @@ from markbook.judge.assess import Subject, unreadable
 from markbook.judge.client import Judged
 from markbook.load.peerread import Paper, Papers
 from markbook.load.peerread_generated import Generated
+from markbook.results.rows import reasons_of
 from markbook.runs.engines import lost_workers, other_engine
 from markbook.runs.reviews.asking import Asking, Work
 from markbook.runs.reviews.clock import Clock
@@ -53,8 +54,6 @@ _log = logging.getLogger(__name__)
 Key = tuple[str | int, ...]
 PAPERS_TOGETHER = 32
 """Papers measured together: enough for every worker, few enough that their texts' vectors fit into memory."""
-_OUR_FAULT = {MissingKind.UNAVAILABLE, MissingKind.TIMEOUT, MissingKind.BUDGET, MissingKind.FAILED}
-"""Reasons that lie in what should have worked, not in the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +347,7 @@ class _Conductor:
             found += _gaps(rows, "tier2", ("technical_accuracy", "constructiveness", "planning_rationality"))
             found += _lost_answers(rows)
         if self.request.traces is not None and 3 in self.config.tiers:
-            found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), kinds={MissingKind.UNAVAILABLE})
+            found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), only=MissingKind.UNAVAILABLE)
         return found
 
 
@@ -373,14 +372,14 @@ def _lost_answers(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _gaps(
-    rows: Sequence[Mapping[str, Any]], tier: str, names: Sequence[str], kinds: set[MissingKind] | None = None
+    rows: Sequence[Mapping[str, Any]], tier: str, names: Sequence[str], only: MissingKind | None = None
 ) -> list[str]:
     gaps = []
     for name in names:
-        reasons = [row[tier]["missing"][name] for row in rows if name in row[tier]["missing"]]
-        ours = [reason for reason in reasons if reason["kind"] in (kinds or _OUR_FAULT)]
+        reasons = (reasons_of(row[tier]).get(name) for row in rows)
+        ours = [one for one in reasons if one is not None and one.kind.is_ours and only in (None, one.kind)]
         if ours:
-            gaps.append(f"{tier}.{name}: {len(ours)} of {len(rows)} ({ours[0]['kind']}: {ours[0]['detail']})")
+            gaps.append(f"{tier}.{name}: {len(ours)} of {len(rows)} ({ours[0].kind}: {ours[0].detail})")
     return gaps
 
 

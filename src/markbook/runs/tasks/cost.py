@@ -11,6 +11,7 @@ from markbook.report.page import Chart, Section
 from markbook.results.files_view import FilesView
 from markbook.text import Table
 from markbook.text.table import NOTHING
+from markbook.types import Summary
 
 
 def cost_sections(view: FilesView) -> list[Section]:
@@ -25,18 +26,18 @@ def cost_sections(view: FilesView) -> list[Section]:
     for task, record in view.summary["tasks"].items():
         found = costs.get(task, [])
         known = [cost for cost in found if cost is not None]
-        metric, one = next(iter(record["metrics"].items()))
-        value = one["value"]
+        metric, first = next(iter(record["metrics"].items()))
+        summary = Summary.from_record(first)
+        value, interval = summary.value, summary.interval
         mean = math.fsum(known) / len(known) if known else None
         lines.append(
             (task, NOTHING if mean is None else f"{1000 * mean:.4f}", NOTHING if not known else f"{math.fsum(known):.4f}",
-             f"{len(known)} of {len(found)}", metric + ("" if one["direction"] == "higher" else " (lower is better)"),
+             f"{len(known)} of {len(found)}", metric + ("" if summary.direction == "higher" else " (lower is better)"),
              NOTHING if value is None else f"{value:.3f}")
         )  # fmt: skip
         if mean is not None and value is not None and 0 <= value <= 1:
-            interval = one["interval"] or {"low": value, "high": value}
-            low, high = 100 * interval["low"], 100 * interval["high"]
-            cells.append({"name": task, "x": 1000 * mean, "value": 100 * value, "low": low, "high": high})
+            low, high = (interval.low, interval.high) if interval else (value, value)
+            cells.append({"name": task, "x": 1000 * mean, "value": 100 * value, "low": 100 * low, "high": 100 * high})
     headers = ("Task", "US$ for 1,000 answers", "US$ in all", "Price known", "Metric", "Value")
     note = "Each task's first metric. Answers without a known price are left out of the means, not counted as free."
     table = Table("Score and cost", headers, tuple(lines), frozenset({1, 2, 3, 5}), note=note)

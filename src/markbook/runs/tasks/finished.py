@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from markbook.results.files_view import FilesView
 from markbook.results.kind import Content, Entry, Shown
+from markbook.results.rows import reasons_text
 from markbook.text import cut
 
 if TYPE_CHECKING:
@@ -70,5 +71,5 @@ class TaskResults(FilesView):
         prompt = "\n\n".join(filter(None, (row.get("system"), row.get("prompt"), *references)))
         return Shown(
             str(row.get("model") or "answer"), f"{row['task']}/{row['id']}", answer_status(row), facts, prompt,
-            cut(str(row.get("text") or ""), _TEXT_CAP), self.reasons(row),
+            cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
         )  # fmt: skip

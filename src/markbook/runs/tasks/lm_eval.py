@@ -10,6 +10,7 @@ from typing import Any
 
 from markbook.report.names import folder_names
 from markbook.results.files_view import FilesView
+from markbook.types import Summary
 
 Content = str
 
@@ -85,19 +86,20 @@ def _metrics(record: Mapping[str, Any], pipeline: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     scored: dict[str, int] = {}
     gaps: dict[str, dict[str, int]] = {}
-    for key, summary in record["metrics"].items():
+    for key, metric in record["metrics"].items():
+        summary = Summary.from_record(metric)
         name, _, own = key.partition(",")
         suffix = own or pipeline
-        found[f"{name},{suffix}"] = summary["value"]
-        interval = summary["interval"]
+        found[f"{name},{suffix}"] = summary.value
+        interval = summary.interval
         found[f"{name}_stderr,{suffix}"] = "N/A"
         if interval is not None:
-            found[f"{name}_interval,{suffix}"] = [interval["low"], interval["high"]]
-            found[f"{name}_interval_method,{suffix}"] = interval["method"]
-        scored[name] = summary["n"]
-        if summary["n_missing"]:
-            gaps[name] = summary["n_missing"]
-            found[f"{name}_bounds,{suffix}"] = summary["bounds"]
+            found[f"{name}_interval,{suffix}"] = [interval.low, interval.high]
+            found[f"{name}_interval_method,{suffix}"] = interval.method
+        scored[name] = summary.n
+        if summary.n_missing:
+            gaps[name] = dict(summary.n_missing)
+            found[f"{name}_bounds,{suffix}"] = summary.bounds
     return {**found, "n_scored": scored, "n_missing": gaps}
 
 

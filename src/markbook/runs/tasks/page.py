@@ -7,18 +7,19 @@ from typing import Any
 
 from markbook.report import charts
 from markbook.report.page import Answer, Chart, Page, Problem, Section
-from markbook.report.words import interval_text, missing_text, number
+from markbook.report.words import interval_text, missing_text, number, span_text
 from markbook.results.comparison_tables import p_value
 from markbook.results.files_view import FilesView
 from markbook.results.kind import Status
+from markbook.results.rows import reasons_of, reasons_text
+from markbook.runs.tasks.contexts import ContextGap
 from markbook.runs.tasks.cost import cost_sections
 from markbook.text import Table, cut
-from markbook.text.table import NOTHING
+from markbook.types import Summary
 
 ROWS_SHOWN = 300
 MOST_BYTES = 2_500_000
 _TEXT_CAP = 8_000
-_BROKEN = frozenset({"failed", "timeout", "unavailable", "budget"})
 
 
 def task_page(view: FilesView) -> Page:
@@ -64,7 +65,7 @@ def _sections(summary: Mapping[str, Any]) -> list[Section]:
         lead = "Groups of tasks, by the rule that the group states."
         found.append(_metrics("groups", "Groups", summary["groups"], lead))
     if summary["comparisons"]:
-        found.append(_contexts(summary["comparisons"]))
+        found.append(_contexts([ContextGap.from_record(record) for record in summary["comparisons"]]))
     return found
 
 
@@ -72,14 +73,14 @@ def _metrics(name: str, title: str, tasks: Mapping[str, Any], lead: str) -> Sect
     rows, cells = [], []
     for task, record in tasks.items():
         for metric, one in record["metrics"].items():
-            total = one.get("n_items", one["n"] + sum(one["n_missing"].values()))
-            better = "" if one["direction"] == "higher" else " (lower is better)"
+            summary = Summary.from_record(one)
+            better = "" if summary.direction == "higher" else " (lower is better)"
             rows.append(
-                (task, metric + better, number(one["value"]), interval_text(one["interval"]), f"{one['n']} of {total}",
-                 missing_text(one["n_missing"]), one["note"] or "")
+                (task, metric + better, number(summary.value), interval_text(summary.interval),
+                 f"{summary.n} of {summary.n_items}", missing_text(summary.n_missing), summary.note)
             )  # fmt: skip
-            if one["value"] is not None:
-                cells.append({"group": metric, "series": task, "value": round(one["value"], 4)})
+            if summary.value is not None:
+                cells.append({"group": metric, "series": task, "value": round(summary.value, 4)})
     headers = ("Task", "Metric", "Value", "95 % interval", "Scored", "Missing", "Note")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
@@ -91,24 +92,24 @@ def _metrics(name: str, title: str, tasks: Mapping[str, Any], lead: str) -> Sect
     return Section(name, title, lead, (table,), chart)
 
 
-def _contexts(comparisons: Sequence[Mapping[str, Any]]) -> Section:
+def _contexts(gaps: Sequence[ContextGap]) -> Section:
     rows: list[tuple[str, ...]] = []
     cells: list[dict[str, object]] = []
     order: list[str] = []
-    for one in comparisons:
-        interval = None if one["low"] is None else (one["low"], one["high"])
+    for gap in gaps:
+        modes, ends = " − ".join(gap.contexts), gap.interval  # noqa: RUF001 - a minus sign
+        span = None if ends is None else (ends.low, ends.high)
         rows.append(
-            (one["metric"], " − ".join(one["contexts"]), one["first"], number(one["difference"]), interval_text(interval),  # noqa: RUF001 - a minus sign
-             p_value(one["p"]), p_value(one["p_adjusted"]), str(one["n"]), number(one["minimum_detectable_effect"]),
-             str(one.get("verdict", NOTHING)))
+            (gap.metric, modes, gap.first, number(gap.difference), span_text(span), p_value(gap.p),
+             p_value(gap.p_adjusted), str(gap.n), number(gap.minimum_detectable_effect), gap.verdict)
         )  # fmt: skip
-        if interval is not None and len(cells) < 30:
-            name = f"{one['first'][:24]} {one['metric']} {' − '.join(one['contexts'])}"  # noqa: RUF001 - a minus sign
+        if ends is not None and len(cells) < 30:
+            name = f"{gap.first[:24]} {gap.metric} {modes}"
             order.append(name)
-            apart = (one["p_adjusted"] or 1.0) < 0.05 and (one["low"] > 0 or one["high"] < 0)
+            apart = (gap.p_adjusted or 1.0) < 0.05 and (ends.low > 0 or ends.high < 0)
             verdict = "distinguishable" if apart else "not distinguishable"
             cells.append(
-                {"name": name, "value": one["difference"], "low": one["low"], "high": one["high"], "verdict": verdict}
+                {"name": name, "value": gap.difference, "low": ends.low, "high": ends.high, "verdict": verdict}
             )
     table = Table(
         title="Contexts compared on the same rows",
@@ -178,7 +179,7 @@ def answer_status(row: Mapping[str, Any]) -> Status:
     tests = row.get("tests")
     if row.get("text") is None:
         return "absent"
-    if any(one["kind"] in _BROKEN for one in (row.get("missing") or {}).values()):
+    if any(reason.kind.is_ours for reason in reasons_of(row).values()):
         return "error"
     if tests:
         return "passed" if tests["passed"] else "failed"
@@ -186,13 +187,11 @@ def answer_status(row: Mapping[str, Any]) -> Status:
 
 
 def _answer(row: Mapping[str, Any], *, several: bool) -> Answer:
-    missing = row.get("missing") or {}
     tests = row.get("tests")
     status = answer_status(row)
     model = str(row.get("model") or "answer")
     parts = [str(row["pipeline"])] if row.get("pipeline") else []
     label = f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if several else model
-    reasons = "; ".join(f"{name}: {one['kind']} {one['detail']}" for name, one in missing.items())
     words = f"{tests['error']} {tests['detail']}".strip() if tests and not tests["passed"] else ""
     values = ", ".join(f"{name} {number(value)}" for name, value in row["metrics"].items())
     return Answer(
@@ -203,6 +202,6 @@ def _answer(row: Mapping[str, Any], *, several: bool) -> Answer:
         passed=int(bool(tests and tests["passed"])),
         total=1 if tests else 0,
         code=cut(str(row.get("text") or ""), _TEXT_CAP),
-        error=cut("; ".join(part for part in (words, reasons) if part), 2000),
+        error=cut("; ".join(part for part in (words, reasons_text(row)) if part), 2000),
         note=values,
     )

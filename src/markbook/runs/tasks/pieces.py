@@ -8,11 +8,11 @@ from typing import Any
 
 from markbook import plugins
 from markbook.metrics.measure import measure_together
-from markbook.types import Attempt, Item, Measurement, Metric, Sample
+from markbook.types import Attempt, Item, Measurement, Metric, Missing, Sample
 
 Row = tuple[str, str, tuple[str, ...], str, int, str | None]
 """What travels of an answer: sample, text, references, model, index, context."""
-Found = tuple["float | None", "tuple[str, str] | None", "dict[str, object] | None", str]
+Found = tuple["float | None", "Missing | None", "dict[str, object] | None", str]
 """What travels back: value, reason, stats, and the signature where it says more than the metric's own."""
 
 REPORT = "html"
@@ -35,9 +35,8 @@ def measure_piece(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[list[F
 
 
 def _plain(one: Measurement, known: str) -> Found:
-    missing = None if one.missing is None else (one.missing.kind.value, one.missing.detail)
     signature = "" if one.signature == known else one.signature
-    return one.value, missing, dict(one.stats) if one.stats else None, signature
+    return one.value, one.missing, dict(one.stats) if one.stats else None, signature
 
 
 def prepare_reports() -> None:

@@ -6,25 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from markbook.results.files_view import SCHEMA
+from markbook.runs.tasks.contexts import ContextGap, adjusted, context_gap
 from markbook.runs.tasks.marks import MarkedAnswer
 from markbook.runs.tasks.metrics import result_keys
 from markbook.runs.tasks.plan import Filtered, Plan, TaskOptions, TaskPlan
-from markbook.runs.tasks.summary import (
-    Column,
-    adjust,
-    compare_columns,
-    pass_cell,
-    row_mark,
-    summarise_column,
-    summarise_group,
-    summary_record,
-)
-from markbook.types import Measurement, MissingKind, Sample
-
-SCHEMA = 1
-"""The version of summary.json and results.jsonl."""
-BROKEN = frozenset({MissingKind.UNAVAILABLE, MissingKind.FAILED, MissingKind.TIMEOUT, MissingKind.BUDGET})
-"""Reasons that lie in the run, not in the data: with one of these it is incomplete."""
+from markbook.runs.tasks.summary import Column, pass_cell, row_mark, summarise_column, summarise_group
+from markbook.types import Measurement, Sample
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True)
 
@@ -63,10 +51,7 @@ class Results:
             )
         for name in plan.passes.keys if plan.passes else ():
             first = {sample: rows[0].measurements[name] for sample, rows in by_sample.items()}
-            marks = {
-                sample: pass_cell(found.missing if found.value is None else found.value, found.stats)  # type: ignore[arg-type]  # exactly one is None
-                for sample, found in first.items()
-            }
+            marks = {sample: pass_cell(found.result, found.stats) for sample, found in first.items()}
             signature = next(iter(first.values())).signature
             self.columns.append(
                 Column(plan.task.name, plan.key(name, filtered.pipeline), marks, (0.0, 1.0), "higher", signature)
@@ -79,7 +64,7 @@ class Results:
         for plan, _filtered, marked in self._marked:
             for each in marked:
                 for one in each.measurements.values():
-                    if one.missing is not None and one.missing.kind in BROKEN:
+                    if one.missing is not None and one.missing.kind.is_ours:
                         name = f"{plan.task.name}: {one.missing.kind.value}"
                         found[name] = found.get(name, 0) + 1
         return dict(sorted(found.items()))
@@ -99,7 +84,7 @@ class Results:
             "profile": self._options.profile,
             "tasks": tasks,
             "groups": {group.name: self._group(group, names) for group, names in self._plan.groups},
-            "comparisons": self._comparisons(),
+            "comparisons": [gap.to_record() for gap in adjusted(self._context_gaps())],
         }
 
     def _task(self, plan: TaskPlan) -> dict[str, Any]:
@@ -124,9 +109,7 @@ class Results:
             "answers_rejected": len(plan.answers.rejections) if plan.answers else 0,
             "answers_unknown": len(plan.answers.unknown) if plan.answers else 0,
             "metrics": {
-                column.key: summary_record(
-                    summarise_column(column, policy=options.missing, seed=options.seed), column.range
-                )
+                column.key: summarise_column(column, policy=options.missing, seed=options.seed).to_record()
                 for column in columns
             },
         }
@@ -145,8 +128,7 @@ class Results:
                         policy=options.missing,
                         seed=options.seed,
                     )
-                    record = {**summary_record(summary, columns[0].range), "tasks": [column.task for column in columns]}
-                    metrics[full_key] = record
+                    metrics[full_key] = {**summary.to_record(), "tasks": [column.task for column in columns]}
         return {"alias": group.alias, "version": group.version, "tasks": list(names), "metrics": metrics}
 
     def _matching(self, key: str, pipelines: Sequence[str], names: Sequence[str]) -> dict[str, list[Column]]:
@@ -158,24 +140,23 @@ class Results:
                 found.setdefault(column.key, []).append(column)
         return found
 
-    def _comparisons(self) -> list[dict[str, Any]]:
+    def _context_gaps(self) -> list[ContextGap]:
         """Return the paired differences between the context modes of each task, fuller minus less."""
         order = {"full": 0, "minimal": 1, "none": 2}
         plans = sorted(self._plan.tasks, key=lambda each: order[each.mode])
-        found: list[dict[str, Any]] = []
+        found: list[ContextGap] = []
         for base in dict.fromkeys(each.base for each in self._plan.tasks):
             variants = [each for each in plans if each.base == base]
             for place, first in enumerate(variants):
                 for second in variants[place + 1 :]:
                     if _same_rows(first.samples, second.samples):
                         found += self._differences(first, second)
-        adjust(found)
         return found
 
-    def _differences(self, first: TaskPlan, second: TaskPlan) -> list[dict[str, Any]]:
+    def _differences(self, first: TaskPlan, second: TaskPlan) -> list[ContextGap]:
         others = {column.key: column for column in self.columns if column.task == second.task.name}
         return [
-            {**compare_columns(column, others[column.key]), "contexts": [first.mode, second.mode]}
+            context_gap(column, others[column.key], (first.mode, second.mode))
             for column in self.columns
             if column.task == first.task.name and column.key in others
         ]
@@ -200,7 +181,7 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
     for key, one in marked.measurements.items():
         values[key] = one.value
         if one.missing is not None:
-            missing[key] = {"kind": one.missing.kind.value, "detail": one.missing.detail}
+            missing[key] = one.missing.to_record()
     row: dict[str, Any] = {
         "task": plan.task.name,
         "id": answer.sample.id,

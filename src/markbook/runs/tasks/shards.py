@@ -17,7 +17,7 @@ from markbook.metrics.measure import measure_together
 from markbook.runs.engines import lost_workers, other_engine
 from markbook.runs.tasks import pieces as task_pieces
 from markbook.runs.tasks.pieces import Found, Row, measure_piece, warm
-from markbook.types import Item, Measurement, Metric, Missing, MissingKind
+from markbook.types import Item, Measurement, Metric
 
 MANY = 2_000
 """From so many answers on further processes on this machine are worth their start."""
@@ -132,7 +132,7 @@ def _read(metric: Metric, item: Item, found: Found) -> Measurement:
     return Measurement(
         metric.name,
         value,
-        None if missing is None else Missing(MissingKind(missing[0]), missing[1]),
+        missing,
         sample_id=item.sample.id,
         index=item.attempt.index,
         model=item.attempt.model,

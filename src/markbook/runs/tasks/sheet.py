@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,9 +11,8 @@ from markbook.results.alignment import digest
 from markbook.results.files_view import FilesView
 from markbook.results.rows import value_of
 from markbook.results.sheet import Cell, Sheet, cell_of
-from markbook.results.summary import range_of
 from markbook.runs.tasks.summary import pass_cell
-from markbook.types import Direction
+from markbook.types import Summary
 
 
 def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
@@ -33,8 +31,8 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
     chosen = metric or next(iter(known), "")
     if chosen not in known:
         raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, known))
-    records = [record["metrics"][chosen] for record in tasks.values() if chosen in record["metrics"]]
-    directions: set[Direction] = {record["direction"] for record in records}
+    held = (record["metrics"].get(chosen) for record in tasks.values())
+    summaries = [Summary.from_record(record) for record in held if record is not None]
     own, _, pipeline = chosen.partition(",")
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     meta: dict[str, Mapping[str, str]] = {}
@@ -51,31 +49,20 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
             meta[sample] = {"topic": str(row["task"])}
         if sample not in digests:
             digests[sample] = digest([row["task"], row["doc"]] if several else row["doc"])
-    limits = _limits(records, found, own)
+    limits = min(one.range[0] for one in summaries), max(one.range[1] for one in summaries)
     marks = {
         model: {sample: _row_cell(rows, own, limits) for sample, rows in cells.items()}
         for model, cells in found.items()
     }
-    return Sheet(chosen, marks, range=limits, direction=directions.pop(), meta=meta, digests=digests, by_place=by_place)
-
-
-def _limits(
-    records: Sequence[Mapping[str, Any]], found: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]], metric: str
-) -> tuple[float, float]:
-    """Return the metric's range; of a run that does not state it 0..1, or none if a value lies outside."""
-    stated = [range_of(record["range"]) for record in records if "range" in record]
-    if stated:
-        return min(low for low, _ in stated), max(high for _, high in stated)
-    cells = (rows for samples in found.values() for rows in samples.values())
-    values = [value for rows in cells for row in rows if (value := row["metrics"][metric]) is not None]
-    inside = all(0.0 <= value <= 1.0 for value in values)
-    return (0.0, 1.0) if inside else (-math.inf, math.inf)
+    return Sheet(
+        chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place
+    )
 
 
 def _row_cell(rows: Sequence[Mapping[str, Any]], metric: str, limits: tuple[float, float]) -> Cell:
     tests = [bool(row["tests"]["passed"]) for row in rows if row.get("tests")]
     passed = all(tests) if tests else None
-    values = [value_of(row["metrics"][metric], (row.get("missing") or {}).get(metric)) for row in rows]
+    values = [value_of(row["metrics"], metric, row) for row in rows]
     if metric.startswith("pass@"):
         return pass_cell(values[0], (rows[0].get("stats") or {}).get(metric) or {}, passed=passed)
     return cell_of(values, limits, passed=passed)

@@ -1,4 +1,4 @@
-"""From a task's measurements to its numbers: per metric, per group, and between context modes."""
+"""From a task's measurements to its numbers: per metric and per group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from markbook.results.measured import summarise_with
 from markbook.results.sheet import Cell, cell_of
-from markbook.results.summary import Policy, range_record, summarise_cells
+from markbook.results.summary import Policy, summarise_cells
 from markbook.types import Direction, Measurement, Metric, Missing, Summary
 
 Marks = Mapping[str, Cell]
@@ -34,14 +34,7 @@ class Column:
 
 def row_mark(measurements: Sequence[Measurement], limits: tuple[float, float]) -> Cell:
     """Return the mean over the answers to one row that have a value, with how many have none."""
-    return cell_of([_value(one) for one in measurements], limits)
-
-
-def _value(one: Measurement) -> float | Missing:
-    if one.value is not None:
-        return one.value
-    assert one.missing is not None
-    return one.missing
+    return cell_of([measurement.result for measurement in measurements], limits)
 
 
 def pass_cell(value: float | Missing, stats: Mapping[str, Any], *, passed: bool | None = None) -> Cell:
@@ -101,78 +94,3 @@ def summarise_group(
         bounds=None,
         note="the mean of the tasks' numbers, each task counting the same: no interval",
     )
-
-
-def compare_columns(first: Column, second: Column) -> dict[str, Any]:
-    """Return the paired difference first - second over the rows that both have a value for."""
-    from markbook.stats import minimum_detectable_effect, paired_difference
-
-    shared = [
-        (mark, other)
-        for sample, mark in first.marks.items()
-        if mark.value is not None and (other := second.marks.get(sample)) is not None and other.value is not None
-    ]
-    a = [mark.value for mark, _ in shared if mark.value is not None]
-    b = [other.value for _, other in shared if other.value is not None]
-    found = paired_difference(a, b)
-    spread = found.stats.get("sd")
-    effect = minimum_detectable_effect(len(shared), spread).value if spread and len(shared) > 1 else None
-    return {
-        "metric": first.key,
-        "first": first.task,
-        "second": second.task,
-        "direction": first.direction,
-        "difference": found.value,
-        "low": found.low,
-        "high": found.high,
-        "confidence": found.confidence,
-        "p": found.p,
-        "n": found.n,
-        "n_left_out": len({*first.marks, *second.marks}) - len(shared),
-        "n_partial": sum(mark.is_partial or other.is_partial for mark, other in shared),
-        "method": found.method,
-        "minimum_detectable_effect": effect,
-        "note": found.note,
-    }
-
-
-def adjust(comparisons: list[dict[str, Any]]) -> None:
-    """Put Holm's p over the whole family beside each p, and say in words what may be concluded."""
-    from markbook.stats import holm
-
-    for record, adjusted in zip(comparisons, holm([each["p"] for each in comparisons]), strict=True):
-        record["p_adjusted"] = adjusted
-        record["family"] = len(comparisons)
-        if adjusted is None:
-            record["verdict"] = "no error can be estimated" if record["difference"] else "equal on every row"
-        elif adjusted >= 1 - record["confidence"]:
-            record["verdict"] = "not distinguishable"
-        else:
-            better = (record["difference"] > 0) == (record["direction"] == "higher")
-            record["verdict"] = f"{record['first' if better else 'second']} is better"
-
-
-def summary_record(summary: Summary, limits: tuple[float, float]) -> dict[str, Any]:
-    """Return a summary as JSON, with the range of the metric; an end that is infinite is null."""
-    interval = summary.interval
-    return {
-        "value": summary.value,
-        "n": summary.n,
-        "n_items": summary.n_items,
-        "n_partial": summary.n_partial,
-        "n_missing": dict(summary.n_missing),
-        "interval": None
-        if interval is None
-        else {
-            "low": interval.low,
-            "high": interval.high,
-            "method": interval.method,
-            "confidence": interval.confidence,
-        },
-        "bounds": None if summary.bounds is None else list(summary.bounds),
-        "direction": summary.direction,
-        "range": range_record(limits),
-        "policy": summary.policy,
-        "note": summary.note,
-        "signature": summary.signature,
-    }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markbook.runs.tasks.contexts import ContextGap
 from markbook.text.table import NOTHING, Table
+from markbook.types import Interval, Summary
 
 
 def tables(summary: Mapping[str, Any]) -> list[Table]:
@@ -16,7 +18,7 @@ def tables(summary: Mapping[str, Any]) -> list[Table]:
         headers = ("group", "metric", "value", "interval", "rows", "over")
         found.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
     if summary["comparisons"]:
-        found.append(_comparisons(summary["comparisons"]))
+        found.append(_comparisons([ContextGap.from_record(record) for record in summary["comparisons"]]))
     return found
 
 
@@ -31,8 +33,8 @@ def number(value: float | None) -> str:
 
 
 def _task(name: str, record: Mapping[str, Any]) -> Table:
-    metrics = record["metrics"]
-    is_whole = not any(found["n_missing"] for found in metrics.values())
+    metrics = {key: Summary.from_record(metric) for key, metric in record["metrics"].items()}
+    is_whole = not any(metric.n_missing for metric in metrics.values())
     rows = tuple(_metric(key, found, record["rows"], is_whole=is_whole) for key, found in metrics.items())
     parts = [f"{record['rows']} rows, {record['answers']} answers"]
     for key, words in (
@@ -48,52 +50,47 @@ def _task(name: str, record: Mapping[str, Any]) -> Table:
     return Table(title, headers, rows, frozenset({1}), "; ".join(parts))
 
 
-def _metric(key: str, found: Mapping[str, Any], rows: int, *, is_whole: bool) -> tuple[str, ...]:
-    interval, bounds = found["interval"], found["bounds"]
+def _metric(key: str, found: Summary, rows: int, *, is_whole: bool) -> tuple[str, ...]:
+    interval, bounds = found.interval, found.bounds
     cells = (
-        key if found["direction"] == "higher" else f"{key} (lower is better)",
-        number(found["value"]),
-        NOTHING if interval is None else f"{interval['low']:.3f} to {interval['high']:.3f}",
-        NOTHING if interval is None else interval["method"],
-        f"{found['n']} of {rows}",
+        key if found.direction == "higher" else f"{key} (lower is better)",
+        number(found.value),
+        NOTHING if interval is None else f"{interval.low:.3f} to {interval.high:.3f}",
+        NOTHING if interval is None else interval.method,
+        f"{found.n} of {rows}",
     )
     if is_whole:
         return cells
-    missing = ", ".join(f"{count} {kind}" for kind, count in found["n_missing"].items())
+    missing = ", ".join(f"{count} {kind}" for kind, count in found.n_missing.items())
     return (*cells, missing or NOTHING, f"{bounds[0]:.3f} to {bounds[1]:.3f}" if missing and bounds else NOTHING)
 
 
-def _interval(interval: Mapping[str, Any] | None) -> str:
-    return NOTHING if interval is None else f"{interval['low']:.3f} to {interval['high']:.3f} ({interval['method']})"
+def _interval(interval: Interval | None) -> str:
+    return NOTHING if interval is None else f"{interval.low:.3f} to {interval.high:.3f} ({interval.method})"
 
 
 def _group(name: str, record: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    return [
-        (
-            record["alias"] or name,
-            key,
-            number(found["value"]),
-            _interval(found["interval"]),
-            str(found["n"]),
-            f"{len(found['tasks'])} of {len(record['tasks'])} tasks",
-        )
-        for key, found in record["metrics"].items()
-    ]
+    rows: list[tuple[str, ...]] = []
+    for key, metric in record["metrics"].items():
+        found = Summary.from_record(metric)
+        over = f"{len(metric['tasks'])} of {len(record['tasks'])} tasks"
+        rows.append((record["alias"] or name, key, number(found.value), _interval(found.interval), str(found.n), over))
+    return rows
 
 
-def _comparisons(records: list[Mapping[str, Any]]) -> Table:
+def _comparisons(gaps: Sequence[ContextGap]) -> Table:
     rows = tuple(
         (
-            f"{each['first']} - {each['second']}",
-            each["metric"],
-            NOTHING if each["difference"] is None else f"{each['difference']:+.4f}",
-            NOTHING if each["low"] is None else f"{each['low']:+.4f} to {each['high']:+.4f}",
-            NOTHING if each["p_adjusted"] is None else f"{each['p_adjusted']:.3g}",
-            str(each["n"]),
-            each["verdict"],
+            f"{gap.first} - {gap.second}",
+            gap.metric,
+            NOTHING if gap.difference is None else f"{gap.difference:+.4f}",
+            NOTHING if gap.interval is None else f"{gap.interval.low:+.4f} to {gap.interval.high:+.4f}",
+            NOTHING if gap.p_adjusted is None else f"{gap.p_adjusted:.3g}",
+            str(gap.n),
+            gap.verdict,
         )
-        for each in records
+        for gap in gaps
     )
     headers = ("difference", "metric", "paired mean", "interval", "p (Holm)", "rows", "verdict")
-    note = f"p is adjusted over all {len(records)} comparisons of this table."
+    note = f"p is adjusted over all {len(gaps)} comparisons of this table."
     return Table("Context modes compared, row by row", headers, rows, frozenset({2, 4, 5}), note)
