@@ -8,7 +8,8 @@ from typing import Any
 
 from markbook.runs.tasks.marks import MarkedAnswer
 from markbook.runs.tasks.metrics import result_keys
-from markbook.runs.tasks.plan import Filtered, Plan, TaskOptions, TaskPlan
+from markbook.runs.tasks.options import TaskOptions
+from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan
 from markbook.runs.tasks.summary import (
     Column,
     adjust,
