@@ -7,7 +7,8 @@ import pytest
 from exam_kit import answer, errors, hold, problem, rows, scores, write_rows
 
 from markbook.errors import DataError, StrictDataError, UsageError
-from markbook.runs.exam.work import Watcher, exam
+from markbook.runs.exam.work import exam
+from markbook.runs.kind import Watcher
 from markbook.store import open_run
 
 GOOD = "def f(x):\n    return x\n"
@@ -314,8 +315,8 @@ def test_duplicates_and_earlier_outcomes_are_counted(tmp_path):
     counts = []
 
     class Counts(Watcher):
-        def spared(self, duplicates, reused):
-            counts.append((duplicates, reused))
+        def noted(self, line, *, topic=""):  # noqa: ARG002 - as the watcher has it
+            counts.append(line)
 
     answers = [answer("a", GOOD), answer("a", GOOD, model="other"), answer("a", GOOD + "# not the same", model="third")]
     found = [
@@ -323,5 +324,8 @@ def test_duplicates_and_earlier_outcomes_are_counted(tmp_path):
         for number in range(2)
     ]
 
-    assert counts == [(1, 0), (0, 3)]
+    assert counts == [
+        "1 answers were exact duplicates of others and took their outcome",
+        "3 answers took the outcome that they had in an earlier run",
+    ]
     assert found[0] == found[1]

@@ -12,7 +12,8 @@ from review_kit import markbook, only_run
 
 import markbook as api
 from markbook.errors import UsageError
-from markbook.runs.exam.work import Watcher, exam
+from markbook.runs.exam.work import exam
+from markbook.runs.kind import Watcher
 
 GOOD, BAD = "def f(x):\n    return x\n", "def f(x):\n    return -x\n"
 LOADER = """\
@@ -218,7 +219,7 @@ class Stop(Watcher):
     def __init__(self, after):
         self.left = after
 
-    def marked(self, *_about):
+    def did(self, _step):
         self.left -= 1
         if not self.left:
             raise KeyboardInterrupt

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import markbook.runs.exam.work as pipeline
+import markbook.runs.exam.plan as pipeline
 from markbook import exam
 from markbook.errors import DataError
 from markbook.load import answers

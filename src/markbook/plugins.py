@@ -30,7 +30,7 @@ _MEMBERS = {
     "generators": ("generate",),
     "engines": ("submit", "shutdown"),
     "reports": ("__call__",),
-    "runs": ("reads_partial", "results"),
+    "runs": ("reads_partial", "plan", "start", "work", "results", "is_answer"),
 }
 """What a part of each kind must have to be one."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -17,24 +18,23 @@ from rich.table import Table
 from rich.text import Text
 
 from markbook.results.gates import Gate, Mark as GateMark, check_gates
-from markbook.runs.exam.work import Planned, Watcher
+from markbook.runs.exam.plan import ExamPlan
+from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.text import terminal
 from markbook.types import Verdict
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from markbook.load.answers import Answers
-    from markbook.load.benchmark import Benchmark
+    from markbook.files.jsonl import Rejection
     from markbook.results.compare import Baseline
     from markbook.runs.exam.check import BenchmarkCheck
-    from markbook.runs.exam.marks import Mark
     from markbook.store import Run
-    from markbook.types import Attempt, Outcome
 
 _PLAIN_EVERY = 5.0
 """Seconds between two lines of progress where there is no terminal to draw on."""
-_NAMED_FAULTS = 5
+_NAMED = 5
+"""Lines of one topic, such as faults of a benchmark, that are shown without `--verbose`."""
 
 
 class Terminal(Watcher):
@@ -49,7 +49,8 @@ class Terminal(Watcher):
         self._total = self._done = self._passed = 0
         self._start = self._last = time.monotonic()
         self._fresh = 0
-        self._unsound = 0
+        self._said: Counter[str] = Counter()
+        self._faults: list[str] = []
         self._folder: Path | None = None
 
     def __enter__(self) -> Self:
@@ -65,46 +66,42 @@ class Terminal(Watcher):
         if kind is not None and issubclass(kind, KeyboardInterrupt) and self._folder is not None:
             self._say(f"{self._done} of {self._total} are marked; go on with: markbook exam --resume {self._folder}")
 
-    def loaded(self, benchmark: Benchmark, answers: Answers) -> None:
+    def planned(self, plan: Planned) -> None:
         """Say what was read, and what was skipped; refuse a gate that nothing can pass.
 
         Raises:
             UsageError: a gate names no model, or a model has no counterpart in the baseline.
         """
+        assert isinstance(plan, ExamPlan)
+        benchmark, answers = plan.paper, plan.answers
         check_gates(self._gates, [exam_mark(model) for model in answers.models])
         if self._baseline is not None:
             self._baseline.check(answers.models)
-        skipped = [("benchmark rows", len(benchmark.rejections), benchmark.rejections)]
+        self._skipped("benchmark rows", len(benchmark.rejections), benchmark.rejections)
         for name, log in (
             ("invalid answers", answers.invalid),
             ("answers to unknown tasks", answers.unknown),
             ("repeated answers", answers.collapsed),
             ("answers that are null", answers.null),
         ):
-            skipped.append((name, log.count, tuple(log.first)))
-        for name, count, rows in skipped:
-            if not count:
-                continue
-            hint = "" if self._verbose else " (--verbose names them)"
-            self._say(f"skipped {count} {name}{hint}")
-            if self._verbose:
-                for row in rows:
-                    self._say(f"  {row.at}: {row.reason}")
+            self._skipped(name, log.count, log.first)
         for warning in answers.warnings:
             self._say(f"warning: {warning}")
+        self._faults = [f"{fault.task_id}, test {fault.test_index}: {fault.reason}" for fault in plan.faults]
 
-    def started(self, planned: Planned, folder: Path) -> None:
+    def _skipped(self, name: str, count: int, rows: Sequence[Rejection]) -> None:
+        if count:
+            self._say(f"skipped {count} {name}" + ("" if self._verbose else " (--verbose names them)"))
+        for row in rows if self._verbose else ():
+            self._say(f"  {row.at}: {row.reason}")
+
+    def started(self, folder: Path, start: Start) -> None:
         """Begin the bar."""
         self._folder = folder
-        models = len(planned.answers.models)
-        self._say(
-            f"{planned.benchmark.name}: {len(planned.benchmark.samples)} problems, {planned.attempts} answers of "
-            f"{models} model{'s' if models != 1 else ''}, isolation level {planned.isolation}; writing to {folder}"
-        )
-        for fault in planned.faults[: None if self._verbose else _NAMED_FAULTS]:
-            self._say(f"benchmark fault: {fault.task_id}, test {fault.test_index}: {fault.reason}; charged to nobody")
-        self._total, self._done = planned.attempts, planned.done_before
-        self._passed = planned.passed_before
+        self._say(f"{start.about}; writing to {folder}")
+        for fault in self._faults[: None if self._verbose else _NAMED]:
+            self._say(f"benchmark fault: {fault}; charged to nobody")
+        self._total, self._done, self._passed = start.total, start.done, start.good
         self._start = self._last = time.monotonic()
         if self._console.is_terminal:
             bar = _bar(self._console)
@@ -112,15 +109,14 @@ class Terminal(Watcher):
             self._live = bar, task
             bar.start()
 
-    def marked(self, attempt: Attempt, result: Mark, outcome: Outcome) -> None:
+    def did(self, step: Step) -> None:
         """Move the bar."""
         self._done += 1
         self._fresh += 1
-        self._passed += result.all_passed
+        self._passed += step.is_good
         now = time.monotonic()
-        if self._verbose and outcome.error:
-            why = f"{outcome.error_type}: {outcome.error_message}"
-            self._say(f"{attempt.model} {attempt.sample_id} [{attempt.index}]: {terminal(why, limit=160)}")
+        if self._verbose and step.trouble:
+            self._say(f"{step.name}: {terminal(step.trouble, limit=160)}")
         if self._live is not None:
             if now - self._last >= 0.1 or self._done == self._total:
                 self._last = now
@@ -131,21 +127,11 @@ class Terminal(Watcher):
             self._last = now
             self._line()
 
-    def unsound(self, task_id: str, detail: str) -> None:
-        """Name a problem that its own solution fails."""
-        self._unsound += 1
-        if self._verbose or self._unsound <= _NAMED_FAULTS:
-            self._say(
-                f"warning: {task_id}: nobody solved it, and the benchmark's own solution fails it too ({detail}); see "
-                "--check-benchmark"
-            )
-
-    def spared(self, duplicates: int, reused: int) -> None:
-        """Say what did not have to run."""
-        if duplicates:
-            self._say(f"{duplicates} answers were exact duplicates of others and took their outcome")
-        if reused:
-            self._say(f"{reused} answers took the outcome that they had in an earlier run")
+    def noted(self, line: str, *, topic: str = "") -> None:
+        """Say it, but of a topic only the first few."""
+        self._said[topic] += 1
+        if self._verbose or not topic or self._said[topic] <= _NAMED:
+            self._say(line)
 
     def _line(self) -> None:
         seconds = max(time.monotonic() - self._start, 1e-3)

@@ -6,7 +6,7 @@ import json
 
 import click
 
-_KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "reports")
+_KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "reports", "runs")
 
 
 @click.command("list")

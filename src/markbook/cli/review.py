@@ -23,6 +23,7 @@ from markbook.cli.options import (
     resume_option,
 )
 from markbook.cli.resume import Kept, fill_from_run, recorded, sent_a_key, written
+from markbook.runs.kind import Planned, Watcher
 
 if TYPE_CHECKING:
     from markbook.results.compare import Baseline
@@ -118,6 +119,29 @@ _KEPT = tuple(
 """Options that a run keeps."""
 
 
+class _Lines(Watcher):
+    """Progress on stderr."""
+
+    def __init__(self, baseline: Baseline | None) -> None:
+        self._baseline = baseline
+
+    def planned(self, plan: Planned) -> None:
+        """Refuse a baseline that nothing can be held against.
+
+        Raises:
+            UsageError: the baseline lacks a counterpart of a system.
+        """
+        from markbook.runs.reviews.plan import ReviewPlan
+
+        assert isinstance(plan, ReviewPlan)
+        if self._baseline is not None:
+            self._baseline.check(sorted({attempt.model for attempt in plan.attempts}))
+
+    def noted(self, line: str, *, topic: str = "") -> None:  # noqa: ARG002 - all are said
+        """Say it."""
+        click.echo(line, err=True)
+
+
 @contextmanager
 def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
     """Send the log to a file, or to stderr, for as long as the command runs."""
@@ -167,7 +191,10 @@ def _config(options: Mapping[str, Any]) -> ReviewConfig:
 
 def _review(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
     from markbook.errors import UsageError
-    from markbook.runs.reviews.work import ReviewRequest, run_review
+    from markbook.runs.conductor import conduct
+    from markbook.runs.options import options_among
+    from markbook.runs.reviews import Reviews
+    from markbook.runs.reviews.plan import ReviewRequest
 
     if options["papers"] is None or options["reviews"] is None:
         raise UsageError("--papers and --reviews are needed", hint="or --resume RUN or --rescore RUN alone")
@@ -179,28 +206,19 @@ def _review(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
         click.echo(
             f"markbook: the config names the judge {config.judge_name!r}; it is asked only with --judge", err=True
         )
-    request = ReviewRequest(
-        papers=options["papers"],
-        reviews=options["reviews"],
-        traces=options["traces"],
-        config=config,
-        judges=models,
-        judge_options=read_judge_options(options),
-        output=options["output"],
-        resume=Path(options["resume"]) if options["resume"] else None,
-        limit=options["limit"],
-        strict=options["strict"],
-        workers=options["workers"],
-        engine=options["engine"],
-        asked=recorded(options, _KEPT, "asked"),
-        progress=lambda line: click.echo(line, err=True),
-        planned=(lambda _systems: None) if baseline is None else baseline.check,
-    )
-    return run_review(request)
+    given = {
+        **options,
+        "config": config,
+        "judges": models,
+        "judge_options": read_judge_options(options),
+        "asked": recorded(options, _KEPT, "asked"),
+    }
+    return conduct(Reviews(), options_among(ReviewRequest, given), _Lines(baseline))
 
 
 def _rescore(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
-    from markbook.runs.reviews.score import rescore, systems_of
+    from markbook.runs.reviews.rescore import rescore
+    from markbook.runs.reviews.score import systems_of
     from markbook.store import open_run
 
     run = open_run(options["rescored"])

@@ -16,12 +16,12 @@ from rich.console import Console
 
 from markbook.cli.options import cost_text
 from markbook.results.gates import Gate, Mark, check_gates
+from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.runs.tasks.tables import tables
-from markbook.runs.tasks.work import Watcher
+from markbook.runs.tasks.work import TasksPlan
 from markbook.text import terminal
 
 if TYPE_CHECKING:
-    from markbook.model import Reply
     from markbook.results.compare import Baseline
     from markbook.runs.tasks.plan import Plan
     from markbook.store import Run
@@ -65,35 +65,36 @@ class Terminal(Watcher):
         for reason, count in self._reasons.items():
             click.echo(f"no answer ({count} of {self._total}): {reason}", err=True)
 
-    def planned(self, plan: Plan) -> None:
+    def planned(self, plan: Planned) -> None:
         """Say what was skipped; refuse a gate that nothing can pass, and a baseline that nothing can be held against.
 
         Raises:
             UsageError: no task has a gate's metric; the baseline lacks the run's, or a counterpart of a model.
         """
-        self.marks = planned_marks(plan)
+        assert isinstance(plan, TasksPlan)
+        self.marks = planned_marks(plan.plan)
         check_gates(self._gates, self.marks)
         if self._baseline is not None:
             self.metric = self.marks[0].names[0] if self.marks else None
-            self._baseline.check([self._model] if self._model else _models(plan), metric=self.metric)
-        for warning in plan.warnings:
+            self._baseline.check([self._model] if self._model else _models(plan.plan), metric=self.metric)
+        for warning in plan.plan.warnings:
             click.echo(f"warning: {terminal(warning, limit=500)}", err=True)
         if self._verbose:
-            for each in plan.rejections[:_MAX_NAMED]:
+            for each in plan.plan.rejections[:_MAX_NAMED]:
                 click.echo(f"  {terminal(each.at)}: {terminal(each.reason, limit=300)}", err=True)
 
-    def started(self, folder: Path, questions: int, done_before: int) -> None:
+    def started(self, folder: Path, start: Start) -> None:
         """Say how much there is to do."""
-        self._total, self._done = questions, done_before
-        before = f", {done_before} answered before" if done_before else ""
-        click.echo(f"{folder}: {questions} questions{before}", err=True)
+        self._total, self._done = start.total, start.done
+        before = f", {start.done} answered before" if start.done else ""
+        click.echo(f"{folder}: {start.about}{before}", err=True)
 
-    def replied(self, reply: Reply) -> None:
+    def did(self, step: Step) -> None:
         """Count."""
         self._done += 1
-        if reply.missing is not None:
+        if not step.is_good:
             self._failed += 1
-            reason = terminal(reply.missing.detail, limit=200)
+            reason = terminal(step.trouble, limit=200)
             self._reasons[reason] = self._reasons.get(reason, 0) + 1
         now = time.monotonic()
         if now - self._last >= (_TERMINAL_EVERY if self._on_terminal else _EVERY):

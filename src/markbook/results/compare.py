@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +11,7 @@ from markbook.plugins import suggest
 from markbook.results.alignment import merged
 from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.gates import check_worse
-from markbook.results.kind import results_of
+from markbook.results.kind import kind_of, results_of
 from markbook.results.pairs import Pair
 from markbook.results.sheet import Sheet
 from markbook.store import Run, find_runs, open_run
@@ -60,15 +59,12 @@ def read_sheets(runs: Sequence[RunLike], *, metric: str | None = None) -> Sheet:
         raise DataError(str(error), hint="compare runs of one kind, or choose with --metric") from error
 
 
-_ANSWERS = re.compile(r"(?:[^/]+/)?answers/|solutions/|reviews/|traces$")
-"""Inputs that are what the models gave, which differ by right."""
-
-
 def _differing_inputs(runs: Sequence[Run]) -> list[str]:
     """Return the inputs, answers excepted, that are not the same in all runs, by the names in run.json."""
-    found = [
-        {name: d for name, d in run.manifest.get("inputs", {}).items() if not _ANSWERS.match(name)} for run in runs
-    ]
+    found = []
+    for run in runs:
+        is_answer = kind_of(run).is_answer
+        found.append({name: d for name, d in run.manifest.get("inputs", {}).items() if not is_answer(name)})
     names = dict.fromkeys(name for inputs in found for name in inputs)
     return [name for name in names if len({inputs.get(name) for inputs in found}) > 1]
 

@@ -127,7 +127,7 @@ class Results(Protocol):
 
 
 class RunKind(Protocol):
-    """One kind of run, as a part behind the plugin door."""
+    """What reading a run asks of its kind, a part behind the plugin door; making one asks `markbook.runs.kind.Kind`."""
 
     reads_partial: bool
     """Whether the results of a run that broke off say what there is, and how much is lacking."""
@@ -135,6 +135,25 @@ class RunKind(Protocol):
     def results(self, run: Run) -> Results:
         """Return what there is to say of a run of this kind."""
         ...
+
+    def is_answer(self, name: str) -> bool:
+        """Whether an input of this name in run.json is what models gave, which may differ between compared runs."""
+        ...
+
+
+def kind_of(run: Run) -> RunKind:
+    """Return the kind of a run.
+
+    Raises:
+        DataError: nothing installed knows it.
+    """
+    try:
+        kind: RunKind = plugins.create("runs", run.command)
+    except UsageError as error:
+        raise DataError(
+            f"a run of `markbook {run.command}` is of no kind that is known here", at=str(run.folder), hint=error.hint
+        ) from error
+    return kind
 
 
 def results_of(run: Run, *, partial: bool = False) -> Results:
@@ -147,12 +166,7 @@ def results_of(run: Run, *, partial: bool = False) -> Results:
     Raises:
         DataError: it is not finished, or nothing installed knows its kind.
     """
-    try:
-        kind: RunKind = plugins.create("runs", run.command)
-    except UsageError as error:
-        raise DataError(
-            f"a run of `markbook {run.command}` is of no kind that is known here", at=str(run.folder), hint=error.hint
-        ) from error
+    kind = kind_of(run)
     if run.status not in ("done", "incomplete") and not (partial and kind.reads_partial):
         raise DataError(
             f"this run is {run.status}: what it has not marked yet would count as absent",

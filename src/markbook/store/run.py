@@ -23,7 +23,7 @@ from markbook.store.journal import Journal, Key, KeySet, Row, encode, locate, re
 
 _log = logging.getLogger(__name__)
 
-Content = str | bytes | Iterable[str]
+Content = str | bytes | Iterable[str] | Iterable[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ def _to_bytes(content: Content) -> Iterator[bytes]:
         yield content.encode()
     else:
         for piece in content:
-            yield piece.encode()
+            yield piece.encode() if isinstance(piece, str) else piece
 
 
 def _now() -> str:

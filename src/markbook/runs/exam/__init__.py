@@ -4,18 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from markbook.runs.kind import Ended, Kind, Watcher
+
 if TYPE_CHECKING:
     from markbook.runs.exam.finished import ExamResults
-    from markbook.store import Run
+    from markbook.runs.exam.plan import ExamOptions, ExamPlan
+    from markbook.runs.machines import Machines
+    from markbook.store import Run, RunWriter
 
 
-class Exam:
+class Exam(Kind["ExamOptions", "ExamPlan"]):
     """The kind of run that `markbook exam` makes."""
 
     reads_partial = True
+
+    def plan(self, request: ExamOptions, machines: Machines) -> ExamPlan:
+        """Read the benchmark and the answers."""
+        from markbook.runs.exam.plan import plan_exam
+
+        return plan_exam(request, machines)
+
+    def start(self, plan: ExamPlan, machines: Machines) -> None:
+        """Start the sandbox."""
+        machines.start_sandbox(plan.options.box(), plan.attempts)
+
+    def work(self, plan: ExamPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+        """Run and mark the answers."""
+        from markbook.runs.exam.work import mark_answers
+
+        return mark_answers(plan, journal, machines, watch)
 
     def results(self, run: Run) -> ExamResults:
         """Return what there is to say of an exam, also of one that broke off."""
         from markbook.runs.exam.finished import ExamResults
 
         return ExamResults(run, run.manifest)
+
+    def is_answer(self, name: str) -> bool:
+        """Whether an input is a file of solutions."""
+        return name.startswith("solutions/")

@@ -4,18 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from markbook.runs.kind import Ended, Kind, Watcher
+
 if TYPE_CHECKING:
+    from markbook.runs.machines import Machines
     from markbook.runs.reviews.finished import ReviewResults
-    from markbook.store import Run
+    from markbook.runs.reviews.plan import ReviewPlan, ReviewRequest
+    from markbook.store import Run, RunWriter
 
 
-class Reviews:
+class Reviews(Kind["ReviewRequest", "ReviewPlan"]):
     """The kind of run that `markbook review` makes."""
 
-    reads_partial = False
+    def plan(self, request: ReviewRequest, machines: Machines) -> ReviewPlan:  # noqa: ARG002 - the protocol's
+        """Read papers and generated reviews, and check the judges."""
+        from markbook.runs.reviews.plan import plan_review
+
+        return plan_review(request)
+
+    def start(self, plan: ReviewPlan, machines: Machines) -> None:  # noqa: ARG002 - the protocol's
+        """Start the workers that were asked for."""
+        machines.start_executor()
+
+    def work(self, plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+        """Measure, ask the judges, and score."""
+        from markbook.runs.reviews.work import evaluate
+
+        return evaluate(plan, journal, machines, watch)
 
     def results(self, run: Run) -> ReviewResults:
         """Return what there is to say of a finished run of reviews."""
         from markbook.runs.reviews.finished import ReviewResults
 
         return ReviewResults(run)
+
+    def is_answer(self, name: str) -> bool:
+        """Whether an input is a generated review, or the traces of those who wrote them."""
+        return name.startswith("reviews/") or name == "traces"

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from markbook.runs.conductor import conduct
+from markbook.runs.reviews import Reviews
 from markbook.runs.reviews.config import ReviewConfig, check_policy, default_config, parse_similarity, read_config
 from markbook.runs.reviews.judge import JudgeOptions
-from markbook.runs.reviews.work import ReviewRequest, run_review
+from markbook.runs.reviews.plan import ReviewRequest
 from markbook.store import Run
 
 _Place = str | os.PathLike[str]
@@ -73,18 +75,17 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         asked = {name: os.fspath(place) for name, place in places.items() if place is not None}
         asked |= {"judges": list(judges), "policy": policy, "similarity": ",".join(similarity)}
         asked |= (options or JudgeOptions()).asked()
-    return run_review(
-        ReviewRequest(
-            papers=Path(papers),
-            reviews=Path(reviews),
-            traces=None if traces is None else Path(traces),
-            config=chosen,
-            judges=tuple(name for name in judges if name != "off"),
-            judge_options=options or JudgeOptions(),
-            output=Path(output),
-            resume=None if resume is None else Path(resume),
-            workers=workers,
-            engine=engine,
-            asked=asked,
-        )
+    request = ReviewRequest(
+        papers=Path(papers),
+        reviews=Path(reviews),
+        traces=None if traces is None else Path(traces),
+        config=chosen,
+        judges=tuple(name for name in judges if name != "off"),
+        judge_options=options or JudgeOptions(),
+        output=output,
+        resume=resume,
+        workers=workers,
+        engine=engine,
+        asked=asked,
     )
+    return conduct(Reviews(), request)

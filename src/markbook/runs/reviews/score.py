@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from markbook import plugins
-from markbook.errors import DataError, UsageError
+from markbook.errors import DataError
 from markbook.runs.reviews.config import ReviewConfig
-from markbook.runs.reviews.finished import ReviewResults
 from markbook.runs.reviews.report import markdown
 from markbook.runs.reviews.rows import Kept, row_of
 from markbook.runs.reviews.summary import add_label_stability, summarise
 from markbook.runs.reviews.tiers import from_json
 from markbook.runs.reviews.yardstick import Yardstick, measure_yardstick, percentile
-from markbook.store import Manifest, Run, RunWriter, encode, open_run
+from markbook.store import Run, encode
 from markbook.types import Missing
-
-_log = logging.getLogger(__name__)
 
 Key = tuple[str | int, ...]
 Rows = Callable[[str], Iterator[Any]]
@@ -104,12 +98,6 @@ def _calibrated(config: ReviewConfig, yardstick: Yardstick) -> tuple[ReviewConfi
     return replace(config, threshold=threshold), source
 
 
-def publish(writer: RunWriter, rows: Sequence[dict[str, Any]], summary: Mapping[str, Any]) -> None:
-    """Write the files of a review run, and its page from them."""
-    writer.publish(reports(rows, summary))
-    writer.publish(plugins.create("reports", "html")(ReviewResults(open_run(writer.folder))))
-
-
 def reports(rows: Sequence[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return the files of a review run, made from its rows alone: no times are in them."""
     return {
@@ -117,40 +105,3 @@ def reports(rows: Sequence[dict[str, Any]], summary: Mapping[str, Any]) -> dict[
         "summary.json": json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
         "evaluation_summary.md": markdown(summary),
     }
-
-
-def rescore(run: Run, config: ReviewConfig, output: Path) -> Run:
-    """Score a finished review run again under another configuration; nothing is measured, no judge is asked.
-
-    Raises:
-        UsageError: it is no review run, or the configuration needs something that was not measured.
-    """
-    if run.command != "review":
-        raise UsageError(f"this run was made by `markbook {run.command}`", at=str(run.folder), hint="name a review run")
-    old = run.manifest
-    measured = set(old["config"]["review"]["similarity"])
-    if not set(config.similarity) <= measured:
-        lacking = ", ".join(sorted(set(config.similarity) - measured))
-        config = replace(config, similarity=tuple(name for name in config.similarity if name in measured))
-        _log.warning("%s was not measured in that run and is left out", lacking)
-    if config.tool_reference is not None:
-        _log.warning("the tool reference has no effect: what the traces were measured against stands")
-    if old["config"]["review"]["profile"] != config.profile:
-        raise UsageError("a run is re-scored under its own profile", at=str(run.folder))
-    manifest = Manifest(
-        "review",
-        {**old["config"], "review": config.as_record()},
-        old["inputs"],
-        {"rescored_from": run.folder.name, "papers": old.get("papers", {})},
-    )
-    with RunWriter.create(output, manifest) as writer:
-        for kind in ("tier1", "tier3_gap", "tier3", "unanswerable", "judgement", "judgement_gap", "human"):
-            for row in run.rows(kind):
-                writer.add(kind, row.key, row.data, remember=False)
-        kept, human = read_journal(writer.rows)
-        models = old.get("judge_models", [])
-        rows, summary = score(kept, human, config, old.get("papers_read", []), judge_asked=bool(models), models=models)
-        publish(writer, rows, summary)
-        same = {name: old[name] for name in ("incomplete", "papers_read", "judge_models", "similarity") if name in old}
-        writer.finish(run.status if run.status in ("done", "incomplete") else "incomplete", same)
-    return open_run(writer.folder)

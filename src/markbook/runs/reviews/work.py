@@ -1,4 +1,4 @@
-"""`markbook.review`: generated reviews against human ones, judged and traced, composed and kept in a run folder.
+"""The work of a review: generated reviews against human ones, judged and traced, each piece kept in the journal.
 
 The journal keeps what was measured (similarities per reference, judges' raw answers, trace metrics); every number of the
 reports is computed from that. So a run can be resumed at any point and re-scored with other weights at no cost.
@@ -7,33 +7,24 @@ reports is computed from that. So a run can be resumed at any point and re-score
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
-import json
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from markbook import plugins
-from markbook.errors import StrictDataError
-from markbook.files.jsonl import Rejection
 from markbook.judge.assess import Subject, unreadable
 from markbook.judge.client import Judged
-from markbook.load.peerread import Paper, Papers
-from markbook.load.peerread_generated import Generated
+from markbook.load.peerread import Paper
 from markbook.results.rows import reasons_of
-from markbook.runs.engines import lost_workers, other_engine
+from markbook.runs.kind import Ended, Start, Step, Watcher
+from markbook.runs.machines import Machines
 from markbook.runs.reviews.asking import Asking, Work
 from markbook.runs.reviews.clock import Clock
-from markbook.runs.reviews.config import ReviewConfig, default_config
-from markbook.runs.reviews.judge import JudgeOptions, JudgePlan, make_plan
 from markbook.runs.reviews.log import log_answer
-from markbook.runs.reviews.score import publish, read_journal, score
+from markbook.runs.reviews.plan import ReviewPlan
+from markbook.runs.reviews.score import read_journal, reports, score
 from markbook.runs.reviews.tiers import (
     Similarities,
     TraceFolder,
@@ -42,11 +33,8 @@ from markbook.runs.reviews.tiers import (
     tier1_rows,
     tier3_rows,
     to_json,
-    tool_references,
 )
-from markbook.store import Manifest, Run, RunWriter, open_run
-from markbook.text import terminal
-from markbook.trace import Reference
+from markbook.store import RunWriter
 from markbook.types import Attempt, MissingKind
 
 _log = logging.getLogger(__name__)
@@ -56,184 +44,54 @@ PAPERS_TOGETHER = 32
 """Papers measured together: enough for every worker, few enough that their texts' vectors fit into memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewRequest:
-    """What to evaluate, and how."""
-
-    papers: Path
-    reviews: Path
-    traces: Path | None = None
-    config: ReviewConfig = field(default_factory=default_config)
-    judges: tuple[str, ...] = ()
-    judge_options: JudgeOptions = field(default_factory=JudgeOptions)
-    output: Path = Path("generated")
-    resume: Path | None = None
-    limit: int | None = None
-    strict: bool = False
-    workers: int | None = None
-    """Processes that compare texts and read traces, None for this one; judges are asked beside them in any case."""
-    engine: str = "local"
-    """Where those run: `local`, `ray`, or another of `markbook list engines`."""
-    asked: Mapping[str, Any] = field(default_factory=dict)
-    """What the caller asked for, by the names of the command's options: kept for whoever goes on with the run."""
-    progress: Callable[[str], None] = lambda _line: None
-    planned: Callable[[Collection[str]], None] = lambda _systems: None
-    """Is told which systems are evaluated, before anything is written, measured or asked."""
+def evaluate(plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+    """Measure what is not measured yet, ask the judges what is not answered yet, and score."""
+    review = _Review(plan, journal, machines.executor, watch)
+    review.measure()
+    return review.ended()
 
 
-def run_review(request: ReviewRequest) -> Run:
-    """Evaluate generated reviews and return the finished run.
+class _Review:
+    """The work of one run."""
 
-    Raises:
-        DataError: no paper or no generated review can be read.
-        UsageError: a judge, config or run folder that cannot be used.
-    """
-    papers: Papers = plugins.create("loaders", "peerread").load(request.papers)
-    generated: Generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
-    attempts = generated.attempts[: request.limit]
-    rejections = (*papers.rejections, *generated.rejections)
-    _log_inputs(request, papers, attempts, rejections)
-    if request.strict and rejections:
-        raise StrictDataError(rejections[0].reason, at=rejections[0].at)
-    request.planned(sorted({attempt.model for attempt in attempts}))
-    plan = None
-    if request.judges:
-        plan = make_plan(request.judges, request.config, request.judge_options, reviews=len(attempts))
-    references = tool_references(request.config)
-    manifest = _manifest(request, plan, papers, generated, attempts)
-    if references:
-        text = json.dumps({name: asdict(held) for name, held in sorted(references.items())}, sort_keys=True)
-        inputs = {**manifest.inputs, "tool_reference": hashlib.sha256(text.encode()).hexdigest()}
-        manifest = replace(manifest, inputs=inputs)
-    if request.resume is not None:
-        writer = RunWriter.resume(request.resume, manifest)
-    else:
-        writer = RunWriter.create(request.output, manifest)
-    with writer:
-        _Conductor(request, plan, papers, attempts, writer, references).run()
-    return open_run(writer.folder)
-
-
-def _manifest(
-    request: ReviewRequest, plan: JudgePlan | None, papers: Papers, generated: Generated, attempts: Sequence[Attempt]
-) -> Manifest:
-    config: dict[str, Any] = {"review": request.config.as_record(), "limit": request.limit}
-    config["judge"] = plan.as_record() if plan else None
-    inputs = {f"papers/{name}": digest for name, digest in papers.digests.items()}
-    inputs |= {f"reviews/{name}": digest for name, digest in generated.digests.items()}
-    if request.traces is not None:
-        inputs["traces"] = _digest_folder(request.traces)
-    known = papers.by_id()
-    unknown = sorted({attempt.sample_id for attempt in attempts} - set(known))
-    extra = {
-        "asked": dict(request.asked),
-        "papers": dict(papers.counts),
-        "paper_notes": {paper.id: list(paper.notes) for paper in papers.papers if paper.notes},
-        "unknown_papers": unknown,
-        "config_notes": list(request.config.notes),
-        "rejected": [f"{item.at}: {item.reason}" for item in (*papers.rejections, *generated.rejections)][:1000],
-    }
-    return Manifest("review", config, inputs, extra)
-
-
-def _digest_folder(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for file in sorted(folder.rglob("*")) if folder.is_dir() else []:
-        if file.is_file():
-            digest.update(file.relative_to(folder).as_posix().encode() + b"\0")
-            with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
-
-
-def _log_inputs(
-    request: ReviewRequest, papers: Papers, attempts: Sequence[Attempt], rejections: Sequence[Rejection]
-) -> None:
-    """Say in the log what was read, what of it is odd, and what the configuration does not use."""
-    counts = ", ".join(f"{name} {count}" for name, count in papers.counts.items())
-    _log.info("papers from %s: %s", request.papers, counts)
-    systems = Counter(attempt.model for attempt in attempts)
-    named = ", ".join(f"{terminal(name, limit=60)} {count}" for name, count in sorted(systems.items()))
-    _log.info("reviews from %s: %d of %d systems (%s)", request.reviews, len(attempts), len(systems), named)
-    for item in rejections:
-        _log.info("not read: %s: %s", item.at, item.reason)
-    for note in request.config.notes:
-        _log.info("%s", note)
-    for paper in papers.papers:
-        for note in paper.notes:
-            _log.debug("paper %s: %s", paper.id, note)
-    for attempt in attempts:
-        for word in attempt.meta.get("notes", ()):  # type: ignore[attr-defined]  # the loader's tuple
-            _log.debug("%s: %s", attempt.source, word)
-
-
-class _Conductor:
-    """One run, from measuring to the reports."""
-
-    def __init__(
-        self,
-        request: ReviewRequest,
-        plan: JudgePlan | None,
-        papers: Papers,
-        attempts: Sequence[Attempt],
-        writer: RunWriter,
-        references: Mapping[str, Reference],
-    ) -> None:
-        self.references = references
-        self.request, self.plan, self.papers, self.attempts, self.writer = request, plan, papers, attempts, writer
-        self.config = request.config
-        self.known = papers.by_id()
+    def __init__(self, plan: ReviewPlan, journal: RunWriter, executor: Executor | None, watch: Watcher) -> None:
+        self.plan, self.writer, self.watch, self.executor = plan, journal, watch, executor
+        self.request, self.judging, self.papers, self.attempts = plan.request, plan.judging, plan.papers, plan.attempts
+        self.config = plan.request.config
+        self.known = plan.papers.by_id()
+        self.similarities = Similarities(self.config, executor)
         self.clock = Clock()
         self.accounts: dict[str, Any] = {}
         self._sections: dict[str, list[str]] = {}
 
-    def run(self) -> None:
-        with self._workers() as executor:
-            self.similarities = Similarities(self.config, executor)
-            self._measure(executor)
-        self._report()
-
-    @contextlib.contextmanager
-    def _workers(self) -> Iterator[Executor | None]:
-        """Yield where measuring runs; None for this process."""
-        request = self.request
-        if request.engine != "local" or request.workers in (None, 1):
-            with other_engine(request.engine, request.workers) as executor:
-                yield executor
-            return
-        local: Executor = plugins.create("engines", "local", workers=request.workers)
-        with lost_workers():
-            try:
-                yield local
-            finally:
-                local.shutdown(wait=False, cancel_futures=True)
-
-    def _measure(self, executor: Executor | None) -> None:
+    def measure(self) -> None:
         """Measure all tiers side by side: while judges think, traces are read and texts compared."""
         traces = TraceFolder(self.request.traces)
-        judged = self.plan is not None and 2 in self.config.tiers
+        judged = self.judging is not None and 2 in self.config.tiers
+        done = sum(self.writer.has("tier1", self._key(attempt)) for attempt in self.attempts)
+        self.watch.started(self.writer.folder, Start(len(self.attempts), done, done, f"{len(self.attempts)} reviews"))
         with self._asking() if judged else contextlib.nullcontext() as asking:
             start = time.perf_counter()
             if 3 in self.config.tiers or judged:
                 with self.clock.measure("tier3"):
-                    self._tier3(traces, executor, asking)
+                    self._tier3(traces, asking)
             if 1 in self.config.tiers:
                 self._tier1(asking)
             if asking is not None:
                 self.accounts = asking.finish()
                 self.clock.add("tier2", time.perf_counter() - start)
 
-    def _report(self) -> None:
+    def ended(self) -> Ended:
+        """Return the files and what run.json says, made from the journal."""
         kept, human = read_journal(self.writer.rows)
-        models = self.plan.settings.models if self.plan else ()
+        models = self.judging.settings.models if self.judging else ()
         paper_ids = [paper.id for paper in self.papers.papers]
-        rows, summary = score(kept, human, self.config, paper_ids, judge_asked=self.plan is not None, models=models)
-        publish(self.writer, rows, summary)
+        rows, summary = score(kept, human, self.config, paper_ids, judge_asked=self.judging is not None, models=models)
         _log.info("%d reviews scored; report in %s", len(rows), self.writer.folder)
         incomplete = self._incomplete(rows)
         for line in incomplete:
             _log.info("incomplete: %s", line)
-        extra = {
+        facts = {
             "performance": self.clock.report(len(self.attempts), self.config.targets),
             "judge_account": self.accounts,
             "similarity": self.similarities.signatures,
@@ -241,11 +99,7 @@ class _Conductor:
             "papers_read": paper_ids,
             "judge_models": list(models),
         }
-        if self.writer.was_done and not incomplete:
-            # Nothing was done again; what the first run measured stands.
-            old = open_run(self.writer.folder).manifest
-            extra |= {name: old[name] for name in ("performance", "judge_account") if name in old}
-        self.writer.finish("incomplete" if incomplete else "done", extra)
+        return Ended(status="incomplete" if incomplete else "done", facts=facts, files=reports(rows, summary))
 
     def _key(self, attempt: Attempt) -> Key:
         return (attempt.sample_id, attempt.model, attempt.index)
@@ -264,27 +118,28 @@ class _Conductor:
                 for attempt, record in tier1_rows(self.similarities, work):
                     paper = self.known.get(attempt.sample_id)
                     self.writer.add("tier1", self._key(attempt), record | _recommendations(attempt, paper))
+                    self.watch.did(Step(f"{attempt.model} {attempt.sample_id} [{attempt.index}]"))
                     if asking is not None:
                         asking.check()
                     if (done := done + 1) % 500 == 0:
-                        self.request.progress(f"tier 1: {done} of {sum(map(len, todo.values()))} reviews")
+                        self.watch.noted(f"tier 1: {done} of {sum(map(len, todo.values()))} reviews")
             with self.clock.measure("human_yardstick"):
                 for paper_id, record in human_rows(self.similarities, [human[name] for name in names if name in human]):
                     self.writer.add("human", (paper_id,), record)
-        self.request.progress(f"tier 1: {done} reviews measured")
+        self.watch.noted(f"tier 1: {done} reviews measured")
 
-    def _tier3(self, traces: TraceFolder, executor: Executor | None, asking: Asking | None) -> None:
+    def _tier3(self, traces: TraceFolder, asking: Asking | None) -> None:
         """Read the traces; hand each review to the judges as soon as its trace is known."""
         summaries = {row.key: _summary_of(row.data) for row in self.writer.rows("tier3")}
         found = [
             None if self.writer.has("tier3", self._key(attempt)) else traces.find(attempt) for attempt in self.attempts
         ]
         work = [
-            (path, reference_for(self.references, attempt))
+            (path, reference_for(self.plan.references, attempt))
             for attempt, path in zip(self.attempts, found, strict=True)
             if path is not None
         ]
-        measured = tier3_rows(work, self.config.profile, executor)
+        measured = tier3_rows(work, self.config.profile, self.executor)
         for attempt, path in zip(self.attempts, found, strict=True):
             key = self._key(attempt)
             if path is not None:
@@ -303,7 +158,7 @@ class _Conductor:
                 asking.give(Work(key, subject))
 
     def _asking(self) -> Asking:
-        assert self.plan is not None
+        assert self.judging is not None
         counter = itertools.count(1)
 
         def keep(question: Any, judged: Judged, key: Key) -> None:
@@ -314,10 +169,10 @@ class _Conductor:
 
         def tick() -> None:
             if (done := next(counter)) % 20 == 0:
-                self.request.progress(f"tier 2: {done} answers")
+                self.watch.noted(f"tier 2: {done} answers")
 
         return Asking(
-            self.plan, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick, spent=self._spent()
+            self.judging, keep, is_done=lambda key: self.writer.has("judgement", key), tick=tick, spent=self._spent()
         )
 
     def _spent(self) -> dict[str, float]:
@@ -343,7 +198,7 @@ class _Conductor:
         found: list[str] = []
         if self.config.semantic_asked and 1 in self.config.tiers:
             found += _gaps(rows, "tier1", ("semantic_score",))
-        if self.plan is not None and 2 in self.config.tiers:
+        if self.judging is not None and 2 in self.config.tiers:
             found += _gaps(rows, "tier2", ("technical_accuracy", "constructiveness", "planning_rationality"))
             found += _lost_answers(rows)
         if self.request.traces is not None and 3 in self.config.tiers:

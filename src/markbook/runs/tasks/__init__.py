@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from markbook.runs.kind import Ended, Kind, Watcher
+
 if TYPE_CHECKING:
+    from markbook.runs.machines import Machines
     from markbook.runs.tasks.finished import TaskResults
-    from markbook.store import Run
+    from markbook.runs.tasks.options import TaskOptions
+    from markbook.runs.tasks.work import TasksPlan
+    from markbook.store import Run, RunWriter
+
+_ANSWERS = re.compile(r"(?:[^/]+/)?answers/")
 
 
-class Tasks:
+class Tasks(Kind["TaskOptions", "TasksPlan"]):
     """The kind of run that `markbook run` makes."""
 
-    reads_partial = False
+    def plan(self, request: TaskOptions, machines: Machines) -> TasksPlan:
+        """Read tasks, rows and answers."""
+        from markbook.runs.tasks.work import plan_run
+
+        return plan_run(request, machines)
+
+    def start(self, plan: TasksPlan, machines: Machines) -> None:
+        """Check the model and start the sandbox."""
+        from markbook.runs.tasks.work import start_run
+
+        start_run(plan, machines)
+
+    def work(self, plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+        """Ask, run and measure."""
+        from markbook.runs.tasks.work import answer_and_mark
+
+        return answer_and_mark(plan, journal, machines, watch)
 
     def results(self, run: Run) -> TaskResults:
         """Return what there is to say of a finished run of tasks."""
         from markbook.runs.tasks.finished import TaskResults
 
         return TaskResults(run)
+
+    def is_answer(self, name: str) -> bool:
+        """Whether an input is a file of answers to a task."""
+        return _ANSWERS.match(name) is not None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 from markbook import plugins
 from markbook.metrics.measure import measure_together
@@ -14,9 +12,6 @@ Row = tuple[str, str, tuple[str, ...], str, int, str | None]
 """What travels of an answer: sample, text, references, model, index, context."""
 Found = tuple["float | None", "Missing | None", "dict[str, object] | None", str]
 """What travels back: value, reason, stats, and the signature where it says more than the metric's own."""
-
-REPORT = "html"
-"""The report plugin that every finished run is given."""
 
 
 def warm() -> None:
@@ -41,14 +36,6 @@ def _plain(one: Measurement, known: str) -> Found:
 
 def prepare_reports() -> None:
     """Do what takes the report's renderer long and needs no run."""
-    prepare = getattr(plugins.create("reports", REPORT), "prepare", None)
+    prepare = getattr(plugins.create("reports", "html"), "prepare", None)
     if prepare is not None:
         prepare()
-
-
-def reports(folder: Path) -> dict[str, Any]:
-    """Return the reports of a run that has published its results."""
-    from markbook.runs.tasks.finished import TaskResults
-    from markbook.store import open_run
-
-    return dict(plugins.create("reports", REPORT)(TaskResults(open_run(folder))))

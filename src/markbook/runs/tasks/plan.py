@@ -3,67 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 from markbook.config import ContextMode, Group, Loaded, Pipeline, Task, load_all
-from markbook.errors import DataError, StrictDataError, UsageError
+from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Rejection
 from markbook.load.filters import Step, build
 from markbook.load.foreign import ForeignCode, foreign_code
 from markbook.load.predictions import Answers, find_file, read_answers
 from markbook.load.samples import TaskRows, load_samples
 from markbook.model import Request, Settings
-from markbook.runs.tasks.metrics import Bound, PassAtK, Profile, bind
+from markbook.runs.tasks.metrics import Bound, PassAtK, bind
+from markbook.runs.tasks.options import TaskOptions
 from markbook.types import Sample
 
 _SUFFIX: Mapping[ContextMode, str] = {"full": "", "minimal": "_minimal_context", "none": "_no_context"}
-
-_ASKING = {"identity": False, "asking": True}
-
-
-@dataclass(frozen=True, slots=True)
-class TaskOptions:
-    """How tasks are run. The first group can change a result, the second cannot."""
-
-    limit: int | None = None
-    """Rows of each task at most."""
-    samples: int | None = None
-    """Answers per row, instead of what the task says."""
-    contexts: tuple[ContextMode, ...] = ()
-    """Run each task in these context modes, and compare them."""
-    profile: Profile = "corrected"
-    seed: int = 0
-    missing: Literal["exclude", "worst", "fail"] = "exclude"
-    """How a missing value counts in a mean."""
-    timeout: float = 60.0
-    """CPU seconds for one answer's tests."""
-    allow_code: bool = False
-    """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""
-
-    workers: int | None = field(default=None, metadata={"identity": False})
-    engine: str = field(default="local", metadata={"identity": False})
-    """Where answers are measured and their tests run: `local`, `ray`, or another of `markbook list engines`."""
-    isolation: Literal["auto", "strict", "weak"] = field(default="auto", metadata={"identity": False})
-    strict: bool = field(default=False, metadata={"identity": False})
-    concurrency: int = field(default=8, metadata=_ASKING)
-    per_minute: float | None = field(default=None, metadata=_ASKING)
-    retries: int = field(default=5, metadata=_ASKING)
-    request_seconds: float = field(default=120.0, metadata=_ASKING)
-    max_cost: float | None = field(default=None, metadata=_ASKING)
-    price: str = field(default="", metadata=_ASKING)
-
-    def identity(self) -> dict[str, Any]:
-        """Return the options that can change a result."""
-        fields = type(self).__dataclass_fields__
-        record = dataclasses.asdict(self)
-        return {name: value for name, value in record.items() if fields[name].metadata.get("identity", True)}
-
-    def asking(self) -> dict[str, Any]:
-        """Return how a model is asked, which a run keeps for whoever goes on with it."""
-        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.metadata.get("asking")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,28 +95,25 @@ class Plan:
         return sum(len(each.samples) for each in self.tasks)
 
 
-def plan(targets: Sequence[str], *, predictions: Path | None, data: Path | None, options: TaskOptions) -> Plan:
-    """Return what a run of these tasks will do.
+def plan_tasks(options: TaskOptions) -> Plan:
+    """Return what a run of tasks will do.
 
     Raises:
         ConfigError: a task file that cannot be honoured, a metric that does not fit.
         DataError: no usable row, no answers, answers that match no row.
-        StrictDataError: a row or answer was rejected under `strict`.
         UsageError: context modes for a task without context.
     """
-    loaded, groups = load_all(list(targets))
+    predictions = None if options.predictions is None else Path(options.predictions)
+    loaded, groups = load_all([os.fspath(target) for target in options.tasks])
     wanted = [variant for each in loaded for variant in _variants(each, options.contexts)]
     if not wanted:
         raise UsageError("no task is named")
-    plans = [_plan_one(each, predictions, data, options, alone=len(wanted) == 1) for each in wanted]
+    plans = [_plan_one(each, options, alone=len(wanted) == 1) for each in wanted]
     _check_contexts(plans, options.contexts)
     answered = [each for each in plans if each.answers is not None and each.answers.attempts]
     if predictions is not None and not answered:
         raise DataError("there is no answer to any row of these tasks", at=str(predictions), hint=_why_none(plans))
     rejections = [reject for each in plans for reject in _rejections(each)]
-    if options.strict and rejections:
-        first = rejections[0]
-        raise StrictDataError(f"{first.reason} ({len(rejections)} such rows in all)", at=first.at)
     return Plan(
         tuple(plans),
         tuple((group, tuple(names)) for group, names in groups) if not options.contexts else (),
@@ -188,18 +142,12 @@ def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loa
     ]
 
 
-def _plan_one(
-    wanted: tuple[Loaded, str, ContextMode | None],
-    predictions: Path | None,
-    data: Path | None,
-    options: TaskOptions,
-    *,
-    alone: bool,
-) -> TaskPlan:
+def _plan_one(wanted: tuple[Loaded, str, ContextMode | None], options: TaskOptions, *, alone: bool) -> TaskPlan:
     loaded, base, mode = wanted
     task = loaded.task
     code = foreign_code(task) if options.allow_code else ForeignCode()
     is_documented = options.profile == "documented"
+    data = None if options.data is None else Path(options.data)
     rows = load_samples(task, data=data, limit=options.limit, mode=mode, foreign=code.rows, documented=is_documented)
     metrics, passes = bind(
         task,
@@ -211,8 +159,8 @@ def _plan_one(
     )
     count = options.samples or task.sampling.samples
     answers = None
-    if predictions is not None:
-        answers = _answers(predictions, task, rows, alone=alone, several=count > 1 or passes is not None)
+    if options.predictions is not None:
+        answers = _answers(Path(options.predictions), task, rows, alone=alone, several=count > 1 or passes is not None)
     return TaskPlan(
         task=task,
         alias=loaded.alias,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from markbook import plugins
 from markbook.engine import deaf
@@ -150,11 +149,3 @@ def _travels(metric: Metric) -> bool:
     except (pickle.PicklingError, TypeError, AttributeError):
         return False
     return True
-
-
-def render_reports(folder: Path, workers: Workers | None) -> Mapping[str, Any]:
-    """Return the reports of a run that has published its results, rendered by a worker where one sees its files."""
-    if workers is None or not workers.is_local:
-        return task_pieces.reports(folder)
-    found: Mapping[str, Any] = workers.executor.submit(task_pieces.reports, folder).result()
-    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import itertools
 import json
@@ -16,30 +15,22 @@ from markbook import plugins
 from markbook.errors import UsageError
 from markbook.model import Generator, Reply, Request
 from markbook.model.connect import without_secrets
+from markbook.runs.conductor import conduct
+from markbook.runs.kind import Ended, Planned, Skipped, Start, Step, Watcher
+from markbook.runs.machines import Machines
 from markbook.runs.options import options_of
+from markbook.runs.tasks import Tasks
 from markbook.runs.tasks.marks import Answer, Key, Tested, answers, measure, tested
-from markbook.runs.tasks.plan import Plan, TaskOptions, TaskPlan, plan
+from markbook.runs.tasks.options import ASKING, TaskOptions
+from markbook.runs.tasks.plan import Plan, TaskPlan, plan_tasks
 from markbook.runs.tasks.results import Results
-from markbook.runs.tasks.shards import Workers, render_reports, start_workers
+from markbook.runs.tasks.shards import Workers, start_workers
 from markbook.runs.tasks.tables import summary_text
-from markbook.store import Manifest, Run, RunWriter, open_run
+from markbook.store import Manifest, Run, RunWriter
 from markbook.types import Limits
 
 COMPLETION, UNANSWERED, OUTCOME = "completion", "unanswered", "outcome"
 """The kinds of journal row that a run of tasks writes."""
-
-
-class Watcher:
-    """What a caller may follow a run with; this one ignores everything."""
-
-    def planned(self, plan: Plan) -> None:
-        """Be told what will be done, before anything is written or asked."""
-
-    def started(self, folder: Path, questions: int, done_before: int) -> None:
-        """Be told that a model is asked so many questions, of which a resumed run has so many answers."""
-
-    def replied(self, reply: Reply) -> None:
-        """Be told of one more reply."""
 
 
 def run_task(
@@ -78,125 +69,138 @@ def run_task(
         OutputError: the output cannot be written; nothing was asked or run.
         StorageError: the disk failed during the run, which can be resumed.
     """
-    if (predictions is None) == (model is None):
-        raise UsageError("name the answers or the model: one of --predictions and --model")
-    settings = options_of(TaskOptions, options, "run_task")
-    follow = watcher or Watcher()
-    targets = [os.fspath(each) for each in ([task] if isinstance(task, str | os.PathLike) else task)]
-    answers_at = None if predictions is None else Path(predictions)
-    with start_workers(settings.engine, settings.workers, answers_at) as helpers:
-        rows = None if data is None else Path(data)
-        work = plan(targets, predictions=answers_at, data=rows, options=settings)
-        generator = _generator(model, base_url, settings) if model is not None else None
-        follow.planned(work)
-        sources = {
-            "tasks": targets,
-            "predictions": None if predictions is None else os.fspath(predictions),
-            "data": None if data is None else os.fspath(data),
-        }
-        manifest = _manifest(work, settings, model, base_url, sources)
-        if resume is not None and _is_finished(Path(resume), manifest):
-            return open_run(resume)
-        if generator is not None:
-            getattr(generator, "check", lambda: None)()
-        with _sandbox(work, settings) as box:
-            if resume is not None:
-                writer = RunWriter.resume(Path(resume), manifest)
-            else:
-                writer = RunWriter.create(Path(output or "generated"), manifest)
-            with writer:
-                _run(writer, work, generator, _Machines(box, helpers), settings, model or "", follow)
-    return open_run(writer.folder)
+    named = {
+        "tasks": (task,) if isinstance(task, str | os.PathLike) else tuple(task),
+        "predictions": predictions,
+        "model": model,
+        "base_url": base_url,
+        "data": data,
+        "output": output or "generated",
+        "resume": resume,
+    }
+    return conduct(Tasks(), options_of(TaskOptions, {**options, **named}, "run_task"), watcher)
 
 
-@dataclass(frozen=True, slots=True)
-class _Machines:
-    """Where the work runs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksPlan(Planned):
+    """What a run of tasks will do, and who does it."""
 
-    box: Any
-    """The sandbox or sandboxes; None where no task runs tests."""
+    options: TaskOptions
+    plan: Plan
+    generator: Any
+    """Asks the model; None where the answers exist."""
     workers: Workers | None
     """Where measuring runs; None for this process alone."""
 
+    @property
+    def runs_tests(self) -> bool:
+        """Whether any task runs tests."""
+        return any(each.passes for each in self.plan.tasks)
 
-def _run(
-    writer: RunWriter,
-    work: Plan,
-    generator: Any,
-    machines: _Machines,
-    settings: TaskOptions,
-    model: str,
-    follow: Watcher,
-) -> None:
-    replies = _ask(writer, work, generator, settings, follow) if generator is not None else _replay(work)
-    results = Results(work, settings)
-    for each in work.tasks:
-        for filtered in each.pipelines:
-            given = list(answers(each, filtered, replies, model))
-            outcomes = _execute(writer, each, given, machines.box, settings) if each.passes else {}
-            results.add(each, filtered, list(measure(each, given, outcomes, machines.workers)))
-    summary = results.summary(model)
-    writer.publish(
-        {
-            "results.jsonl": results.rows(),
-            "summary.json": json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
-            "summary.md": summary_text(summary),
-            "timings.jsonl": _timings(replies),
-        }
+
+def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
+    """Read tasks, rows and answers, while workers start.
+
+    Raises:
+        ConfigError: a task that cannot be honoured.
+        DataError: no rows, or no answers to any.
+        UsageError: neither predictions nor a model, or both.
+    """
+    if (options.predictions is None) == (options.model is None):
+        raise UsageError("name the answers or the model: one of --predictions and --model")
+    answers_at = None if options.predictions is None else Path(options.predictions)
+    workers = machines.open(start_workers(options.engine, options.workers, answers_at))
+    if workers is not None and workers.is_local:
+        machines.renderer = workers.executor
+    found = plan_tasks(options)
+    return TasksPlan(
+        manifest=_manifest(found, options),
+        skipped=Skipped(len(found.rejections), next(iter(found.rejections), None)),
+        options=options,
+        plan=found,
+        generator=None if options.model is None else _generator(options.model, options),
+        workers=workers,
     )
-    writer.publish(render_reports(writer.folder, machines.workers))
+
+
+def start_run(plan: TasksPlan, machines: Machines) -> None:
+    """Find out whether the model can be asked, and start the sandbox if any task runs tests.
+
+    Raises:
+        UsageError: the model cannot be asked.
+        EnvironmentUnfitError: the machine cannot isolate the code well enough.
+    """
+    if plan.generator is not None:
+        getattr(plan.generator, "check", lambda: None)()
+    if plan.runs_tests:
+        from markbook.runs.sandboxes import BoxSettings
+
+        machines.start_sandbox(BoxSettings(plan.options.workers, plan.options.isolation))
+
+
+def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+    """Ask what is not answered yet, run what is not run yet, and measure."""
+    generator, options, box = plan.generator, plan.options, machines.box
+    replies = _ask(journal, plan, watch) if generator is not None else _replay(plan.plan)
+    results = Results(plan.plan, options)
+    for each in plan.plan.tasks:
+        for filtered in each.pipelines:
+            given = list(answers(each, filtered, replies, options.model or ""))
+            outcomes = _execute(journal, each, given, box, options) if each.passes else {}
+            results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
+    summary = results.summary(options.model or "")
+    files = {
+        "results.jsonl": results.rows(),
+        "summary.json": json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+        "summary.md": summary_text(summary),
+        "timings.jsonl": _timings(replies),
+    }
     usage = _usage(list(replies.values())) if generator is not None else None
     broken = results.broken
-    extra = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
-    if machines.box is not None:
-        extra["isolation"] = machines.box.level.value
-    writer.finish("incomplete" if broken else "done", extra)
+    facts = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
+    if box is not None:
+        facts["isolation"] = box.level.value
+    return Ended(status="incomplete" if broken else "done", facts=facts, files=files)
 
 
-def _generator(model: str, base_url: str, settings: TaskOptions) -> Generator:
+def _generator(model: str, options: TaskOptions) -> Generator:
     made: Generator = plugins.create(
         "generators",
         "model",
         model=model,
-        base_url=base_url,
-        concurrency=settings.concurrency,
-        per_minute=settings.per_minute,
-        retries=settings.retries,
-        seconds=settings.request_seconds,
-        max_cost=settings.max_cost,
-        price=settings.price,
+        base_url=options.base_url,
+        concurrency=options.concurrency,
+        per_minute=options.per_minute,
+        retries=options.retries,
+        seconds=options.request_seconds,
+        max_cost=options.max_cost,
+        price=options.price,
     )
     return made
 
 
-def _manifest(
-    work: Plan, settings: TaskOptions, model: str | None, base_url: str, sources: Mapping[str, Any]
-) -> Manifest:
+def _manifest(work: Plan, options: TaskOptions) -> Manifest:
     config = {
-        **settings.identity(),
-        "model": model,
-        "base_url": without_secrets(base_url),
+        **options.identity(),
+        "model": options.model,
+        "base_url": without_secrets(options.base_url),
         "tasks": {each.task.name: {**each.task.resolved, "context": each.mode} for each in work.tasks},
         "groups": {group.name: dict(group.resolved) for group, _names in work.groups},
     }
     extra = {
-        "sources": dict(sources),
-        "asking": settings.asking(),
+        "sources": {
+            "tasks": [os.fspath(task) for task in options.tasks],
+            "predictions": None if options.predictions is None else os.fspath(options.predictions),
+            "data": None if options.data is None else os.fspath(options.data),
+        },
+        ASKING: options.kept(ASKING),
         "files": {each.task.name: each.task.file.name for each in work.tasks},
         "rows": len(work),
         "skipped": {"rows_and_answers": len(work.rejections)},
         "warnings": list(work.warnings),
-        "workers": settings.workers,
+        "workers": options.workers,
     }
     return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra)
-
-
-def _is_finished(folder: Path, manifest: Manifest) -> bool:
-    """Whether a run to resume is done already; opening it checks that it is the same run."""
-    if not (folder / "run.json").exists():
-        return False
-    with RunWriter.resume(folder, manifest) as writer:
-        return writer.was_done
 
 
 def _replay(work: Plan) -> dict[Key, Reply]:
@@ -220,11 +224,12 @@ def _replay(work: Plan) -> dict[Key, Reply]:
     return replies
 
 
-def _ask(writer: RunWriter, work: Plan, generator: Any, settings: TaskOptions, follow: Watcher) -> dict[Key, Reply]:
+def _ask(writer: RunWriter, plan: TasksPlan, watch: Watcher) -> dict[Key, Reply]:
     """Return the model's replies, each kept on disk before the next step; those of a resumed run are not asked again."""
     replies = {row.key: _reply_of(row.key, row.data) for row in writer.rows(COMPLETION)}
-    requests = [request for each in work.tasks for request in each.requests(settings.seed)]
-    follow.started(writer.folder, len(requests), len(replies))
+    requests = [request for each in plan.plan.tasks for request in each.requests(plan.options.seed)]
+    generator = plan.generator
+    watch.started(writer.folder, Start(len(requests), len(replies), len(replies), f"{len(requests)} questions"))
     # Questions that brought nothing have cost something too, each time that they were asked.
     lost = list(writer.rows(UNANSWERED))
     generator.spent = sum(row.data.get("cost_at_most") or 0.0 for row in itertools.chain(writer.rows(COMPLETION), lost))
@@ -239,7 +244,8 @@ def _ask(writer: RunWriter, work: Plan, generator: Any, settings: TaskOptions, f
             record = {"requests": reply.requests, "cost_at_most": reply.cost_at_most}
             writer.add(UNANSWERED, (*reply.key, next(times)), record, remember=False)
             writer.commit()
-        follow.replied(reply)
+        why = "" if reply.missing is None else reply.missing.detail
+        watch.did(Step(" ".join(map(str, reply.key)), reply.missing is None, why))
 
     generator.generate([request for request in requests if request.key not in replies], keep)
     return replies
@@ -248,18 +254,6 @@ def _ask(writer: RunWriter, work: Plan, generator: Any, settings: TaskOptions, f
 def _reply_of(key: Key, data: Mapping[str, Any]) -> Reply:
     names = ("text", "raw", "finish", "input_tokens", "output_tokens", "cost", "cost_at_most", "requests", "seconds")
     return Reply(key, **{name: data[name] for name in names if name in data})
-
-
-@contextlib.contextmanager
-def _sandbox(work: Plan, settings: TaskOptions) -> Iterator[Any]:
-    """Yield a sandbox if any task runs tests; a machine that cannot isolate is found out before any work."""
-    if not any(each.passes for each in work.tasks):
-        yield None
-        return
-    from markbook.runs.sandboxes import BoxSettings, open_sandboxes
-
-    with open_sandboxes(settings.engine, BoxSettings(settings.workers, settings.isolation)) as box:
-        yield box
 
 
 def _execute(

@@ -1,0 +1,100 @@
+"""The one conductor: from a request to a finished run folder, whatever the kind of run.
+
+It plans, makes or resumes the run folder, has the work done, publishes the files and reports and marks the run's end.
+A run that anything breaks off is marked `interrupted`, keeps what was acknowledged, and goes on with `resume`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markbook import plugins
+from markbook.errors import StrictDataError
+from markbook.results.kind import Content, Results
+from markbook.runs.kind import Ended, Kind, P, Planned, R, Watcher
+from markbook.runs.machines import Machines
+from markbook.runs.options import RunOptions
+from markbook.store import Manifest, Run, RunWriter, open_run
+
+
+def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) -> Run:
+    """Do what is asked for, or go on with it, and return the finished run.
+
+    Args:
+        kind: a kind of run, or its name among the entry points `markbook.runs`.
+        request: its inputs and options.
+        watcher: is told of progress.
+
+    Raises:
+        MarkbookError: what the kind refuses, before anything is written; an output that cannot be written; a run to
+            resume that was made by other arguments; a disk that failed during the run, which can be resumed.
+    """
+    part: Kind[R, P] = plugins.create_typed("runs", kind) if isinstance(kind, str) else kind
+    watch = watcher or Watcher()
+    with Machines(request.engine, request.workers) as machines:
+        plan = part.plan(request, machines)
+        watch.planned(plan)
+        if request.strict:
+            _refuse_skipped(plan)
+        if request.resume is not None and is_finished(Path(request.resume), plan.manifest):
+            return open_run(request.resume)
+        part.start(plan, machines)
+        with _open_writer(request, plan.manifest) as writer:
+            ended = part.work(plan, writer, machines, watch)
+            _publish(part, writer, machines, request.reports, ended)
+            writer.finish(ended.status, ended.facts)
+    return open_run(writer.folder)
+
+
+def is_finished(folder: Path, manifest: Manifest) -> bool:
+    """Whether a run to resume is done already; opening it checks that it is the same run."""
+    if not (folder / "run.json").exists():
+        return False
+    with RunWriter.resume(folder, manifest) as writer:
+        return writer.was_done
+
+
+def _render(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> dict[str, Content]:
+    return _reports(kind.results(open_run(folder)), names)
+
+
+def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> dict[str, Content]:
+    """Return the reports as a worker can send them."""
+    files = _render(kind, folder, names).items()
+    return {path: content if isinstance(content, str | bytes) else list(content) for path, content in files}  # type: ignore[misc]  # one kind of pieces a file
+
+
+def _reports(results: Results, names: Sequence[str]) -> dict[str, Content]:
+    found: dict[str, Content] = {}
+    for name in names:
+        files: Mapping[str, Content] = plugins.create_typed("reports", name)(results)
+        found |= files
+    return found
+
+
+def _publish(kind: Kind[Any, Any], writer: RunWriter, machines: Machines, names: Sequence[str], ended: Ended) -> None:
+    writer.publish(ended.files)
+    if ended.results is not None:
+        writer.publish(_reports(ended.results, names))
+    elif machines.renderer is not None:
+        writer.publish(machines.renderer.submit(_render_whole, kind, writer.folder, names).result())
+    else:
+        writer.publish(_render(kind, writer.folder, names))
+
+
+def _open_writer(request: RunOptions, manifest: Manifest) -> RunWriter:
+    if request.resume is not None:
+        return RunWriter.resume(Path(request.resume), manifest)
+    return RunWriter.create(Path(request.output), manifest)
+
+
+def _refuse_skipped(plan: Planned) -> None:
+    skipped = plan.skipped
+    if skipped.first is not None:
+        raise StrictDataError(
+            f"{skipped.count} rows would be skipped; the first: {skipped.first.reason}",
+            at=skipped.first.at,
+            hint="mend them, or leave out --strict",
+        )

@@ -1,0 +1,142 @@
+"""What an exam will do: its options, and its inputs read and checked before anything is written or run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from markbook.load.answers import Answers, load_answers
+from markbook.load.assembly import Extract
+from markbook.load.benchmark import Benchmark, load_benchmark
+from markbook.load.faults import Fault, without_faults
+from markbook.runs.exam.marks import ErrorPolicy
+from markbook.runs.kind import Planned, Skipped
+from markbook.runs.machines import Machines
+from markbook.runs.options import RunOptions, aside
+from markbook.runs.sandboxes import BoxSettings
+from markbook.store import Manifest
+from markbook.types import Limits
+
+REPORTS = ("documented", "html")
+"""The report plugins that every finished exam is given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamOptions(RunOptions):
+    """How an exam is held. The first group can change a result, the second cannot."""
+
+    format: str = "auto"
+    timeout: float = 60.0
+    """CPU seconds an attempt may use."""
+    memory_mb: int = 2048
+    error_policy: ErrorPolicy = "zero"
+    extract: Extract = "auto"
+    profile: Literal["documented", "corrected"] = "corrected"
+    """The exam's documented arithmetic is well defined, so both give the same numbers; recorded with the run."""
+    seed: int = 0
+    separate: bool = True
+    """Keep tests and candidate in different processes."""
+    adaptive: bool = False
+    """Lower each problem's CPU limit to 20 times what its canonical solution needs."""
+    python: str = ""
+    """The interpreter whose packages the candidates may import; the running one if empty."""
+
+    benchmark: str | os.PathLike[str] = aside("")
+    """A file or folder; what it held is in the manifest's inputs."""
+    solutions: Sequence[str | os.PathLike[str]] = aside(())
+    isolation: Literal["auto", "strict", "weak"] = aside("auto")
+    dedupe: bool = aside(True)
+    reuse_verdicts: bool = aside(False)
+    """Give an attempt that was run before, in the same way, the outcome that it had."""
+    reports: Sequence[str] = aside(REPORTS)
+
+    def limits(self) -> Limits:
+        """Return what an attempt may use."""
+        return Limits(seconds=self.timeout, memory_bytes=self.memory_mb << 20)
+
+    def box(self) -> BoxSettings:
+        """Return how its sandbox is set up."""
+        return BoxSettings(
+            workers=self.workers,
+            isolation=self.isolation,
+            python=self.python,
+            separate=self.separate,
+            dedupe=self.dedupe,
+            adaptive=self.adaptive,
+            reuse_verdicts=self.reuse_verdicts,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamPlan(Planned):
+    """What is about to be marked."""
+
+    options: ExamOptions
+    paper: Benchmark
+    """The benchmark as it was read."""
+    benchmark: Benchmark
+    """The same without the tests that are at fault."""
+    faults: Sequence[Fault]
+    answers: Answers
+
+    @property
+    def attempts(self) -> int:
+        """How many there are."""
+        return sum(self.answers.count(model) for model in self.answers.models)
+
+
+def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
+    """Read the benchmark and the answers, while the first worker starts.
+
+    Raises:
+        DataError: nothing can be marked.
+        EnvironmentUnfitError: this system cannot run solutions at all.
+    """
+    machines.begin_sandbox(request.box())
+    paper = load_benchmark(Path(request.benchmark), request.format)
+    sound, faults = without_faults(paper)
+    paths = [Path(path) for path in request.solutions]
+    answers = machines.open(load_answers(paths, sound, extract=request.extract))
+    return ExamPlan(
+        manifest=_manifest(request, sound, answers),
+        skipped=_skipped(paper, answers),
+        options=request,
+        paper=paper,
+        benchmark=sound,
+        faults=faults,
+        answers=answers,
+    )
+
+
+def _manifest(request: ExamOptions, benchmark: Benchmark, answers: Answers) -> Manifest:
+    inputs = {"benchmark": benchmark.digest}
+    for number, digest in enumerate(answers.inputs.values(), start=1):
+        inputs[f"solutions/{number}"] = digest
+    config = {
+        **request.identity(),
+        "benchmark_name": benchmark.name,
+        "benchmark_format": benchmark.format,
+        "models": answers.models,
+    }
+    source = os.fspath(request.benchmark)
+    extra = {
+        "sources": {"benchmark": source, "benchmark_files": list(benchmark.files), "solutions": list(answers.inputs)},
+        "skipped": {
+            "benchmark_rows": len(benchmark.rejections),
+            "answers_invalid": answers.invalid.count,
+            "answers_unknown_task": answers.unknown.count,
+            "answers_repeated": answers.collapsed.count,
+            "answers_null": answers.null.count,
+        },
+        "warnings": list(answers.warnings),
+        "workers": request.workers,
+    }
+    return Manifest("exam", config, inputs, extra)
+
+
+def _skipped(benchmark: Benchmark, answers: Answers) -> Skipped:
+    first = next(iter([*benchmark.rejections, *answers.invalid.first, *answers.unknown.first]), None)
+    return Skipped(len(benchmark.rejections) + answers.invalid.count + answers.unknown.count, first)

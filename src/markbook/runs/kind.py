@@ -1,0 +1,124 @@
+"""What a kind of run has to offer to be conducted, and the records in which it and its conductor talk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from markbook.runs.options import RunOptions
+
+if TYPE_CHECKING:
+    from markbook.files.jsonl import Rejection
+    from markbook.results.kind import Content, Results
+    from markbook.runs.machines import Machines
+    from markbook.store import Manifest, Run, RunWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What of the inputs cannot be used."""
+
+    count: int
+    first: Rejection | None
+    """None where nothing is skipped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What a run will do, everything read and checked; a kind adds what its work needs."""
+
+    manifest: Manifest
+    skipped: Skipped = Skipped(0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How much there is to do."""
+
+    total: int
+    """Pieces of work."""
+    done: int = 0
+    """How many of them a resumed run had done."""
+    good: int = 0
+    """How many of those went well."""
+    about: str = ""
+    """What is done, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One more piece of work that is done."""
+
+    name: str
+    is_good: bool = True
+    trouble: str = ""
+    """What went wrong; also beside a good one, if anything did."""
+
+
+class Watcher:
+    """What a caller may follow a run of any kind with; this one ignores everything."""
+
+    def planned(self, plan: Planned) -> None:
+        """Be told what will be done, before anything is written, run or asked; what this raises ends it there."""
+
+    def started(self, folder: Path, start: Start) -> None:
+        """Be told that the work begins, and where it is kept."""
+
+    def did(self, step: Step) -> None:
+        """Be told of one more piece of work."""
+
+    def noted(self, line: str, *, topic: str = "") -> None:
+        """Be told something in a line; of a topic there may be many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How the work ended."""
+
+    status: Literal["done", "incomplete"] = "done"
+    """Incomplete where something that was asked for could not do its work: a resumed run tries again."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What run.json says of it."""
+    files: Mapping[str, Content] = field(default_factory=dict)
+    """The kind's own files, by path in the run folder."""
+    results: Results | None = None
+    """What reports are made of, where it is at hand; else it is read from the folder."""
+
+
+R = TypeVar("R", bound=RunOptions)
+P = TypeVar("P", bound=Planned)
+
+
+class Kind(ABC, Generic[R, P]):
+    """A kind of run; its name in the entry points `markbook.runs` is what its manifests carry as `command`.
+
+    One that publishes `results.jsonl` and `summary.json` by `markbook.runs.rows.published` needs `plan` and `work`
+    only: comparison, reports, pages and gates are then made of those files.
+    """
+
+    reads_partial = False
+    """Whether the results of a run that broke off say what there is, and how much is lacking."""
+
+    @abstractmethod
+    def plan(self, request: R, machines: Machines) -> P:
+        """Read and check everything, and refuse what cannot be done: nothing is written yet, nothing paid."""
+
+    def start(self, plan: P, machines: Machines) -> None:
+        """Start what the work needs, and refuse what this machine cannot do: still nothing is written."""
+
+    @abstractmethod
+    def work(self, plan: P, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
+        """Do what the journal lacks, each piece kept there before the next."""
+
+    def results(self, run: Run) -> Results:
+        """Return what there is to say of a run of this kind."""
+        from markbook.runs.rows import RowsResults
+
+        return RowsResults(run)
+
+    def is_answer(self, name: str) -> bool:
+        """Whether an input of this name in run.json is what models gave, which may differ between compared runs."""
+        return name.startswith("answers/")

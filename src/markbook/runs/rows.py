@@ -1,0 +1,161 @@
+"""What a simple kind of run publishes, and what every command and report makes of it.
+
+Such a run leaves one row an attempt in `results.jsonl` and its metrics in `summary.json`; comparison, page, gates,
+the other formats and the list of attempts follow from these.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from markbook.errors import UsageError
+from markbook.plugins import suggest
+from markbook.results.alignment import digest
+from markbook.results.files_view import FilesView
+from markbook.results.kind import Content, Entry, Shown, Status
+from markbook.results.rows import reasons_text, value_of
+from markbook.results.sheet import Sheet, cell_of
+from markbook.results.standing import standings
+from markbook.text import cut
+from markbook.types import Direction, Missing, range_of, range_record
+
+if TYPE_CHECKING:
+    from markbook.report.page import Page
+
+_SCHEMA = 1
+_TEXT_CAP = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One attempt with its marks."""
+
+    model: str
+    id: str
+    """Which sample it is at."""
+    metrics: Mapping[str, float | Missing]
+    index: int = 0
+    """Which attempt of several."""
+    prompt: str = ""
+    text: str = ""
+    """What was handed in."""
+
+    def record(self) -> dict[str, Any]:
+        """Return it as a line of results.jsonl holds it."""
+        lost = {name: value for name, value in self.metrics.items() if isinstance(value, Missing)}
+        return {
+            "model": self.model,
+            "id": self.id,
+            "index": self.index,
+            "prompt": self.prompt,
+            "text": self.text,
+            "metrics": {name: None if name in lost else value for name, value in self.metrics.items()},
+            "missing": {name: why.to_record() for name, why in lost.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a reader has to know of a metric."""
+
+    range: tuple[float, float] = (0.0, 1.0)
+    direction: Direction = "higher"
+
+
+def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, Content]:
+    """Return `results.jsonl` and `summary.json` of a run: what `RowsResults` reads.
+
+    Args:
+        rows: one an attempt, in an order that does not depend on luck.
+        metrics: what they are marked by, the main one first.
+    """
+    records = [row.record() for row in rows]
+    summary = {
+        "schema": _SCHEMA,
+        "metrics": {
+            name: {
+                "range": range_record(column.range),
+                "direction": column.direction,
+                "models": {one.model: one.to_record() for one in standings(_sheet(records, name, column))},
+            }
+            for name, column in metrics.items()
+        },
+    }
+    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n" for record in records)
+    return {
+        "results.jsonl": lines,
+        "summary.json": json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+    }
+
+
+def _sheet(records: Iterable[Mapping[str, Any]], metric: str, column: Column) -> Sheet:
+    found: dict[str, dict[str, list[float | Missing]]] = {}
+    digests: dict[str, str] = {}
+    for record in records:
+        sample = str(record["id"])
+        if metric in record["metrics"]:
+            value = value_of(record["metrics"], metric, record)
+            found.setdefault(str(record["model"]), {}).setdefault(sample, []).append(value)
+            digests.setdefault(sample, digest([sample, record["prompt"]]))
+    marks = {
+        model: {sample: cell_of(values, column.range) for sample, values in samples.items()}
+        for model, samples in found.items()
+    }
+    return Sheet(metric, marks, range=column.range, direction=column.direction, digests=digests)
+
+
+class RowsResults(FilesView):
+    """The results of a run that was `published` as rows."""
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """The run's metrics, the main one first."""
+        metrics: Mapping[str, Mapping[str, Any]] = self.summary["metrics"]
+        return {name: Column(range_of(one["range"]), one["direction"]) for name, one in metrics.items()}
+
+    def sheet(self, metric: str | None) -> Sheet:
+        """Return one metric's marks, of the main one if none is named.
+
+        Raises:
+            UsageError: the run has no such metric.
+        """
+        columns = self.columns
+        chosen = metric or next(iter(columns), "")
+        if chosen not in columns:
+            raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, list(columns)))
+        return _sheet(self.rows(), chosen, columns[chosen])
+
+    def page(self) -> Page:
+        """Return a table of each metric, and the attempts."""
+        from markbook.runs.rows_page import rows_page
+
+        return rows_page(self)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield every attempt with its first mark."""
+        for place, row in self.located_rows():
+            value = next((value for value in row["metrics"].values() if value is not None), None)
+            yield Entry(place, str(row["model"]), str(row["id"]), status_of(row), value)
+
+    def shown(self, location: int) -> Shown:
+        """Return the attempt whose row begins at a place of results.jsonl.
+
+        Raises:
+            ValueError: none begins there.
+        """
+        row = self.row_at(location)
+        facts = tuple((name, f"{value:.4f}") for name, value in row["metrics"].items() if value is not None)
+        text = cut(str(row["text"]), _TEXT_CAP)
+        return Shown(
+            str(row["model"]), str(row["id"]), status_of(row), facts, str(row["prompt"]), text, reasons_text(row)
+        )
+
+
+def status_of(row: Mapping[str, Any]) -> Status:
+    """Return how an attempt stands: marked by all its metrics, by some, or by none."""
+    values: Sequence[float | None] = list(row["metrics"].values())
+    known = sum(value is not None for value in values)
+    return "scored" if known == len(values) else "partial" if known else "absent"

@@ -1,0 +1,73 @@
+"""The page of a run that was published as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from markbook.report.page import Answer, Page, Problem, Section
+from markbook.report.words import missing_text, number
+from markbook.results.rows import reasons_text
+from markbook.results.standing import Standing, standings
+from markbook.results.summary import methods_note
+from markbook.runs.rows import RowsResults, status_of
+from markbook.text import Table, cut
+from markbook.text.table import NOTHING
+from markbook.types import Interval
+
+SHOWN = 300
+_TEXT_CAP = 8_000
+
+
+def rows_page(results: RowsResults) -> Page:
+    """Return a table of each metric, and the first samples with every attempt at them."""
+    places = {name: standings(results.sheet(name)) for name in results.columns}
+    models = list(dict.fromkeys(one.model for several in places.values() for one in several))
+    problems = list(_problems(results))
+    return Page(
+        title=results.command.capitalize(),
+        facts=(("Models", str(len(models))), ("Samples", str(len(problems)))),
+        warnings=(),
+        sections=tuple(_section(name, several) for name, several in places.items()),
+        problems=tuple(problems[:SHOWN]),
+        problems_total=len(problems),
+        items="samples",
+        models=tuple(models),
+    )
+
+
+def _section(metric: str, places: Sequence[Standing]) -> Section:
+    found = [one.summary for one in places]
+    rows = tuple(
+        (
+            one.group,
+            number(one.value),
+            _interval(one.interval),
+            f"{one.n} of {one.n_items}",
+            missing_text(one.n_missing),
+        )
+        for one in found
+    )
+    headers = ("Model", "Mean", "95 % interval", "Scored", "Missing")
+    note = methods_note(one.interval.method for one in found if one.interval is not None)
+    table = Table(metric, headers, rows, frozenset({1, 2, 3}), note)
+    better = found[0].direction if found else "higher"
+    return Section(f"metric-{metric}", metric, f"The mean over the samples; {better} is better.", (table,))
+
+
+def _interval(found: Interval | None) -> str:
+    return NOTHING if found is None else f"[{found.low:.3f}, {found.high:.3f}]"
+
+
+def _problems(results: RowsResults) -> Iterator[Problem]:
+    """Yield each sample with its attempts, in order of first appearance."""
+    names = list(results.columns)
+    found: dict[str, tuple[str, list[Answer]]] = {}
+    for row in results.rows():
+        value = next((row["metrics"][name] for name in names if row["metrics"].get(name) is not None), None)
+        label = f"{row['model']} [{row['index']}]" if row["index"] else str(row["model"])
+        text = cut(str(row["text"]), _TEXT_CAP)
+        answer = Answer(str(row["model"]), label, status_of(row), value, 0, 0, text, reasons_text(row))
+        found.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
+    for name, (prompt, answers) in found.items():
+        outcomes = tuple((one.model, one.status, number(one.score)) for one in answers)
+        yield Problem(name, "", "", "sample", prompt, (), tuple(answers), outcomes)

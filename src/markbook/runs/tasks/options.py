@@ -1,0 +1,51 @@
+"""How tasks are run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from markbook.config import ContextMode
+from markbook.runs.options import RunOptions, aside
+from markbook.runs.tasks.metrics import Profile
+
+ASKING = "asking"
+"""Where run.json keeps how a model is asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOptions(RunOptions):
+    """How tasks are run. The first group can change a result, the second cannot."""
+
+    limit: int | None = None
+    """Rows of each task at most."""
+    samples: int | None = None
+    """Answers per row, instead of what the task says."""
+    contexts: tuple[ContextMode, ...] = ()
+    """Run each task in these context modes, and compare them."""
+    profile: Profile = "corrected"
+    seed: int = 0
+    missing: Literal["exclude", "worst", "fail"] = "exclude"
+    """How a missing value counts in a mean."""
+    timeout: float = 60.0
+    """CPU seconds for one answer's tests."""
+    allow_code: bool = False
+    """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""
+
+    tasks: Sequence[str | os.PathLike[str]] = aside(())
+    """YAML files or names of ready tasks; what they say is in the manifest's config, and so are the model and its server."""
+    predictions: str | os.PathLike[str] | None = aside(None)
+    """A file of answers, or a folder with one file a task."""
+    data: str | os.PathLike[str] | None = aside(None)
+    """A file of rows to use instead of the one that the tasks name."""
+    model: str | None = aside(None)
+    base_url: str = aside("")
+    isolation: Literal["auto", "strict", "weak"] = aside("auto")
+    concurrency: int = aside(8, kept=ASKING)
+    per_minute: float | None = aside(None, kept=ASKING)
+    retries: int = aside(5, kept=ASKING)
+    request_seconds: float = aside(120.0, kept=ASKING)
+    max_cost: float | None = aside(None, kept=ASKING)
+    price: str = aside("", kept=ASKING)
