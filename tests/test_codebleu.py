@@ -1,13 +1,18 @@
 """CodeBLEU: parts, repairs, languages, and equality with the package that most people use."""
 
 import json
+import re
+import sys
+from collections import Counter
 
 import pytest
-from codebleu_kit import ADD, by_both_parsers, score
+from codebleu_kit import ADD, score
 from hypothesis import given, settings, strategies as st
 
 import markbook
+from markbook.cli import main
 from markbook.errors import MarkbookError
+from markbook.metrics.code import parsers, reading
 
 RENAMED = "def plus(x, y):\n    result = x + y\n    return result\n"
 
@@ -57,7 +62,7 @@ def test_the_documented_profile_is_plain_bleu():
     assert score(ADD, RENAMED, profile="documented").value == plain.value
 
 
-@pytest.mark.parametrize("options", [{"lang": "cobol"}, {"weights": (1, 2)}, {"parser": "x"}, {"profile": "x"}])
+@pytest.mark.parametrize("options", [{"lang": "cobol"}, {"weights": (1, 2)}, {"profile": "x"}])
 def test_impossible_options_are_refused(options):
     with pytest.raises(MarkbookError):
         score(ADD, ADD, **options)
@@ -148,14 +153,44 @@ match (x):\n case [a, *_] | {'a': 1, **r}: pass\n case A(b, c=-1) if d: pass\n c
 """
 
 
-@pytest.mark.parametrize("code", [ADD, RENAMED, LOOPS["python"], *CONSTRUCTS.strip().split("\n")])
-def test_ast_and_tree_sitter_see_the_same(code):
-    ours, theirs = by_both_parsers(code.replace(r"\n", "\n"))
+def _inner(node):
+    """Return the node and every node in it that has children."""
+    return [node, *(inner for child in node.children if child.child_count for inner in _inner(child))]
 
-    assert ours.parses
-    assert theirs.parses
-    assert ours.syntax == theirs.syntax
-    assert ours.flow == theirs.flow
+
+@pytest.mark.parametrize("code", [ADD, RENAMED, LOOPS["python"], *CONSTRUCTS.strip().split("\n")])
+def test_sub_trees_are_alike_where_their_s_expressions_are(code):
+    code = code.replace(r"\n", "\n")
+    bare = re.sub(r"  # .*", "", code)  # comments are no part of what is compared
+
+    tree = parsers.language("python").parser.parse(bare.encode())
+    told = Counter(str(node) for node in _inner(tree.root_node))
+
+    found = reading.Reader("python").candidate(code)
+    assert found.parses
+    assert sorted(found.syntax.values()) == sorted(told.values())
+
+
+def test_a_comment_and_a_docstring_are_no_part_of_the_syntax_or_the_flow():
+    noted = 'def add(a, b):\n    """Add."""\n    # sum\n    total = a + b\n    return total\n'
+
+    one = score(noted, ADD)
+
+    assert one.stats["syntax"] == one.stats["dataflow"] == 1.0
+    assert score(ADD, noted).stats["syntax"] == 1.0
+
+
+def test_without_the_extra_the_install_line_is_named(monkeypatch, tmp_path, capsys):
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps({"candidate": ADD, "reference": ADD}) + "\n", "utf-8")
+    monkeypatch.setitem(sys.modules, "tree_sitter_python", None)
+    parsers.language.cache_clear()
+    parsers.version.cache_clear()
+
+    with pytest.raises(SystemExit, match="3"):
+        main(["score", "codebleu", str(file)])
+
+    assert "this needs the package 'tree_sitter_python' (pip install 'markbook[code]')" in capsys.readouterr().err
 
 
 def _rows(shared_data):
@@ -183,7 +218,7 @@ def test_parts_equal_the_package_but_in_eight_rows_each_for_a_known_reason(share
     texts = [row["candidate"] for row in rows], [row["references"] for row in rows]
     syntax, flow = set(), set()
 
-    for row, one in zip(rows, markbook.measure("codebleu", *texts, parser="tree-sitter"), strict=True):
+    for row, one in zip(rows, markbook.measure("codebleu", *texts), strict=True):
         told = row["expected"]["codebleu"]
         assert _is(one.stats["ngram"], told["ngram_match_score"])
         assert _is(one.stats["weighted_ngram"], told["weighted_ngram_match_score"])
@@ -197,27 +232,11 @@ def test_parts_equal_the_package_but_in_eight_rows_each_for_a_known_reason(share
     assert flow - RANDOM == NON_ASCII | COMMENTS_LEFT | {"s-code-0190", "s-code-0195"}
 
 
-def test_ast_gives_the_same_for_all_that_parses_and_nothing_for_what_does_not(shared_data):
-    rows = _rows(shared_data)
-    texts = [row["candidate"] for row in rows], [row["references"] for row in rows]
-    by_ast, by_tree_sitter = (markbook.measure("codebleu", *texts, parser=one) for one in ("ast", "tree-sitter"))
-    compared = 0
-
-    for row, ours, theirs in zip(rows, by_ast, by_tree_sitter, strict=True):
-        if row["expected"]["ast_facts"].get("parses"):
-            compared += 1
-            assert ours.stats["syntax"] == theirs.stats["syntax"]
-            assert ours.stats.get("dataflow") == theirs.stats.get("dataflow")
-        elif not ours.stats["candidate_parses"]:
-            assert ours.stats["syntax"] == ours.stats.get("dataflow", 0.0) == 0.0
-    assert compared > 40
-
-
 @pytest.mark.parametrize("lang", ["python", "java"])
 def test_values_equal_those_that_the_package_tests_itself_by(shared_data, lang):
     cases = json.loads((shared_data / "text-metrics" / "codebleu_k4black.json").read_text("utf-8"))[lang]
     for case in cases:
-        found = score(case["prediction"], case["reference"], lang=lang, parser="tree-sitter")
+        found = score(case["prediction"], case["reference"], lang=lang)
 
         if "rannnndom" in case["prediction"]:  # .25 there, because a data flow of 0 counts as 1
             assert found.value == 0.0
@@ -235,7 +254,7 @@ def test_parts_equal_eighty_published_values_but_where_the_package_differs_from_
     texts = [row["prediction"] for row in rows], [row["reference"] for row in rows]
     syntax, flow = set(), set()
 
-    for row, one in zip(rows, markbook.measure("codebleu", *texts, parser="tree-sitter"), strict=True):
+    for row, one in zip(rows, markbook.measure("codebleu", *texts), strict=True):
         name = (row["model"], row["task_id"], row["output"])
         assert _is(one.stats["ngram"], row["ngram_match_score"])
         assert _is(one.stats["weighted_ngram"], row["weighted_ngram_match_score"])
@@ -275,22 +294,20 @@ def test_deep_nesting_is_no_crash():
     assert score(ADD, deep).value is not None
 
 
-@pytest.mark.parametrize("parser", ["ast", "tree-sitter"])
 @pytest.mark.parametrize("loops", [15, 19, 40])
-def test_loops_in_loops_do_not_take_for_ever(parser, loops):
+def test_loops_in_loops_do_not_take_for_ever(loops):
     heads = "".join("    " * i + f"while name{i} < {i}:\n" for i in range(loops))
     code = heads + "    " * loops + "name0 = name1\n"
 
-    found = markbook.measure("codebleu", [code], [code], parser=parser)[0]
+    found = markbook.measure("codebleu", [code], [code])[0]
 
     assert found.stats["dropped"] == []
     assert found.value == 1.0
 
 
-@pytest.mark.parametrize("parser", ["ast", "tree-sitter"])
 @pytest.mark.parametrize("code", ["x = " + "(" * 150 + "y" + ")" * 150, "x = " + " + ".join(["y"] * 3000)])
-def test_deep_programs_have_a_value(parser, code):
-    assert markbook.measure("codebleu", [code], [code], parser=parser)[0].value is not None
+def test_deep_programs_have_a_value(code):
+    assert markbook.measure("codebleu", [code], [code])[0].value is not None
 
 
 def test_phps_foreach_moves_values_although_its_grammar_names_no_field():

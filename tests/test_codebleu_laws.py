@@ -6,12 +6,11 @@ import subprocess
 import sys
 
 import pytest
-from codebleu_kit import ADD, by_both_parsers, score
+from codebleu_kit import ADD, score
 from hypothesis import given, settings, strategies as st
 
 import markbook
-from markbook.metrics import python_source
-from markbook.metrics.code._python_tree import Reader as PythonReader
+from markbook.metrics.code import parsers
 from markbook.metrics.code.flow import _Run
 from markbook.metrics.code.shapes import Shapes
 
@@ -51,30 +50,20 @@ class _RunsEveryRound(_Run):
 @settings(max_examples=150, deadline=None)
 @given(PROGRAMS)
 def test_a_loop_inside_a_loop_need_not_run_four_times(code):
-    source = python_source.read(code)
-    reader = PythonReader(Shapes(), source.text, source.tree)
-    reader.module(source.tree.body)
-    runs = [kind(reader.program) for kind in (_Run, _RunsEveryRound)]
+    program = parsers.read("python", code, Shapes()).program
+    runs = [kind(program) for kind in (_Run, _RunsEveryRound)]
     for run in runs:
-        run.steps(reader.program.steps, {})
+        run.steps(program.steps, {})
 
     assert runs[0].edges() == runs[1].edges()
 
 
-@settings(max_examples=100, deadline=None)
-@given(PROGRAMS)
-def test_the_two_parsers_see_the_same_in_any_program(code):
-    ours, theirs = by_both_parsers(code)
-
-    assert ours == theirs
-
-
 @settings(max_examples=60, deadline=None)
-@given(PROGRAMS, st.sampled_from(["ast", "tree-sitter"]))
-def test_a_program_is_its_own_best_match(code, parser):
+@given(PROGRAMS)
+def test_a_program_is_its_own_best_match(code):
     code = "for first in second:\n    pass\n" + code  # enough words, and keywords among them
 
-    assert score(code, code, parser=parser).value == pytest.approx(1.0, abs=1e-12)
+    assert score(code, code).value == pytest.approx(1.0, abs=1e-12)
 
 
 def test_a_text_of_fewer_than_four_words_misses_one_by_the_orders_that_it_lacks():
@@ -106,7 +95,7 @@ def test_the_hash_seed_changes_nothing():
     code = (
         "import markbook\n"
         f"texts = {texts!r}\n"
-        "for options in ({}, {'parser': 'tree-sitter'}, {'lang': 'java'}):\n"
+        "for options in ({}, {'lang': 'java'}):\n"
         "    for one in markbook.measure('codebleu', texts, texts[1:] + texts[:1], **options):\n"
         "        print(one.value, dict(one.stats))\n"
     )
@@ -156,10 +145,9 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("parser", ["ast", "tree-sitter"])
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
-def test_a_bomb_has_a_value_or_a_reason_on_either_side(bomb, parser):
-    found = markbook.measure("codebleu", [bomb, ADD, ADD], [ADD, bomb, ADD], parser=parser)
+def test_a_bomb_has_a_value_or_a_reason_on_either_side(bomb):
+    found = markbook.measure("codebleu", [bomb, ADD, ADD], [ADD, bomb, ADD])
 
     for one in found:
         assert (one.value is None) != (one.missing is None)
@@ -218,12 +206,11 @@ def test_a_row_without_a_reference_is_missing_alone(reference):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parser", ["ast", "tree-sitter"])
-def test_ten_megabytes_have_a_value_for_their_words(parser):
+def test_ten_megabytes_have_a_value_for_their_words():
     text = "total = total + value\n" * 460_000
     assert len(text) > 10_000_000
 
-    both, cut = markbook.measure("codebleu", [text, "total = total + value"], [text, text], parser=parser)
+    both, cut = markbook.measure("codebleu", [text, "total = total + value"], [text, text])
 
     assert both.value == 1.0
     assert both.stats["dropped"] == cut.stats["dropped"] == ["syntax", "dataflow"]

@@ -16,7 +16,7 @@ from markbook.sandbox import Layer, Sandbox
 _EXTRAS = {
     "agents": ("networkx", "opentelemetry", "rustworkx"),
     "bertscore": ("tokenizers",),
-    "code": ("tree_sitter",),
+    "code": ("tree_sitter", "tree_sitter_python"),
     "judge": ("pydantic_ai",),
     "lint": ("bandit", "ruff"),
     "loggers": ("mlflow", "wandb"),

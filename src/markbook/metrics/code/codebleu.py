@@ -19,7 +19,6 @@ from markbook.types import Attempt, Item, Measurement, Sample
 
 PARTS = ("ngram", "weighted_ngram", "syntax", "dataflow")
 SPELLINGS = {"c++": "cpp", "c#": "c_sharp", "csharp": "c_sharp", "js": "javascript", "py": "python", "golang": "go"}
-PARSERS = ("ast", "tree-sitter")
 _ORDER = 4
 _EPSILON = 0.1
 """Count of an order without a match (smoothing method 1 of Chen and Cherry 2014)."""
@@ -53,7 +52,6 @@ def codebleu(
     *,
     lang: str = "python",
     weights: Iterable[float] = (0.25, 0.25, 0.25, 0.25),
-    parser: str = "",
     profile: str = "corrected",
 ) -> PairMetric:
     """Return the weighted mean of four matches with the reference, 0 to 1; higher is better.
@@ -69,12 +67,11 @@ def codebleu(
     Args:
         lang: python, java, javascript, go, c, cpp, rust, c_sharp, php or ruby.
         weights: of the four parts.
-        parser: `ast` (the default for Python) or `tree-sitter` (for all other languages; extra `code`).
         profile: `documented` is plain BLEU, as the document computes what it calls CodeBLEU.
 
     Raises:
         UsageError: an option has a value that it cannot have.
-        ExtraMissingError: the language needs the extra `code`.
+        ExtraMissingError: the extra `code` (tree-sitter and its grammars) is not installed.
     """
     if profile == "documented":
         return _plain_bleu()
@@ -86,16 +83,13 @@ def codebleu(
     shares = tuple(float(weight) for weight in weights)
     if len(shares) != len(PARTS) or min(shares) < 0 or not math.isfinite(sum(shares)) or sum(shares) <= 0:
         raise UsageError(f"weights {shares} are not four shares", hint="four numbers from 0 up, not all 0")
-    parser = parser or ("ast" if lang == "python" else "tree-sitter")
-    if parser not in PARSERS or (parser == "ast" and lang != "python"):
-        raise UsageError(f"no parser {parser!r} for {lang}", hint="ast (Python only), tree-sitter")
-    version = parsers.version(lang) if parser == "tree-sitter" else "stdlib"
     listed = ",".join(f"{weight:g}" for weight in shares)
     return CodeBleu(
         name="codebleu",
-        signature=f"codebleu|lang:{lang}|parser:{parser}[{version}]|w:{listed}|df:renorm|multi:best|v1",
-        score=functools.partial(_score, lang, parser, shares),
-        read=functools.partial(_read, lang, parser),
+        signature=f"codebleu|lang:{lang}|parser:tree-sitter[{parsers.version(lang)}]|w:{listed}|df:renorm|multi:best|v2",
+        score=functools.partial(_score, lang, shares),
+        read=functools.partial(_read, lang),
+        version=2,
     )
 
 
@@ -115,8 +109,8 @@ def _as_bleu(metric: PairMetric, candidate: str, references: tuple[str, ...]) ->
     return value, found.stats
 
 
-def _read(lang: str, parser: str, candidate: str, references: tuple[str, ...]) -> Score:
-    reader = reading.reader(lang, parser)
+def _read(lang: str, candidate: str, references: tuple[str, ...]) -> Score:
+    reader = reading.reader(lang)
     if len(candidate) <= CACHED_CHARACTERS:
         reader.candidate(candidate.strip())
     for reference in references:
@@ -125,7 +119,7 @@ def _read(lang: str, parser: str, candidate: str, references: tuple[str, ...]) -
     return 0.0, NO_STATS
 
 
-def _score(lang: str, parser: str, weights: tuple[float, ...], candidate: str, references: tuple[str, ...]) -> Score:
+def _score(lang: str, weights: tuple[float, ...], candidate: str, references: tuple[str, ...]) -> Score:
     texts = [reference.strip() for reference in references if reference.strip()]
     if not texts:
         return undefined("the reference is empty"), {}
@@ -133,7 +127,7 @@ def _score(lang: str, parser: str, weights: tuple[float, ...], candidate: str, r
     ngram, weighted = _word_parts(candidate, texts, lang)
     parts: dict[str, float | None] = {"ngram": ngram, "weighted_ngram": weighted}
     # All texts of one row are read by one reader: numbers of two readers do not compare.
-    reader = reading.reader(lang, parser)
+    reader = reading.reader(lang)
     shape, shapes = reader.candidate(candidate), [reader.reference(text) for text in texts]
     parts["syntax"] = _best([_syntax(shape, other) for other in shapes])
     parts["dataflow"] = _best([_flow(shape, other) for other in shapes])

@@ -27,6 +27,35 @@ _MODULES = {
 }
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment", "line_continuation"})
 """What stands between the tokens and says nothing: a backslash at the end of a line too."""
+_ERROR = 0xFFFF
+"""The kind of what the parser could not read, in every grammar."""
+
+
+class Kind(NamedTuple):
+    """What the walk asks of a kind of node, looked up once a language."""
+
+    name: str
+    text: bytes
+    """The name as it would stand in a source."""
+    is_named: bool
+    """Whether it is a rule of the grammar; the others are the literal tokens between them."""
+    literal: bytes | None
+    """The text of a literal token."""
+    is_comment: bool
+    is_string: bool
+    is_special: bool
+    """Whether it moves values."""
+    is_variable: bool
+    is_statement: bool
+    """Whether it may hold a docstring."""
+
+
+class Language(NamedTuple):
+    """A parser, and its grammar's kinds and fields by number."""
+
+    parser: Any
+    kinds: dict[int, Kind]
+    fields: dict[int | None, str | None]
 
 
 class Read(NamedTuple):
@@ -41,16 +70,36 @@ class Read(NamedTuple):
 
 
 @functools.cache
-def parser(lang: str) -> Any:
-    """Return the parser of a language.
+def language(lang: str) -> Language:
+    """Return a language's parser and tables.
 
     Raises:
         ExtraMissingError: tree-sitter or the language's grammar is not installed.
     """
     tree_sitter = need("tree_sitter", extra="code")
     module, function = _MODULES[lang]
-    grammar = need(module, extra="code")
-    return tree_sitter.Parser(tree_sitter.Language(getattr(grammar, function)()))
+    grammar = tree_sitter.Language(getattr(need(module, extra="code"), function)())
+    kinds = {
+        number: _kind(lang, grammar.node_kind_for_id(number), is_named=grammar.node_kind_is_named(number))
+        for number in range(grammar.node_kind_count)
+    }
+    kinds[_ERROR] = _kind(lang, "ERROR", is_named=True)
+    fields = {number: grammar.field_name_for_id(number) for number in range(1, grammar.field_count + 1)}
+    return Language(tree_sitter.Parser(grammar), kinds, {None: None, **fields})
+
+
+def _kind(lang: str, name: str, *, is_named: bool) -> Kind:
+    return Kind(
+        name=name,
+        text=name.encode(),
+        is_named=is_named,
+        literal=None if is_named else name.encode(),
+        is_comment=name in _COMMENTS,
+        is_string=name in STRINGS,
+        is_special=name in GRAMMARS[lang].special,
+        is_variable=name in GRAMMARS[lang].names,
+        is_statement=lang == "python" and name == "expression_statement",
+    )
 
 
 def read(lang: str, source: str, shapes: Shapes) -> Read | str:
@@ -62,107 +111,132 @@ def read(lang: str, source: str, shapes: Shapes) -> Read | str:
         return f"longer than {MAX_CHARACTERS:,} characters"
     if lang == "php" and "<?" not in source:
         source = f"<?php\n{source}"  # without its tag the grammar sees text, and an answer seldom has it
+    known = language(lang)
     data = source.encode("utf-8", "replace")
-    tree = parser(lang).parse(data)
+    tree = known.parser.parse(data)
     if tree.root_node.descendant_count > MAX_NODES:
         return f"more than {MAX_NODES:,} nodes"
-    walk = _Walk(lang, data, shapes)
-    root = walk.run(tree.walk())
-    if root is None:
+    walk = _Walk(known, data, shapes, tree.walk())
+    try:
+        root = walk.run()
+        Steps(GRAMMARS[lang], walk.program).visit(root, walk.program.steps)
+    except RecursionError:
         return f"more than {MAX_DEPTH} levels"
-    Steps(GRAMMARS[lang], walk.program).visit(root, walk.program.steps)
     return Read(root.shape, walk.counted, walk.program, not tree.root_node.has_error)
 
 
 class _Walk:
     """One walk with a cursor, because a node's own child lists are built anew each time."""
 
-    def __init__(self, lang: str, data: bytes, shapes: Shapes) -> None:
-        self.is_python = lang == "python"
+    def __init__(self, known: Language, data: bytes, shapes: Shapes, cursor: Any) -> None:
+        self.kinds, self.fields = known.kinds, known.fields
         self.data = data
         self.shapes = shapes
-        self.special, self.names = GRAMMARS[lang].special, GRAMMARS[lang].names
+        self.cursor = cursor
         self.program = Program()
         self.counted: list[int] = []
+        self.depth = 0
         self.strings = 0
         """How many texts the walk is in: to the data flow a text is one token, whatever stands in it."""
+        self.literals = _Literals()
 
-    def run(self, cursor: Any) -> Node | None:
-        """Return the root, None where the tree is too deep."""
-        root = self._open(cursor)
-        path = [root]
-        if not cursor.goto_first_child():
-            self._close(root)
-            return root
-        while True:
-            node = self._open(cursor)
-            if node.kind not in _COMMENTS:
-                path[-1].children.append(node)
-                if cursor.goto_first_child():
-                    if len(path) >= MAX_DEPTH:
-                        return None
-                    path.append(node)
-                    continue
-            while not cursor.goto_next_sibling():
-                cursor.goto_parent()
-                closed = path.pop()
-                self._close(closed)
-                if not path:
-                    return root
-                if self.is_python and _is_docstring(closed):
-                    path[-1].children.pop()
-                    del self.counted[closed.mark :]
+    def run(self) -> Node:
+        """Return the root.
 
-    def _open(self, cursor: Any) -> Node:
-        seen = cursor.node
-        kind: str = seen.type
-        node = Node(kind, cursor.field_name, len(self.program.names), mark=len(self.counted))
-        node.is_named = seen.is_named
-        is_leaf, is_string = not seen.child_count, kind in STRINGS
-        if is_leaf or is_string:
-            text = self.data[seen.start_byte : seen.end_byte].decode("utf-8", "replace")
-            if kind != text and not self.strings and kind not in _COMMENTS:
-                self._token(text, kind)
-            if seen.is_missing:
-                node.is_named, kind = True, f"MISSING {kind}"
-            elif kind == "ERROR":
-                kind = f"UNEXPECTED {text[:1]}"
-            node.shape, node.end = self.shapes[kind,], len(self.program.names)
-        self.strings += is_string and not is_leaf
-        node.is_special = node.kind in self.special
-        return node
+        Raises:
+            RecursionError: the tree is too deep.
+        """
+        seen = self.cursor.node
+        kind = self.kinds[seen.kind_id]
+        if self.cursor.goto_first_child():
+            return self._inner(seen, kind, None)
+        return self._leaf(seen, kind, None, self.data[seen.start_byte : seen.end_byte])
 
-    def _token(self, text: str, kind: str) -> None:
-        if kind not in self.names:
-            self.program.constants.append(len(self.program.names))
-        self.program.names.append(text)
-
-    def _close(self, node: Node) -> None:
-        """Number the shape of a node whose children are all known."""
-        self.strings -= node.kind in STRINGS
-        node.end = len(self.program.names)
-        key: list[str | int] = [node.kind]
-        for child in node.children:
-            node.is_special = node.is_special or child.is_special
+    def _inner(self, seen: Any, kind: Kind, field: str | None) -> Node:
+        """Return a node with children, the cursor being on the first of them and in the end on the node."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise RecursionError
+        start = len(self.program.names)
+        if kind.is_string:
+            if not self.strings:
+                self._token(kind, self.data[seen.start_byte : seen.end_byte])
+            self.strings += 1
+        children = self._children()
+        self.strings -= kind.is_string
+        self.depth -= 1
+        key: list[str | int] = [kind.name]
+        is_special = kind.is_special
+        for child in children:
             if child.is_named:
                 key += (child.field, child.shape) if child.field else (child.shape,)
-        node.shape = self.shapes[tuple(key)]
-        if node.children:
-            self.counted.append(node.shape)
+                is_special = is_special or child.is_special
+        shape = self.shapes[tuple(key)]
+        if children:
+            self.counted.append(shape)
+        return Node(kind.name, field, start, len(self.program.names), children, kind.is_named, is_special, shape)
+
+    def _children(self) -> list[Node]:
+        """Return the nodes from the cursor on that count, and leave it on the one above them."""
+        cursor, kinds, fields, data, literals = self.cursor, self.kinds, self.fields, self.data, self.literals
+        children: list[Node] = []
+        is_last = False
+        while not is_last:
+            seen = cursor.node
+            kind, field = kinds[seen.kind_id], fields[cursor.field_id]
+            if kind.is_comment:
+                pass
+            elif cursor.goto_first_child():
+                mark = len(self.counted)
+                child = self._inner(seen, kind, field)
+                if kind.is_statement and _is_docstring(child):
+                    del self.counted[mark:]
+                else:
+                    children.append(child)
+            elif (text := data[seen.start_byte : seen.end_byte]) == kind.literal:
+                children.append(literals[kind.name, field])
+            else:
+                children.append(self._leaf(seen, kind, field, text))
+            is_last = not cursor.goto_next_sibling()
+        cursor.goto_parent()
+        return children
+
+    def _leaf(self, seen: Any, kind: Kind, field: str | None, text: bytes) -> Node:
+        """Return a node without children that may carry a value."""
+        start = len(self.program.names)
+        if text != kind.text and not self.strings:
+            self._token(kind, text)
+        is_named, name = kind.is_named, kind.name
+        if not text and seen.is_missing:
+            is_named, name = True, f"MISSING {name}"
+        elif name == "ERROR":
+            name = f"UNEXPECTED {text.decode('utf-8', 'replace')[:1]}"
+        end, shape = len(self.program.names), self.shapes[name,]
+        return Node(kind.name, field, start, end, (), is_named, kind.is_special, shape)
+
+    def _token(self, kind: Kind, text: bytes) -> None:
+        names = self.program.names
+        if not kind.is_variable:
+            self.program.constants.append(len(names))
+        names.append(text.decode("utf-8", "replace"))
+
+
+class _Literals(dict[tuple[str, "str | None"], Node]):
+    """The literal tokens of a grammar, by name and field: one has no shape and no value, and does for all."""
+
+    def __missing__(self, key: tuple[str, str | None]) -> Node:
+        found = self[key] = Node(*key, 0, 0, (), is_named=False, is_special=False, shape=0)
+        return found
 
 
 def _is_docstring(node: Node) -> bool:
     """Tell whether a statement is a bare string, which is a comment by another name."""
-    return (
-        node.kind == "expression_statement"
-        and len(node.children) == 1
-        and node.children[0].kind in ("string", "concatenated_string")
-    )
+    return len(node.children) == 1 and node.children[0].kind in ("string", "concatenated_string")
 
 
 @functools.cache
 def version(lang: str) -> str:
     """Return the versions of tree-sitter and of the grammar, which decide the tree's shape."""
-    parser(lang)
+    language(lang)
     grammar = _MODULES[lang][0].replace("_", "-")
     return f"{metadata.version('tree-sitter')}+{metadata.version(grammar)}"

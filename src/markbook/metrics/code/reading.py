@@ -6,12 +6,9 @@ import functools
 from collections import Counter
 from dataclasses import dataclass, field
 
-from markbook.metrics import python_source
 from markbook.metrics.code import ngrams, parsers
-from markbook.metrics.code._python_tree import Reader as PythonReader
 from markbook.metrics.code.flow import Edge, edges
-from markbook.metrics.code.parsers import Read
-from markbook.metrics.code.shapes import MAX_DEPTH, Shapes
+from markbook.metrics.code.shapes import Shapes
 
 CACHED_CHARACTERS = 50_000
 """Longer texts are not remembered."""
@@ -28,11 +25,10 @@ class Shape:
 
 
 class Reader:
-    """Reads the texts of one language with one parser. Short ones are remembered, references apart from candidates."""
+    """Reads the texts of one language. Short ones are remembered, references apart from candidates."""
 
-    def __init__(self, lang: str, parser: str) -> None:
+    def __init__(self, lang: str) -> None:
         self.lang = lang
-        self.parser = parser
         self.shapes = Shapes()
         self._reference = functools.lru_cache(maxsize=1024)(self._read)
         self._candidate = functools.lru_cache(maxsize=256)(self._read)
@@ -46,35 +42,20 @@ class Reader:
         return self._candidate(text) if len(text) <= CACHED_CHARACTERS else self._read(text)
 
     def _read(self, text: str) -> Shape:
-        is_ast = self.parser == "ast"
-        found = self._python(text) if is_ast else parsers.read(self.lang, text, self.shapes)
-        if isinstance(found, str) or not found.counted or self.shapes.depth(found.root) > MAX_DEPTH:
+        found = parsers.read(self.lang, text, self.shapes)
+        if isinstance(found, str) or not found.counted:
             return Shape()
         return Shape(Counter(found.counted), edges(found.program), found.parses)
 
-    def _python(self, text: str) -> Read | str:
-        source = python_source.read(text)
-        if isinstance(source, str):
-            return source
-        body = source.tree.body
-        if source.rung == "body":  # the head `def _():` is ours, not the answer's
-            body = [*getattr(body[0], "body", []), *body[1:]]
-        reader = PythonReader(self.shapes, source.text, source.tree)
-        try:
-            root = reader.module(body)
-        except RecursionError:
-            return f"more than {MAX_DEPTH} levels"
-        return Read(root, reader.counted, reader.program, parses=True)
+
+_READERS: dict[str, Reader] = {}
 
 
-_READERS: dict[tuple[str, str], Reader] = {}
-
-
-def reader(lang: str, parser: str) -> Reader:
+def reader(lang: str) -> Reader:
     """Return the reader of a language; a new one where the table of the last has grown too large."""
-    held = _READERS.get((lang, parser))
+    held = _READERS.get(lang)
     if held is None or held.shapes.is_full:
-        held = _READERS[lang, parser] = Reader(lang, parser)
+        held = _READERS[lang] = Reader(lang)
     return held
 
 

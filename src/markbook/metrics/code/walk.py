@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from markbook.metrics.code.flow import Bind, Branch, Loop, Program, Step
 
@@ -49,24 +50,20 @@ class Grammar:
         )  # fmt: skip
 
 
-class Node:
+class Node(NamedTuple):
     """A node, named as the grammar names it. Comments are left out."""
 
-    __slots__ = ("children", "end", "field", "is_named", "is_special", "kind", "mark", "shape", "start")
-
-    def __init__(self, kind: str, field: str | None, start: int, *, mark: int = 0) -> None:
-        self.kind = kind
-        self.field = field
-        self.children: list[Node] = []
-        self.is_named = True
-        """Whether it is a rule of the grammar; the others are the literal tokens between them."""
-        self.is_special = False
-        """Whether it, or a node in it, moves values."""
-        self.start = self.end = start
-        """Its tokens, by number."""
-        self.mark = mark
-        """How many sub-trees were counted before it."""
-        self.shape = 0
+    kind: str
+    field: str | None
+    start: int
+    """Its tokens, by number: from here on, up to the next."""
+    end: int
+    children: Sequence[Node]
+    is_named: bool
+    """Whether it is a rule of the grammar; the others are the literal tokens between them."""
+    is_special: bool
+    """Whether it, or a node in it, moves values."""
+    shape: int
 
     @property
     def tokens(self) -> range:
