@@ -84,8 +84,9 @@ def language(lang: str) -> Language:
         for number in range(grammar.node_kind_count)
     }
     kinds[_ERROR] = _kind(lang, "ERROR", is_named=True)
-    fields = {number: grammar.field_name_for_id(number) for number in range(1, grammar.field_count + 1)}
-    return Language(tree_sitter.Parser(grammar), kinds, {None: None, **fields})
+    fields: dict[int | None, str | None] = {None: None}
+    fields |= {number: grammar.field_name_for_id(number) for number in range(1, grammar.field_count + 1)}
+    return Language(tree_sitter.Parser(grammar), kinds, fields)
 
 
 def _kind(lang: str, name: str, *, is_named: bool) -> Kind:
