@@ -4,15 +4,12 @@ import math
 import unicodedata
 
 import pytest
+from metric_kit import TEXT
 
 import markbook
 from markbook.errors import ConfigError, UsageError
 from markbook.metrics.tokens import Vocabulary
 
-METRICS = (
-    *("bleu", "corpus_bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "meteor", "edit_distance"),
-    *("edit_similarity", "exact_match", "jaccard", "tfidf_cosine", "tfidf_cosine_corpus"),
-)
 STRANGE = {
     "empty": "",
     "white space": " \t\n\x0c\u00a0\u2028 ",
@@ -34,7 +31,7 @@ def test_strange_texts_have_a_value_on_either_side(strange):
     candidates = [strange, "a plain text", strange]
     references = ["a plain text", [strange, "another"], strange]
 
-    found = markbook.measure(METRICS, candidates, references)
+    found = markbook.measure(TEXT, candidates, references)
 
     for name, row in found.items():
         for one in row:
@@ -58,7 +55,7 @@ def test_strange_texts_have_a_value_on_either_side(strange):
     ],
 )
 def test_a_row_that_is_no_text_is_missing_alone(candidate, reference, kind, part):
-    found = markbook.measure(METRICS, [candidate, "same"], [reference, "same"])
+    found = markbook.measure(TEXT, [candidate, "same"], [reference, "same"])
 
     for first, second in found.values():
         assert first.value is None
@@ -151,7 +148,7 @@ def test_a_tokeniser_that_crashes_leaves_the_vocabulary_as_it_was():
 
 
 def test_no_rows_give_no_measurements():
-    assert markbook.measure(METRICS, [], []) == {name: [] for name in METRICS}
+    assert markbook.measure(TEXT, [], []) == {name: [] for name in TEXT}
 
 
 @pytest.mark.slow
@@ -160,7 +157,7 @@ def test_ten_megabytes_have_a_value_or_a_reason():
     other = "a slow red hen walks under the eager cat, twice. " * 214_000
     assert len(text) > 10_000_000
 
-    found = markbook.measure(METRICS, [text, text], [other, "the quick brown fox"])
+    found = markbook.measure(TEXT, [text, text], [other, "the quick brown fox"])
 
     for name, row in found.items():
         for one in row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from importlib import metadata
 from typing import Any, NamedTuple
 
@@ -29,6 +30,10 @@ _COMMENTS = frozenset({"comment", "line_comment", "block_comment", "line_continu
 """What stands between the tokens and says nothing: a backslash at the end of a line too."""
 _ERROR = 0xFFFF
 """The kind of what the parser could not read, in every grammar."""
+
+
+_node: Callable[[tuple[object, ...]], Node] = functools.partial(tuple.__new__, Node)
+"""Makes a node of its members in order, in half the time of its constructor."""
 
 
 class Kind(NamedTuple):
@@ -175,7 +180,8 @@ class _Walk:
         shape = self.shapes[tuple(key)]
         if children:
             self.counted.append(shape)
-        return Node(kind.name, field, start, len(self.program.names), children, kind.is_named, is_special, shape)
+        end = len(self.program.names)
+        return _node((kind.name, field, start, end, children, kind.is_named, is_special, shape))
 
     def _children(self) -> list[Node]:
         """Return the nodes from the cursor on that count, and leave it on the one above them."""
@@ -213,7 +219,7 @@ class _Walk:
         elif name == "ERROR":
             name = f"UNEXPECTED {text.decode('utf-8', 'replace')[:1]}"
         end, shape = len(self.program.names), self.shapes[name,]
-        return Node(kind.name, field, start, end, (), is_named, kind.is_special, shape)
+        return _node((kind.name, field, start, end, (), is_named, kind.is_special, shape))
 
     def _token(self, kind: Kind, text: bytes) -> None:
         names = self.program.names
