@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from markbook.metrics.code.flow import Program
 from markbook.metrics.code.grammars import GRAMMARS
-from markbook.metrics.code.shapes import MAX_DEPTH, MAX_NODES, Shapes
+from markbook.metrics.code.shapes import MAX_DEPTH, MAX_NODES, Key, Shapes
 from markbook.metrics.code.walk import STRINGS, Node, Steps
 from markbook.metrics.python_source import MAX_CHARACTERS
 from markbook.plugins import need
@@ -51,8 +51,10 @@ class Kind(NamedTuple):
     is_special: bool
     """Whether it moves values."""
     is_variable: bool
-    is_statement: bool
-    """Whether it may hold a docstring."""
+    is_doubtful: bool
+    """Whether it may be a comment or a docstring."""
+    node: Node
+    """A literal token of this kind in no field: it has no shape and no value, and one does for all."""
 
 
 class Language(NamedTuple):
@@ -104,8 +106,13 @@ def _kind(lang: str, name: str, *, is_named: bool) -> Kind:
         is_string=name in STRINGS,
         is_special=name in GRAMMARS[lang].special,
         is_variable=name in GRAMMARS[lang].names,
-        is_statement=lang == "python" and name == "expression_statement",
+        is_doubtful=name in _COMMENTS or (lang == "python" and name == "expression_statement"),
+        node=_literal(name, None),
     )
+
+
+def _literal(name: str, field: str | None) -> Node:
+    return Node(name, field, 0, 0, (), is_named=False, is_special=False, shape=0)
 
 
 def read(lang: str, source: str, shapes: Shapes) -> Read | str:
@@ -160,53 +167,59 @@ class _Walk:
 
     def _inner(self, seen: Any, kind: Kind, field: str | None) -> Node:
         """Return a node with children, the cursor being on the first of them and in the end on the node."""
+        names = self.program.names
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise RecursionError
-        start = len(self.program.names)
+        start = len(names)
         if kind.is_string:
             if not self.strings:
                 self._token(kind, self.data[seen.start_byte : seen.end_byte])
             self.strings += 1
-        children = self._children()
+        children, key, is_special = self._children(kind)
         self.strings -= kind.is_string
         self.depth -= 1
-        key: list[str | int] = [kind.name]
-        is_special = kind.is_special
-        for child in children:
-            if child.is_named:
-                key += (child.field, child.shape) if child.field else (child.shape,)
-                is_special = is_special or child.is_special
-        shape = self.shapes[tuple(key)]
+        shape = self.shapes[key]
         if children:
             self.counted.append(shape)
-        end = len(self.program.names)
-        return _node((kind.name, field, start, end, children, kind.is_named, is_special, shape))
+        return _node((kind.name, field, start, len(names), children, kind.is_named, is_special, shape))
 
-    def _children(self) -> list[Node]:
-        """Return the nodes from the cursor on that count, and leave it on the one above them."""
-        cursor, kinds, fields, data, literals = self.cursor, self.kinds, self.fields, self.data, self.literals
+    def _children(self, parent: Kind) -> tuple[list[Node], Key, bool]:
+        """Return the nodes that count from the cursor on, the key of the node above, and whether values move in it."""
+        cursor, kinds, fields, data = self.cursor, self.kinds, self.fields, self.data
         children: list[Node] = []
-        is_last = False
+        key: list[str | int] = [parent.name]
+        is_special, is_last = parent.is_special, False
         while not is_last:
             seen = cursor.node
             kind, field = kinds[seen.kind_id], fields[cursor.field_id]
-            if kind.is_comment:
-                pass
-            elif cursor.goto_first_child():
-                mark = len(self.counted)
-                child = self._inner(seen, kind, field)
-                if kind.is_statement and _is_docstring(child):
-                    del self.counted[mark:]
-                else:
-                    children.append(child)
+            child = None
+            if cursor.goto_first_child():
+                child = self._unless_skipped(seen, kind, field) if kind.is_doubtful else self._inner(seen, kind, field)
             elif (text := data[seen.start_byte : seen.end_byte]) == kind.literal:
-                children.append(literals[kind.name, field])
-            else:
-                children.append(self._leaf(seen, kind, field, text))
+                children.append(kind.node if field is None else self.literals[kind.name, field])
+            elif not kind.is_comment:
+                child = self._leaf(seen, kind, field, text)
+            if child is not None:
+                children.append(child)
+                is_special = is_special or child.is_special
+                if child.is_named:
+                    key += (field, child.shape) if field else (child.shape,)
             is_last = not cursor.goto_next_sibling()
         cursor.goto_parent()
-        return children
+        return children, tuple(key), is_special
+
+    def _unless_skipped(self, seen: Any, kind: Kind, field: str | None) -> Node | None:
+        """As `_inner`, but for a comment and a docstring, of which nothing is left."""
+        if kind.is_comment:
+            self.cursor.goto_parent()
+            return None
+        mark = len(self.counted)
+        node = self._inner(seen, kind, field)
+        if _is_docstring(node):
+            del self.counted[mark:]
+            return None
+        return node
 
     def _leaf(self, seen: Any, kind: Kind, field: str | None, text: bytes) -> Node:
         """Return a node without children that may carry a value."""
@@ -228,11 +241,11 @@ class _Walk:
         names.append(text.decode("utf-8", "replace"))
 
 
-class _Literals(dict[tuple[str, "str | None"], Node]):
-    """The literal tokens of a grammar, by name and field: one has no shape and no value, and does for all."""
+class _Literals(dict[tuple[str, str], Node]):
+    """The literal tokens that stand in a field, by name and field."""
 
-    def __missing__(self, key: tuple[str, str | None]) -> Node:
-        found = self[key] = Node(*key, 0, 0, (), is_named=False, is_special=False, shape=0)
+    def __missing__(self, key: tuple[str, str]) -> Node:
+        found = self[key] = _literal(*key)
         return found
 
 
