@@ -65,7 +65,7 @@ Examples:
     help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
 )
 @click.option(
-    "--format", "format_name", default="auto", show_default=True, help="The benchmark's format, if it is not detected."
+    "--format", "format", default="auto", show_default=True, help="The benchmark's format, if it is not detected."
 )
 @click.option(
     "--extract",
@@ -81,7 +81,9 @@ Examples:
     default="",
     help="Interpreter (3.11 or newer) whose packages solutions may import.",
 )
-@click.option("--adaptive-timeout", is_flag=True, help="Limit each problem to 20 x its canonical solution's CPU time.")
+@click.option(
+    "--adaptive-timeout", "adaptive", is_flag=True, help="Limit each problem to 20 x its canonical solution's CPU time."
+)
 @click.option(
     "--in-process",
     is_flag=True,
@@ -123,17 +125,19 @@ def command(**options: Any) -> int:
             raise click.UsageError(f"Missing option '--{name}'.")
     if check:
         return _check(options, show_check)
-    paths = options.pop("solutions")
-    as_json = options.pop("as_json")
     from markbook.results.gates import hold_gates, parse_gates
-    from markbook.runs.exam.work import exam
+    from markbook.runs.conductor import conduct
+    from markbook.runs.exam import Exam
+    from markbook.runs.exam.plan import ExamOptions
+    from markbook.runs.options import options_among
 
     gates = parse_gates(options["fail_under"])
     baseline = read_baseline(options["fail_if_worse"], "exam")
-    terminal = Terminal(verbose=options.pop("verbose"), gates=gates, baseline=baseline)
+    terminal = Terminal(verbose=options["verbose"], gates=gates, baseline=baseline)
+    turned = {"separate": not options["in_process"], "dedupe": not options["no_dedupe"]}
     with ended_by_signal(), terminal:
-        run = exam(options.pop("benchmark"), list(paths), watcher=terminal, **_settings(options))
-    show_run(run, as_json=as_json)
+        run = conduct(Exam(), options_among(ExamOptions, options, **turned), terminal)
+    show_run(run, as_json=options["as_json"])
     if gates:
         hold_gates(gates, _marks(run))
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
@@ -143,14 +147,14 @@ def command(**options: Any) -> int:
 _KEPT = (
     Kept("benchmark", "sources.benchmark"),
     Kept("solutions", "sources.solutions"),
-    Kept("format_name", "config.format", lambda value: EXECUTED if ":" in value else ""),
+    Kept("format", "config.format", lambda value: EXECUTED if ":" in value else ""),
     Kept("timeout", "config.timeout"),
     Kept("memory_mb", "config.memory_mb"),
     Kept("error_policy", "config.error_policy"),
     Kept("extract", "config.extract"),
     Kept("profile", "config.profile"),
     Kept("seed", "config.seed"),
-    Kept("adaptive_timeout", "config.adaptive"),
+    Kept("adaptive", "config.adaptive"),
     Kept("in_process", "config.separate", turned=lambda separate: not separate),
     Kept("python", "config.python", lambda value: EXECUTED if value else ""),
 )
@@ -168,35 +172,12 @@ def _marks(run: Run) -> list[Mark]:
     ]
 
 
-def _settings(options: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "output": options["output"],
-        "resume": options["resume"],
-        "format": options["format_name"],
-        "timeout": options["timeout"],
-        "memory_mb": options["memory_mb"],
-        "error_policy": options["error_policy"],
-        "extract": options["extract"],
-        "profile": options["profile"],
-        "seed": options["seed"],
-        "separate": not options["in_process"],
-        "adaptive": options["adaptive_timeout"],
-        "python": options["python"],
-        "workers": options["workers"],
-        "engine": options["engine"],
-        "isolation": options["isolation"],
-        "dedupe": not options["no_dedupe"],
-        "reuse_verdicts": options["reuse_verdicts"],
-        "strict": options["strict"],
-    }
-
-
 def _check(options: dict[str, Any], show: Any) -> int:
     from markbook.runs.exam.check import check_benchmark
 
     found = check_benchmark(
         Path(options["benchmark"]),
-        format_name=options["format_name"],
+        format_name=options["format"],
         timeout=options["timeout"],
         workers=options["workers"],
         isolation=options["isolation"],

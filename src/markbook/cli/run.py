@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -88,12 +87,18 @@ class _Run(Spread):
     help="For tests; see `markbook doctor`.",
 )
 @click.option("--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="Requests at a time.")
-@click.option("--requests-per-minute", type=click.FloatRange(min=0, min_open=True), help="The most requests a minute.")
+@click.option(
+    "--requests-per-minute",
+    "per_minute",
+    type=click.FloatRange(min=0, min_open=True),
+    help="The most requests a minute.",
+)
 @click.option(
     "--retries", type=click.IntRange(min=0), default=5, show_default=True, help="Further HTTP requests for one answer."
 )
 @click.option(
     "--request-timeout",
+    "request_seconds",
     type=click.FloatRange(min=0.1),
     default=120.0,
     show_default=True,
@@ -133,8 +138,11 @@ def command(**options: Any) -> int:
     """
     from markbook.cli.run_terminal import Terminal, show_run, with_values
     from markbook.results.gates import hold_gates, parse_gates
+    from markbook.runs.conductor import conduct
+    from markbook.runs.options import options_among
+    from markbook.runs.tasks import Tasks
     from markbook.runs.tasks.finished import TaskResults
-    from markbook.runs.tasks.work import run_task
+    from markbook.runs.tasks.options import TaskOptions
 
     fill_from_run(options, "run", _KEPT)
     if not options["tasks"]:
@@ -144,8 +152,10 @@ def command(**options: Any) -> int:
     gates = parse_gates(options["fail_under"])
     baseline = read_baseline(options["fail_if_worse"], "run")
     terminal = Terminal(verbose=options["verbose"], gates=gates, baseline=baseline, model=options["model"] or "")
+    # The command's own process may be imported again by workers; a caller's script may not.
+    workers = options["workers"] or (_processors() if options["engine"] == "local" else None)
     with ended_by_signal(), terminal:
-        run = run_task(list(options["tasks"]), watcher=terminal, **_settings(options))
+        run = conduct(Tasks(), options_among(TaskOptions, {**options, "workers": workers}), terminal)
     summary = TaskResults(run).summary
     show_run(run, summary, as_json=options["as_json"])
     hold_gates(gates, with_values(terminal.marks, summary))
@@ -158,34 +168,15 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_SAME = (
-    "predictions", "model", "base_url", "data", "output", "resume", "limit", "samples", "contexts", "missing", "timeout",
-    "isolation", "concurrency", "retries", "max_cost", "price", "allow_code", "strict", "profile", "seed",
-    "engine",
-)  # fmt: skip
-"""Options that have the same name in Python."""
-
-
 _KEPT = (
     *(Kept(name, f"sources.{name}") for name in ("tasks", "predictions", "data")),
     *(Kept(name, f"config.{name}") for name in ("model", "limit", "samples", "contexts", "missing", "timeout")),
     *(Kept(name, f"config.{name}") for name in ("profile", "seed")),
     *(Kept(name, f"asking.{name}") for name in ("concurrency", "retries", "max_cost", "price")),
-    Kept("requests_per_minute", "asking.per_minute"),
-    Kept("request_timeout", "asking.request_seconds"),
+    *(Kept(name, f"asking.{name}") for name in ("per_minute", "request_seconds")),
     Kept("base_url", "config.base_url", sent_a_key),
     Kept(
         "allow_code", "config.allow_code", lambda is_allowed: "would run code that its tasks name" if is_allowed else ""
     ),
 )
 """Options that a run keeps, and where run.json has them."""
-
-
-def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **{name: options[name] for name in _SAME},
-        # The command's own process may be imported again by workers; a caller's script may not.
-        "workers": options["workers"] or (_processors() if options["engine"] == "local" else None),
-        "per_minute": options["requests_per_minute"],
-        "request_seconds": options["request_timeout"],
-    }

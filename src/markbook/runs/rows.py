@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markbook.errors import UsageError
 from markbook.plugins import suggest
 from markbook.results.alignment import digest
-from markbook.results.files_view import FilesView
+from markbook.results.files_view import SCHEMA, FilesView
 from markbook.results.kind import Content, Entry, Shown, Status
 from markbook.results.rows import reasons_text, value_of
 from markbook.results.sheet import Sheet, cell_of
@@ -25,7 +25,6 @@ from markbook.types import Direction, Missing, range_of, range_record
 if TYPE_CHECKING:
     from markbook.report.page import Page
 
-_SCHEMA = 1
 _TEXT_CAP = 200_000
 
 
@@ -74,7 +73,7 @@ def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, C
     """
     records = [row.record() for row in rows]
     summary = {
-        "schema": _SCHEMA,
+        "schema": SCHEMA,
         "metrics": {
             name: {
                 "range": range_record(column.range),
