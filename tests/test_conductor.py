@@ -155,7 +155,7 @@ def test_its_rows_are_in_every_table(made, tmp_path):
     assert [row["metrics.brevity"] for row in rows] == ["1.0", "1.0", "1.0", "", "0.5", "0.75", "1.0", "0.25"]
     assert rows[3]["missing.brevity.kind"] == "no_completion"
     assert len(record["rows"]) == 8
-    assert record["summary"]["metrics"]["brevity"]["models"]["windy"]["score"] == MEANS["windy"]
+    assert record["summary"]["metrics"]["brevity"]["models"]["windy"]["value"] == MEANS["windy"]
     assert record["summary"]["metrics"]["brevity"]["models"]["terse"]["n_missing"] == {"no_completion": 1}
 
 

@@ -78,7 +78,7 @@ def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, C
             name: {
                 "range": range_record(column.range),
                 "direction": column.direction,
-                "models": {one.model: one.to_record() for one in standings(_sheet(records, name, column))},
+                "models": {one.model: one.summary.to_record() for one in standings(_sheet(records, name, column))},
             }
             for name, column in metrics.items()
         },
