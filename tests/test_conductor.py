@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from review_kit import markbook
 
-from markbook import assert_marks, compare, open_run, plugins
+from markbook import assert_marks, compare, installed, open_run, plugins
 from markbook.errors import ConfigError, DataError, StrictDataError, UsageError
 from markbook.report.browse.index import Index
 from markbook.results.kind import results_of
@@ -40,10 +40,12 @@ def brevity(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(info.parent)
         patch.syspath_prepend(DATA)
+        installed._declarations.cache_clear()
         plugins._entry_points.cache_clear()
         import brevity_kind
 
         yield brevity_kind
+    installed._declarations.cache_clear()
     plugins._entry_points.cache_clear()
     del sys.modules["brevity_kind"]
 
