@@ -5,6 +5,7 @@ import sqlite3
 import pytest
 
 from markbook.sandbox import Job, Keep, Sandbox
+from markbook.sandbox.kept import Kept
 from markbook.types import Limits, Sample, Test
 
 CODE = "def f(a):\n    return a + 1\n"
@@ -98,3 +99,17 @@ def test_a_file_that_is_none_costs_only_time_and_is_named(tmp_path, bad, caplog)
 
 def fields(sample):
     return {name: getattr(sample, name) for name in type(sample).__dataclass_fields__}
+
+
+def test_two_runs_use_the_file_at_once(tmp_path, caplog):
+    first, second = Kept(tmp_path / "plans.sqlite"), Kept(tmp_path / "plans.sqlite")
+    first.put("a", {"n": 1})
+    second.put("b", {"n": 2})
+    assert (first.get("a"), second.get("b"), second.get("a")) == ({"n": 1}, {"n": 2}, None)
+    second.close()
+    first.close()
+
+    third = Kept(tmp_path / "plans.sqlite")
+    assert (third.get("a"), third.get("b")) == ({"n": 1}, {"n": 2})
+    third.close()
+    assert not caplog.records

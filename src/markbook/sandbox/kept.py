@@ -5,7 +5,6 @@ Nothing here is needed: a file that cannot be read or written only means that th
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
@@ -70,8 +69,9 @@ class Kept:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._base: Any = None
-        self._new = 0
-        self._committed = time.monotonic()
+        self._new: dict[str, str] = {}
+        """What is not written yet: the file is locked only while it is written, for other runs want it too."""
+        self._written = time.monotonic()
 
     @property
     def used(self) -> bool:
@@ -80,6 +80,8 @@ class Kept:
 
     def get(self, key: str) -> Any:
         """Return the record with this key, None if there is none or it cannot be read."""
+        if key in self._new:
+            return json.loads(self._new[key])
         base = self._open()
         if base is None:
             return None
@@ -94,27 +96,30 @@ class Kept:
 
     def put(self, key: str, record: Any) -> None:
         """Keep a record; nothing happens where that is not possible."""
-        base = self._open()
+        if self._path is None:
+            return
+        self._new[key] = json.dumps(record)
+        if len(self._new) >= _AT_ONCE or time.monotonic() > self._written + _OFTEN:
+            self._write()
+
+    def _write(self) -> None:
+        """Write what is new, in one transaction."""
+        base = self._open() if self._new else None
         if base is None:
             return
         import sqlite3
 
         try:
-            base.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (key, json.dumps(record)))
-            self._new += 1
-            if self._new >= _AT_ONCE or time.monotonic() > self._committed + _OFTEN:
-                base.commit()
-                self._new, self._committed = 0, time.monotonic()
+            with base:
+                base.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", self._new.items())
+            self._new, self._written = {}, time.monotonic()
         except sqlite3.Error as error:
             self._forget(error)
 
     def close(self) -> None:
         """Write what is new and close the file."""
+        self._write()
         if self._base is not None:
-            import sqlite3
-
-            with contextlib.suppress(sqlite3.Error):
-                self._base.commit()
             self._base.close()
             self._base = None
 
@@ -126,7 +131,8 @@ class Kept:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._base = sqlite3.connect(self._path, timeout=1.0, check_same_thread=False)
                 self._base.execute("PRAGMA synchronous = OFF")  # losing it costs only time
-                self._base.execute("CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, record TEXT)")
+                with self._base:
+                    self._base.execute("CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, record TEXT)")
             except (OSError, sqlite3.Error) as error:
                 self._forget(error)
         return self._base
@@ -135,4 +141,4 @@ class Kept:
         _log.warning("%s cannot be used (%s): nothing is taken from it or kept in it", self._path, error)
         if self._base is not None:
             self._base.close()
-        self._base, self._path = None, None
+        self._base, self._path, self._new = None, None, {}
