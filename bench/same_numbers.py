@@ -1,7 +1,7 @@
 """Does a change of the inside change a number? What commands print and write, of one state of the code and of another.
 
     python -m bench.same_numbers run OUT --data DATA     with the code before, and with the code after
-    python -m bench.same_numbers compare OUT1 OUT2
+    python -m bench.same_numbers compare OUT1 OUT2 [--without 'interval|bounds'] [--anywhere]
 
 Every JSON value, CSV cell and line of text that two states of the code make of the same inputs is compared; times,
 paths and what a run is called are left out. It ends with 1 if anything differs.
@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -138,8 +139,15 @@ def facts(file: Path) -> dict[str, Any]:
     return {f"line {place}": _NUMBER.findall(line) for place, line in enumerate(lines) if "second" not in line}
 
 
-def compare(first: Path, second: Path) -> int:
-    """Print what differs; return how much."""
+def compare(first: Path, second: Path, without: str = "", *, anywhere: bool = False) -> int:
+    """Print what differs; return how much.
+
+    Args:
+        first: what the one state of the code made.
+        second: what the other made.
+        without: what to leave out, a regular expression over the paths of JSON values.
+        anywhere: whether a number may stand under another key, as where the form has changed; only JSON's are compared.
+    """
     differing = 0
     names = sorted(_files(first) | _files(second))
     for name in names:
@@ -149,6 +157,10 @@ def compare(first: Path, second: Path) -> int:
             differing += 1
             continue
         left, right = facts(one), facts(two)
+        if without:
+            left, right = ({key: found[key] for key in found if not re.search(without, key)} for found in (left, right))
+        if anywhere:
+            left, right = _counted(left), _counted(right)
         keys = [key for key in {**left, **right} if not _same(left.get(key, ...), right.get(key, ...))]
         differing += len(keys)
         for key in keys[:8]:
@@ -157,6 +169,12 @@ def compare(first: Path, second: Path) -> int:
             print(f"{name}: {len(keys) - 8} more")
     print(f"{len(names)} files, {differing} differences")
     return differing
+
+
+def _counted(found: dict[str, Any]) -> dict[str, Any]:
+    """Return how often each number occurs."""
+    numbers = (value for value in found.values() if isinstance(value, int | float) and not isinstance(value, bool))
+    return {str(number): count for number, count in Counter(round(number, 9) for number in numbers).items()}
 
 
 def _same(one: Any, two: Any) -> bool:
@@ -185,9 +203,11 @@ def main() -> int:
     comparing = ways.add_parser("compare")
     comparing.add_argument("first", type=Path)
     comparing.add_argument("second", type=Path)
+    comparing.add_argument("--without", default="")
+    comparing.add_argument("--anywhere", action="store_true")
     chosen = parser.parse_args()
     if chosen.way == "compare":
-        return int(compare(chosen.first, chosen.second) > 0)
+        return int(compare(chosen.first, chosen.second, chosen.without, anywhere=chosen.anywhere) > 0)
     run(chosen.out.resolve(), chosen.data)
     return 0
 

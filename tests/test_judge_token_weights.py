@@ -127,13 +127,26 @@ def test_log_probabilities_that_do_not_fit_the_reply_weigh_nothing(tmp_path, inp
     assert rows_of(folder)["one/mas/0"]["tier2"]["constructiveness"] == 0.75
 
 
-def test_a_resume_without_the_weights_is_another_run(tmp_path, inputs):
+def test_a_resume_that_does_not_name_the_weights_keeps_them(tmp_path, inputs):
     folder, server = run(tmp_path, inputs, weighing, "out", "--judge-mode", "native")
+    before = (folder / "results.jsonl").read_bytes()
 
     code, _, err = markbook(
         "review", *inputs, *PAIR, "--judge", "openai:m", "--judge-mode", "native", "--base-url", server.base_url,
         "--resume", folder,
     )  # fmt: skip
+
+    assert code == 0, err
+    assert (folder / "results.jsonl").read_bytes() == before
+    assert rows_of(folder)["one/mas/0"]["tier2"]["constructiveness"] == pytest.approx(SCORE)
+
+
+def test_a_resume_with_the_weights_of_a_run_without_them_is_another_run(tmp_path, inputs):
+    with FakeOpenAI(good) as server:
+        args = ("review", *inputs, *PAIR, "--judge", "openai:m", "--base-url", server.base_url)
+        assert markbook(*args, "--output", tmp_path / "out")[0] == 0
+
+        code, _, err = markbook(*args, "--token-weights", "--resume", only_run(tmp_path / "out"))
 
     assert code == 2
     assert "config.judge" in err
