@@ -299,6 +299,20 @@ def is_slow(outcome):
     return outcome.limit == "cpu" or outcome.seconds > SECONDS / 4
 
 
+def test_a_method_that_the_right_answers_class_has_without_a_plain_base_is_seen_beside_the_test(box):
+    right = "class Ring:\n    def __init__(self, d): self.d = list(d)\n    def __getitem__(self, i): return self.d[i % len(self.d)]\n"
+    based = "class Ring(list):\n    def __getitem__(self, i): return super().__getitem__(i % len(self))\n"
+    lying = (
+        "class L:\n    def __eq__(self, o): return True\nclass Ring(list):\n    def __getitem__(self, i): return L()\n"
+    )
+    tests = [("c = cls([1, 2, 3])", f"c[{at}] == {at % 3 + 1}") for at in (0, 4)]
+
+    found = [labels(box, code, *tests, canonical=right, kind="class", name="Ring") for code in (based, lying)]
+
+    assert found[0] == [APART, (True, "in_process")]
+    assert [passed for passed, _ in found[1]] == [True, False]  # the first is so: the plain list says it
+
+
 def evalplus(tmp_path, body, inputs, name="g"):
     row = {
         "task_id": "Mbpp/1", "prompt": f"def {name}(x):\n", "entry_point": name, "canonical_solution": body,

@@ -372,8 +372,9 @@ def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any],
     """Whether a test that ran apart is to be decided beside the candidate.
 
     It is if something was answered here, or each side saw another copy of a container; if it passed, but other parts
-    of it were executed than by the right answer; if it failed, and something could not be done from here, or nobody
-    knows a right answer. What ended a call with a StopIteration has failed: beside the test it would end its loops.
+    of it were executed than by the right answer; if it failed, and something could not be done from here, a plain type
+    answered for a class with an answer of its own, or nobody knows a right answer. What ended a call with a
+    StopIteration has failed: beside the test it would end its loops.
     """
     result = record["tests"][index]
     if result["v"] == "flagged" or (policy.stopped and not result["p"]):
@@ -384,7 +385,7 @@ def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any],
         wanted = plan.get("done")
         known = wanted[index] if wanted is not None else None
         return known != done[index] if known is not None else [CUT, 1] in done[index]
-    return policy.refused or not plan["sure"]
+    return policy.refused or policy.based or not plan["sure"]
 
 
 def _settled(apart: Result, other: Result, *, known: Any) -> Result:
