@@ -79,6 +79,7 @@ def marked(rows, body=None, *, canonical):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # one problem's right answer needs eleven seconds a run
 @pytest.mark.parametrize("canonical", [True, False])
 def test_canonical_solutions_pass(rows, canonical):
     found = marked([row for row in rows if row["id"] not in ONLINE], canonical=canonical)
@@ -88,6 +89,7 @@ def test_canonical_solutions_pass(rows, canonical):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # one problem's right answer needs eleven seconds a run
 @pytest.mark.parametrize("canonical", [True, False])
 def test_broken_solutions_fail(rows, canonical):
     found = marked(rows, BROKEN, canonical=canonical)

@@ -36,6 +36,8 @@ _CPU, _SLEEP = 1.0, 1.0
 tried no more. Less sleep than that may be the wait for a processor that others use."""
 _SLOWER = 10
 """So many times as long as a right answer another may take and count as proved by those few rounds."""
+_TRYING = 10.0
+"""Seconds of processor time after which nothing more is tried with a right answer."""
 _TRIED = 12
 """So many wrong things are tried with a right answer, to see which of them it fails."""
 
@@ -293,7 +295,7 @@ def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float
     for _ in range(_TRIED):
         deal = {index: places.pop() for index, places in queues.items() if places}
         tests = {index: found[index].wrong(place) for index, place in deal.items()}
-        if not any(tests.values()) or spent > seconds:
+        if not any(tests.values()) or spent > min(seconds, _TRYING):
             break
         again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], there)
         spent += again["cpu"]
