@@ -3,12 +3,13 @@
 import ast
 import itertools
 import json
+import random
 
 import pytest
 from verdict_kit import labels, run
 
 from markbook.sandbox import Sandbox
-from markbook.sandbox.guest.beside import Right, proved
+from markbook.sandbox.guest.beside import Right, canaries, proved
 from markbook.sandbox.guest.tasks import Task
 from markbook.types import Isolation, Test
 
@@ -154,7 +155,9 @@ def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
     [
         ("len(f()) > 2", 0, 2, "unchecked"),
         ("len(f()) > 2", 0, 9, "in_process"),
-        ("f() == 2", 2, 9, "unchecked"),
+        ("len(f()) > 2", 0, 7, "in_process"),
+        ("check(f(3))", 0, 2, "in_process"),
+        ("f() == 2", 2, 5, "unchecked"),
         ("f() == 2", 2, 1, "flagged"),
     ],
 )
@@ -167,6 +170,37 @@ def test_one_that_passes_some_of_the_wrong_runs_has_not_been_proved(claim, place
         return {"error": None, "hit": "", "tests": [{"p": passes, "v": "in_process"}]}
 
     assert proved(task, child, {0}, Right([[place]]))["tests"][0]["v"] == label
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("heads", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("claim", ["f(4) == [0, 1]", "f(2) == 2 and f(3) == 3", "len(f(4)) > 2", "check(f(3))"])
+def test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved(claim, heads, known):
+    task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]}))
+    places = [*range(len(canaries(task)[0].ranks))] if known else None
+    coin = random.Random(7)
+
+    def child(compiled, which):
+        return {"error": None, "hit": "", "tests": [{"p": coin.random() < heads, "v": "in_process"}]}
+
+    tries = 1_000
+    found = [proved(task, child, {0}, Right([places]))["tests"][0] for _ in range(tries)]
+
+    assert sum(one == {"p": True, "v": "in_process"} for one in found) <= tries / 500
+
+
+def test_of_several_tests_hardly_any_is_proved_by_a_coin():
+    tests = [{"setup": "import time", "assertion": f"f({number}) == {number + 5}"} for number in range(5)]
+    task = Task(json.dumps({"object": "expression", "name": "f", "tests": tests}))
+    coin = random.Random(7)
+
+    def child(compiled, which):
+        passes = coin.random() < 0.5
+        return {"error": None, "hit": "", "tests": [{"p": passes, "v": "in_process"} for _ in compiled]}
+
+    found = [proved(task, child, set(range(5)), Right([None] * 5))["tests"] for _ in range(1_000)]
+
+    assert sum({"p": True, "v": "in_process"} in one for one in found) <= 1
 
 
 BURNS = "def f():\n    while time.process_time() < 0.25: pass\n    return 3\n"

@@ -11,13 +11,13 @@ import os
 
 from . import inspection, wire
 from .canary import Canary
-from .expectations import LIKELY, OPERATOR, SURE
+from .expectations import INPUT, LIKELY, OPERATOR, SURE
 from .marking import received
 from .wrong import below, shuffled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from .marking import Compiled, Result
@@ -26,18 +26,23 @@ if TYPE_CHECKING:
     Run = Callable[[list[Compiled], set[int]], dict[str, Any]]
     """Runs these tests, of all that are given those with these numbers."""
 
-_WRONG_RUNS, _ALONE, _MOST = 3, 2, 6
-"""Runs with something wrong in a round: so many for several tests, for one, and where there are many claims."""
+_WRONG_RUNS, _MOST, _BRIEF = 3, 6, 2
+"""Runs with something wrong in a round: so many for several tests, where there are many claims, and where they take
+long."""
 _ASKED = 2
 """Operators of a test that a right answer is tried with, before anything else of the test."""
-_ROUNDS, _LEAST = 5, 2
-_CPU, _SLEEP = 1.0, 1.0
+_LEAST, _ROUNDS, _DOUBTED = 3, 8, 16
+"""Rounds where they take long, as a rule, and where a wrong run has passed that a right answer may pass as well. Each
+claim is wrong once in a round: who tosses a coin for each run is right by it in 8 rounds once in 65,536 attempts."""
+_CPU, _SLEEP = 4.0, 1.0
 """Seconds of processor time in all, and of sleep in one run, after which a pass that was tried in the least rounds is
 tried no more. Less sleep than that may be the wait for a processor that others use."""
-_SLOWER = 10
+_SLOWER = 2
 """So many times as long as a right answer another may take and count as proved by those few rounds."""
 _TRYING = 10.0
 """Seconds of processor time after which nothing more is tried with a right answer."""
+_OFTEN = {LIKELY: 3, INPUT: 2}
+"""What passes more than one wrong run of so many could be a coin."""
 _TRIED = 12
 """So many wrong things are tried with a right answer, to see which of them it fails."""
 
@@ -125,9 +130,27 @@ class _Trial:
             return True
         return not self.record.get("hit") and any(self.record["tests"][index]["p"] for index in deal)
 
+    def is_enough(self, rounds: int) -> bool:
+        """Whether nothing is left to be said after so many rounds, however short they were."""
+        passed = {index for index in self._which if not self.record or self.record["tests"][index]["p"]}
+        return not passed or (rounds >= _ROUNDS and not any(map(self._is_doubted, passed)))
+
+    def _is_doubted(self, index: int) -> bool:
+        return any(map(any, self._said[index].values())) and self._proof(index) == "proved"
+
+    def _proof(self, index: int) -> str:
+        return _proof(self._found[index], self._said[index], known=self._right.useful[index] is not None)
+
     def is_long(self) -> bool:
         """Whether the runs have taken so long that few are to do."""
         return self._spent > _CPU or self._slept > 0
+
+    def is_to_end(self, rounds: int) -> bool:
+        """Whether the runs have taken so long that after so many rounds no more is to be tried.
+
+        Where a right answer would not have taken as long, no more rounds than one say anything: nothing is proved.
+        """
+        return self.is_long() and rounds >= (_LEAST if self._right.is_slow(self._runs) else 1)
 
     def label(self, *, cut: bool) -> dict[str, Any]:
         """Return the record with each pass labelled; `cut` if there were fewer rounds than there are."""
@@ -135,7 +158,7 @@ class _Trial:
         short = cut and not self._right.is_slow(self._runs)
         for index in self._which:
             wanted = self._right.counts[index] if self._right.counts and done else None
-            proof = _proof(self._found[index], self._said[index], known=self._right.useful[index] is not None)
+            proof = self._proof(index)
             if wanted is not None and done.get(index) != wanted:
                 proof = "forged"
             elif (self._task.draws[index] or short) and proof == "proved":
@@ -161,15 +184,22 @@ def proved(task: Task, run: Run, which: set[int], right: Right) -> dict[str, Any
     """
     found = canaries(task)
     trial = _Trial(task, run, which, right)
-    for number, deal in _schedule({index: _claims(found[index], right.useful[index]) for index in which}):
-        if deal is None:
-            trial.run_true()
-            if trial.record["error"] is not None:
-                return trial.record
-        elif trial.wants(deal):
-            if number >= _LEAST and trial.is_long():
-                return trial.label(cut=True)
-            trial.run_wrong(deal)
+    claims = {index: _claims(found[index], right.useful[index]) for index in which}
+    for number in range(_DOUBTED):
+        if trial.is_enough(number):
+            break
+        deals = _deals(claims, _BRIEF if trial.is_long() else _MOST)
+        for deal in shuffled([None, *deals]):
+            if deal is None:
+                trial.run_true()
+                if trial.record["error"] is not None:
+                    return trial.record
+            elif trial.wants(deal):
+                if trial.is_to_end(number):
+                    return trial.label(cut=True)
+                trial.run_wrong(deal)
+        if not deals:
+            break
     return trial.label(cut=False)
 
 
@@ -177,8 +207,8 @@ def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
     """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
 
     Where one literal is expected no right answer passes with another. Elsewhere one may by chance: there only what
-    passes often says something. By an operator that a right answer has failed it failed for good: what passes every
-    time by it was not decided by the test, and what passes by it at all may have tossed a coin.
+    passes often says something. By an operator a right answer passes always or never: where one is known to have
+    failed, what passes every time was not decided by the test, and what passes by it at all may have tossed a coin.
     """
     claims: dict[tuple[int, int], list[bool]] = {}
     for place, passes in said.items():
@@ -187,30 +217,15 @@ def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
             return "forged"
         key = (OPERATOR, place) if rank == OPERATOR else (rank, canary.claims[place])
         claims[key] = claims.get(key, []) + passes
-    asked = [passes for (rank, _), passes in claims.items() if rank == OPERATOR and known]
-    if any(map(all, asked)):
+    if known and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):
         return "forged"
-    through = [
-        passes
-        for (rank, _), passes in claims.items()
-        if all(passes) or (known and rank == LIKELY and _is_often(passes))
-    ]
-    return "open" if not claims or through or any(map(any, asked)) else "proved"
+    through = [passes for (rank, _), passes in claims.items() if all(passes) or _is_often(passes, rank)]
+    return "open" if not claims or through else "proved"
 
 
-def _is_often(passes: list[bool]) -> bool:
+def _is_often(passes: list[bool], rank: int) -> bool:
     """Whether so many wrong runs passed that one which tosses a coin for each could have passed the true ones."""
-    return sum(passes) > 1 and 3 * sum(passes) > len(passes)
-
-
-def _schedule(claims: Claims) -> Iterator[tuple[int, dict[int, int] | None]]:
-    """Yield the runs in rounds, each with one true run (None) and the wrong ones in an order drawn by lot."""
-    for number in range(_ROUNDS):
-        deals = _deals(claims)
-        for deal in shuffled([None, *deals]):
-            yield number, deal
-        if not deals:
-            return
+    return sum(passes) > 1 and _OFTEN[rank] * sum(passes) > len(passes) if rank != OPERATOR else any(passes)
 
 
 def _agree(record: dict[str, Any], again: dict[str, Any], which: set[int]) -> None:
@@ -258,17 +273,16 @@ def _claims(canary: Canary, useful: list[int] | None) -> list[list[int]]:
     return [[place for place in places if canary.ranks[place] == rank] for rank, places in chosen] + operators
 
 
-def _deals(claims: Claims) -> list[dict[int, int]]:
-    """Return for each wrong run which tests are wrong in it, and by what: as many claims as there are runs for.
+def _deals(claims: Claims, most: int) -> list[dict[int, int]]:
+    """Return for each wrong run of a round, `most` of them, which tests are wrong in it, and by what.
 
     Only few at once: a solution that knows the answer to one of them would recognise the run by it.
     """
     able = {index: shuffled(found) for index, found in claims.items() if found}
     if not able:
         return []
-    most = max(map(len, able.values()))
     alone = len(able) == 1
-    runs = max(min(most, _MOST), _ALONE if alone else min(_WRONG_RUNS, len(able)))
+    runs = min(max(*map(len, able.values()), 1 if alone else min(_WRONG_RUNS, len(able))), most)
     deals: list[dict[int, int]] = [{} for _ in range(runs)]
     for number, (index, found) in enumerate(able.items()):
         more = runs if alone else len(found)  # the only one is wrong in every run
