@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from markbook.errors import ConfigError
-from markbook.runs.reviews.composite import (
+from markbook.runs.reviews.scoring.composite import (
     LABEL_WEIGHTS,
     METRICS,
     THRESHOLDS,

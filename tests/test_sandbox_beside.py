@@ -9,8 +9,8 @@ import pytest
 from verdict_kit import labels, run
 
 from markbook.sandbox import Sandbox
-from markbook.sandbox.guest.beside import Right, canaries, proved
-from markbook.sandbox.guest.tasks import Task
+from markbook.sandbox.guest.examination.beside import Right, canaries, proved
+from markbook.sandbox.guest.examination.tasks import Task
 from markbook.types import Isolation, Test
 
 LEVELS = [Isolation.A, Isolation.B]

@@ -108,7 +108,7 @@ def test_the_process_that_is_forked_carries_nothing_that_few_attempts_need():
 
     loaded = set(said.stdout.split())
     assert "guest.child" in loaded
-    assert not loaded & {"typing", "json", "re", "enum", "socket", "contextlib", "functools", "guest.examiner"}
+    assert not loaded & {"typing", "json", "re", "enum", "socket", "contextlib", "functools", "guest.examination"}
 
 
 def test_what_is_no_json_is_told_apart_where_json_itself_is_not_loaded():

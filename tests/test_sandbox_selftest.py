@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are 
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from guest import isolation, linux, seccomp, selftest
+from guest.walls import isolation, linux, seccomp, selftest
 report = [{"name": name, "ok": True, "detail": ""} for name in sys.argv[2].split(",")]
 guard = lambda pid: None
 if "guarded" in sys.argv:

@@ -7,10 +7,10 @@ from verdict_kit import labels, run
 
 from markbook.load.benchmark import load_benchmark
 from markbook.sandbox import Job, Sandbox
-from markbook.sandbox.guest import names
-from markbook.sandbox.guest.library_values import Malformed
-from markbook.sandbox.guest.policy import Policy
-from markbook.sandbox.guest.values import Transfer
+from markbook.sandbox.guest.exchange import names
+from markbook.sandbox.guest.exchange.library_values import Malformed
+from markbook.sandbox.guest.exchange.policy import Policy
+from markbook.sandbox.guest.exchange.values import Transfer
 from markbook.types import Limits, Test, Verdict
 
 APART = (True, "separated")

@@ -28,9 +28,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from markbook.sandbox.guest import wire
-from markbook.sandbox.guest.policy import Policy
-from markbook.sandbox.guest.separation import Hall
-from markbook.sandbox.guest.tasks import Task
+from markbook.sandbox.guest.examination.separation import Hall
+from markbook.sandbox.guest.examination.tasks import Task
+from markbook.sandbox.guest.exchange.policy import Policy
 from markbook.sandbox.job import task_text
 from markbook.types import Sample, Test
 

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 
 from markbook import plugins
 from markbook.errors import IncompleteError
-from markbook.runs.reviews.composite import ALIASES, DOCUMENTED_SCALE, DOCUMENTED_WEIGHT, METRICS
-from markbook.runs.reviews.scores import SIMILARITY_WEIGHTS
+from markbook.runs.reviews.scoring.composite import ALIASES, DOCUMENTED_SCALE, DOCUMENTED_WEIGHT, METRICS
+from markbook.runs.reviews.scoring.formulas import SIMILARITY_WEIGHTS
 from markbook.types import Attempt, Item, Measurement, Sample
 
 __all__ = [

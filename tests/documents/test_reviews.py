@@ -20,8 +20,8 @@ from markbook.documented_reviews import (
     measure_execution_time,
 )
 from markbook.errors import IncompleteError
-from markbook.runs.reviews.composite import METRICS, compose, equal_weights
-from markbook.runs.reviews.scores import time_score
+from markbook.runs.reviews.scoring.composite import METRICS, compose, equal_weights
+from markbook.runs.reviews.scoring.formulas import time_score
 
 JUDGE = "openai:gpt-4o-mini"
 

@@ -218,7 +218,7 @@ def _review(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
 
 def _rescore(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
     from markbook.runs.reviews.rescore import rescore
-    from markbook.runs.reviews.score import systems_of
+    from markbook.runs.reviews.scoring.from_journal import systems_of
     from markbook.store import open_run
 
     run = open_run(options["rescored"])
@@ -255,8 +255,8 @@ def _tables(summary: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from markbook.runs.reviews import lacking as review_lacking
-    from markbook.runs.reviews.report import HEAD, short_rows
+    from markbook.runs.reviews.pages.markdown import HEAD, short_rows
+    from markbook.runs.reviews.scoring import lacking as review_lacking
     from markbook.text import terminal
 
     # A file or pipe has no width of its own; there the table is as wide as it needs.
@@ -310,7 +310,7 @@ def _judges(accounts: Mapping[str, Any]) -> None:
 def _marks(summary: Mapping[str, Any] | None = None) -> list[Mark]:
     """Return what gates may be about: every number of each system; before the work, of none."""
     from markbook.results.gates import Mark
-    from markbook.runs.reviews.summary import FIELDS
+    from markbook.runs.reviews.scoring.summary import FIELDS
 
     systems = {"": None} if summary is None else {name: one["metrics"] for name, one in summary["systems"].items()}
     return [

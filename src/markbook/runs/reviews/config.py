@@ -14,7 +14,7 @@ from markbook.files.jsonl import Rejection
 from markbook.judge.rubrics import TIER_WEIGHTS
 from markbook.load.peerread_text import read_object, read_scale
 from markbook.plugins import suggest
-from markbook.runs.reviews.composite import (
+from markbook.runs.reviews.scoring.composite import (
     DOCUMENTED_SCALE,
     LABELS,
     Policy,
@@ -23,7 +23,7 @@ from markbook.runs.reviews.composite import (
     equal_weights,
     read_weights,
 )
-from markbook.runs.reviews.scores import SIMILARITY_WEIGHTS, THRESHOLD
+from markbook.runs.reviews.scoring.formulas import SIMILARITY_WEIGHTS, THRESHOLD
 
 GRAPH_WEIGHTS: Mapping[str, float] = {
     "path_convergence": 0.3,

@@ -31,7 +31,7 @@ class ReviewResults(FilesView):
 
     def page(self) -> Page:
         """Return everything that a review's report shows."""
-        from markbook.runs.reviews.page import review_page
+        from markbook.runs.reviews.pages.run_page import review_page
 
         return review_page(self)
 

@@ -13,7 +13,8 @@ from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.finished import ReviewResults
-from markbook.runs.reviews.score import read_journal, reports, score
+from markbook.runs.reviews.pages.files import reports
+from markbook.runs.reviews.scoring.from_journal import read_journal, score
 from markbook.store import Manifest, Run, RunWriter
 
 _log = logging.getLogger(__name__)

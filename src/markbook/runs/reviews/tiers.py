@@ -16,8 +16,8 @@ from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, Usage
 from markbook.judge.assess import NO_REVIEW
 from markbook.load.peerread import Paper
 from markbook.runs.engines import in_order
-from markbook.runs.reviews.composite import Profile
 from markbook.runs.reviews.config import ReviewConfig
+from markbook.runs.reviews.scoring.composite import Profile
 from markbook.text import terminal
 from markbook.trace import Reference, Trace, planning_summary
 from markbook.traces import read_trace

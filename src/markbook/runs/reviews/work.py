@@ -23,8 +23,9 @@ from markbook.runs.machines import Machines
 from markbook.runs.reviews.asking import Asking, Work
 from markbook.runs.reviews.clock import Clock
 from markbook.runs.reviews.log import log_answer
+from markbook.runs.reviews.pages.files import reports
 from markbook.runs.reviews.plan import ReviewPlan
-from markbook.runs.reviews.score import read_journal, reports, score
+from markbook.runs.reviews.scoring.from_journal import read_journal, score
 from markbook.runs.reviews.tiers import (
     Similarities,
     TraceFolder,

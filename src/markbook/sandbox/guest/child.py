@@ -11,8 +11,8 @@ import sys
 from types import CodeType, ModuleType
 
 from . import wire
+from .exchange.peer import Peer
 from .marking import Result, failure, mark
-from .peer import Peer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ import resource
 import select
 import sys
 
-from . import isolation, linux, seccomp, wire
-from .selftest import try_everything
-from .threads import Asking, Granting
+from . import wire
+from .walls import isolation, linux, seccomp
+from .walls.selftest import try_everything
+from .walls.threads import Asking, Granting
 from .zygote import Zygote
 
 TYPE_CHECKING = False
@@ -75,8 +76,8 @@ def main() -> NoReturn:
 
 def _examiner(config: dict[str, Any], control: _socket.socket, channel: _socket.socket) -> NoReturn:
     # only here: whatever the zygote has in memory, every attempt pays for when it is forked
-    from .examiner import Examiner
-    from .growth import Growth
+    from .examination.examiner import Examiner
+    from .examination.growth import Growth
 
     report: isolation.Report = []
     growth = Growth(_EXAMINER_MEMORY)

@@ -1,20 +1,18 @@
-"""From a review run's journal to its reports: pure, so a finished run is scored again without measuring anything."""
+"""From a review run's journal to its rows and summary: pure, so a finished run is scored again without measuring anything."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from markbook.errors import DataError
 from markbook.runs.reviews.config import ReviewConfig
-from markbook.runs.reviews.report import markdown
-from markbook.runs.reviews.rows import Kept, row_of
-from markbook.runs.reviews.summary import add_label_stability, summarise
+from markbook.runs.reviews.scoring.rows import Kept, row_of
+from markbook.runs.reviews.scoring.summary import add_label_stability, summarise
+from markbook.runs.reviews.scoring.yardstick import Yardstick, measure_yardstick, percentile
 from markbook.runs.reviews.tiers import from_json
-from markbook.runs.reviews.yardstick import Yardstick, measure_yardstick, percentile
-from markbook.store import Run, encode
+from markbook.store import Run
 from markbook.types import Missing
 
 Key = tuple[str | int, ...]
@@ -96,12 +94,3 @@ def _calibrated(config: ReviewConfig, yardstick: Yardstick) -> tuple[ReviewConfi
         f"percentile {config.calibrate:g} of {len(yardstick.combined)} human reviews against their closest other one"
     )
     return replace(config, threshold=threshold), source
-
-
-def reports(rows: Sequence[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the files of a review run, made from its rows alone: no times are in them."""
-    return {
-        "results.jsonl": (encode(row) + "\n" for row in rows),
-        "summary.json": json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
-        "evaluation_summary.md": markdown(summary),
-    }

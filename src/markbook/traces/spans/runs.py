@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from markbook.files.source import Source
 from markbook.trace import Trace
-from markbook.traces.roles import Role
-from markbook.traces.span import Span
-from markbook.traces.spool import MAX_SPANS, Spool
-from markbook.traces.tree import trace_of
+from markbook.traces.spans.roles import Role
+from markbook.traces.spans.span import Span
+from markbook.traces.spans.spool import MAX_SPANS, Spool
+from markbook.traces.spans.tree import trace_of
 
 _NANO = 1_000_000_000
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from markbook.runs.reviews.scores import Best, choose_reference, combine
+from markbook.runs.reviews.scoring.formulas import Best, choose_reference, combine
 from markbook.types import Missing
 
 

@@ -7,12 +7,14 @@ import builtins
 import sys
 import types
 
-from . import inspection, names, wire
-from .aliases import Crossed
-from .marking import Compiled, Result, Sticky, failure, mark, received
-from .peer import Peer
-from .policy import Policy
-from .standin import token_of
+from .. import wire
+from ..exchange import names
+from ..exchange.aliases import Crossed
+from ..exchange.peer import Peer
+from ..exchange.policy import Policy
+from ..exchange.standin import token_of
+from ..marking import Compiled, Result, Sticky, failure, mark, received
+from . import inspection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

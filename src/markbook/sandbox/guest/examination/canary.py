@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from ..marking import Compiled
 from .expectations import Finder
-from .marking import Compiled
 from .programs import FILE, BrokenTest, compile_test
 
 TYPE_CHECKING = False

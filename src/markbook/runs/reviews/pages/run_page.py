@@ -12,7 +12,7 @@ from markbook.report.words import interval_text, missing_text, number, span_text
 from markbook.results.files_view import FilesView
 from markbook.results.kind import Status
 from markbook.results.rows import reasons_of
-from markbook.runs.reviews.agents import graph_sections, time_sections
+from markbook.runs.reviews.pages.agents import graph_sections, time_sections
 from markbook.text import Table, cut
 from markbook.types import Summary
 

@@ -11,11 +11,11 @@ from typing import Any
 from markbook.judge.rubrics import RUBRICS, TECHNICAL_ACCURACY
 from markbook.results.files_view import SCHEMA
 from markbook.results.summary import summarise_values
-from markbook.runs.reviews.composite import LABELS, label_stability
 from markbook.runs.reviews.config import ReviewConfig
-from markbook.runs.reviews.lacking import lacking
-from markbook.runs.reviews.rows import read_value
-from markbook.runs.reviews.yardstick import Yardstick
+from markbook.runs.reviews.scoring.composite import LABELS, label_stability
+from markbook.runs.reviews.scoring.lacking import lacking
+from markbook.runs.reviews.scoring.rows import read_value
+from markbook.runs.reviews.scoring.yardstick import Yardstick
 from markbook.types import Missing, MissingKind, Summary
 
 Row = Mapping[str, Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from functools import partial
 
+from ..marking import OTHER
 from . import inspection, wrong
 from .expressions import assignments, called, difference, is_literal, key_of, mentions
-from .marking import OTHER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

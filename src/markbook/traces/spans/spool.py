@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from markbook.traces.plain import dump
-from markbook.traces.roles import MODEL, TOOL, Role
-from markbook.traces.span import Span
+from markbook.traces.spans.roles import MODEL, TOOL, Role
+from markbook.traces.spans.span import Span
 
 MAX_SPANS = 200_000
 """Spans of one run that are turned into steps. Totals count the rest too, and the trace says how many were left."""

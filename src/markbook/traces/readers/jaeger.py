@@ -9,9 +9,9 @@ from markbook.files.source import Source
 from markbook.trace import Trace
 from markbook.traces.plain import name_of, record, rows, text_of, whole
 from markbook.traces.reading import Probe
-from markbook.traces.roles import Role, role_of
-from markbook.traces.span import Span
-from markbook.traces.spooled import runs_of
+from markbook.traces.spans.roles import Role, role_of
+from markbook.traces.spans.runs import runs_of
+from markbook.traces.spans.span import Span
 
 _NANO_PER_MICRO = 1_000
 

@@ -16,11 +16,11 @@ from markbook.files.source import Source
 from markbook.trace import Trace
 from markbook.traces.plain import record, rows
 from markbook.traces.reading import Probe, is_tempo
-from markbook.traces.roles import role_of
-from markbook.traces.span import span_of
-from markbook.traces.span_stream import inside, spans
-from markbook.traces.spool import MAX_SPANS, Spool
-from markbook.traces.tree import trace_of
+from markbook.traces.spans.roles import role_of
+from markbook.traces.spans.span import span_of
+from markbook.traces.spans.spool import MAX_SPANS, Spool
+from markbook.traces.spans.stream import inside, spans
+from markbook.traces.spans.tree import trace_of
 
 
 class Otlp:

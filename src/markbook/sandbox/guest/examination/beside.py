@@ -9,10 +9,11 @@ from __future__ import annotations
 import marshal
 import os
 
-from . import inspection, wire
+from .. import wire
+from ..marking import received
+from . import inspection
 from .canary import Canary
 from .expectations import INPUT, LIKELY, OPERATOR, SURE
-from .marking import received
 from .wrong import below, shuffled
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from .marking import Compiled, Result
+    from ..marking import Compiled, Result
     from .tasks import Task
 
     Run = Callable[[list[Compiled], set[int]], dict[str, Any]]

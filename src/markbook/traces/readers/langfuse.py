@@ -9,10 +9,10 @@ from markbook.files.source import Source
 from markbook.trace import Trace, add_known
 from markbook.traces.plain import dump, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
-from markbook.traces.requested import requested_in
-from markbook.traces.roles import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, role_of
-from markbook.traces.span import Span
-from markbook.traces.spooled import nanoseconds, runs_of
+from markbook.traces.spans.requested import requested_in
+from markbook.traces.spans.roles import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, role_of
+from markbook.traces.spans.runs import nanoseconds, runs_of
+from markbook.traces.spans.span import Span
 
 _KINDS = {"GENERATION": MODEL, "TOOL": TOOL, "AGENT": AGENT}
 _CACHED = frozenset({"input_cached_tokens", "input_cache_read", "cache_read_input_tokens", "input_cached"})

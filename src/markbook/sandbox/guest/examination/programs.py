@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from ..marking import PART, Compiled
 from . import inspection
-from .marking import PART, Compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

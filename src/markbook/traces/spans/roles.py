@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from markbook.traces.plain import MAX_ARGUMENTS, dump, name_of, number, record, rows, text_of, whole
-from markbook.traces.span import Span, event_attributes, maybe_json
+from markbook.traces.spans.span import Span, event_attributes, maybe_json
 
 AGENT, MODEL, TOOL, HANDOFF, STRUCTURE, OUTPUT_TOOL, DEFERRED, UNKNOWN = range(8)
 """A span's role. Output tools and deferred calls are tool spans in which no tool was run."""

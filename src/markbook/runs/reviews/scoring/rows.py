@@ -10,10 +10,10 @@ from typing import Any
 from markbook.judge.assess import Assessment, settle
 from markbook.judge.rubrics import RUBRICS
 from markbook.results.rows import reasons_of
-from markbook.runs.reviews.composite import METRICS, Composite, compose
 from markbook.runs.reviews.config import ReviewConfig
-from markbook.runs.reviews.lacking import NO_TIME, NO_TRACE, NOT_ASKED
-from markbook.runs.reviews.scores import Best, choose_reference, combine, task_success, time_score
+from markbook.runs.reviews.scoring.composite import METRICS, Composite, compose
+from markbook.runs.reviews.scoring.formulas import Best, choose_reference, combine, task_success, time_score
+from markbook.runs.reviews.scoring.lacking import NO_TIME, NO_TRACE, NOT_ASKED
 from markbook.runs.reviews.tiers import UNREAD, from_json, to_json
 from markbook.types import Missing, MissingKind
 

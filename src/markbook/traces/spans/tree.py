@@ -9,7 +9,7 @@ from typing import Any
 
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.plain import make_trace, maybe_call, parsed, record
-from markbook.traces.roles import (
+from markbook.traces.spans.roles import (
     AGENT,
     DECLARES,
     DEFERRED,

@@ -10,10 +10,12 @@ import struct
 import time
 from collections import OrderedDict
 
-from . import awaiting, beside, inspection, names, wire, zygote
-from .child import OUTPUT_EXIT, compile_solution
-from .marking import CUT, Compiled, Result, Sticky, failure, mark
-from .policy import Policy
+from .. import awaiting, wire, zygote
+from ..child import OUTPUT_EXIT, compile_solution
+from ..exchange import names
+from ..exchange.policy import Policy
+from ..marking import CUT, Compiled, Result, Sticky, failure, mark
+from . import beside, inspection
 from .separation import Hall, Plan
 from .tasks import Task
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from . import inspection, wire
-from .marking import Compiled
+from .. import wire
+from ..marking import Compiled
+from . import inspection
 from .programs import BrokenTest, compile_test
 from .separation import names_used, runs_beside
 

@@ -9,10 +9,10 @@ from markbook.files.source import Source
 from markbook.trace import Trace
 from markbook.traces.plain import dump, listed, moment, name_of, number, record, text_of, whole
 from markbook.traces.reading import Probe
-from markbook.traces.requested import requested_in
-from markbook.traces.roles import AGENT, MODEL, STRUCTURE, TOOL, Role
-from markbook.traces.span import Span
-from markbook.traces.spooled import nanoseconds, runs_of
+from markbook.traces.spans.requested import requested_in
+from markbook.traces.spans.roles import AGENT, MODEL, STRUCTURE, TOOL, Role
+from markbook.traces.spans.runs import nanoseconds, runs_of
+from markbook.traces.spans.span import Span
 
 _DEEPEST = 200
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from markbook import text
 from markbook.report.words import interval_text, missing_text
-from markbook.runs.reviews import lacking as review_lacking
-from markbook.runs.reviews.summary import FIELDS
+from markbook.runs.reviews.scoring import lacking as review_lacking
+from markbook.runs.reviews.scoring.summary import FIELDS
 from markbook.types import Summary
 
 _SHORT = {"tier1": "1", "tier2": "2", "tier3": "3", "composite": "composite"}

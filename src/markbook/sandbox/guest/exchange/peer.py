@@ -13,7 +13,8 @@ import _thread
 import sys
 import types
 
-from . import awaiting, names, wire
+from .. import awaiting, wire
+from . import names
 from .aliases import Crossed
 from .library_values import Malformed
 from .objects import MAX_NAME, Objects
