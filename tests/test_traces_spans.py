@@ -377,6 +377,11 @@ def test_deep_nesting_is_refused_without_a_crash(written):
         read_trace(written(deep))
 
 
+@pytest.mark.parametrize("depth", ["deep", None, 99])
+def test_a_key_called_depth_beside_the_spans_is_none_of_the_readers_business(written, depth):
+    assert facts(read_trace(written({"depth": depth} | document(*RUN)))) == EXPECTED
+
+
 def test_deep_attribute_values_are_cut(written):
     value = {"stringValue": "x"}
     for _ in range(300):

@@ -19,6 +19,9 @@ from typing import Any, Literal, Protocol, Self
 Direction = Literal["higher", "lower"]
 """Which way is better."""
 
+Record = Mapping[str, object]
+"""A JSON object as somebody wrote it: nothing is known of a value until it has been looked at."""
+
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 

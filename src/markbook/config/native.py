@@ -144,18 +144,22 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.Group:
         context=model.context,
         system=model.system,
         pipelines=(_CODE if model.extract == "code" else spec.Pipeline(),),
-        sampling=spec.Sampling(
-            temperature=model.generate.temperature,
-            top_p=model.generate.top_p,
-            max_tokens=model.generate.max_tokens,
-            stop=tuple(model.generate.stop),
-            seed=model.generate.seed,
-            samples=model.generate.samples,
-        ),
+        sampling=_sampling(model.generate),
         few_shot=_few_shot(model, node),
         delimiters=("\n", "\n\n"),
         tags=tuple(model.tags),
         resolved=plain(node),
+    )
+
+
+def _sampling(model: ModelSettings) -> spec.Sampling:
+    return spec.Sampling(
+        temperature=model.temperature,
+        top_p=model.top_p,
+        max_tokens=model.max_tokens,
+        stop=tuple(model.stop),
+        seed=model.seed,
+        samples=model.samples,
     )
 
 

@@ -293,6 +293,18 @@ def _only(values: Sequence[float]) -> float:
     return value if math.isfinite(value) else float(finite(values)[0])
 
 
+def _share_interval(values: Sequence[float], limits: tuple[float, float], confidence: float) -> Estimate:
+    """Return Wilson's interval of values that all lie at an end of their range."""
+    bottom, top = limits
+    n, width = len(values), top - bottom
+    share = wilson_interval(sum(value == top for value in values), n, confidence=confidence)
+    assert share.low is not None
+    assert share.high is not None
+    assert share.se is not None
+    mean, low, high = math.fsum(values) / n, bottom + width * share.low, bottom + width * share.high
+    return Estimate(mean, low, high, width * share.se, n=n, method="wilson", confidence=confidence)
+
+
 def mean_interval(
     values: Sequence[float],
     *,
@@ -323,22 +335,9 @@ def mean_interval(
     # These two need no numpy, whose import takes longer than all else that an exam of a few answers computes.
     if n == 1:
         return Estimate(_only(values), n=1, confidence=confidence, note=TOO_FEW)
-    if math.isfinite(top - bottom) and top > bottom and all(value in (bottom, top) for value in values):
-        share = wilson_interval(sum(value == top for value in values), n, confidence=confidence)
-        assert share.low is not None
-        assert share.high is not None
-        assert share.se is not None
-        width = top - bottom
-        return Estimate(
-            math.fsum(values) / n,
-            bottom + width * share.low,
-            bottom + width * share.high,
-            width * share.se,
-            n=n,
-            method="wilson",
-            confidence=confidence,
-        )
     bounded = math.isfinite(top - bottom) and top > bottom
+    if bounded and all(value in (bottom, top) for value in values):
+        return _share_interval(values, limits, confidence)
     if n >= T_FROM or (n < RESAMPLED_FROM and not bounded):
         found = t_interval(values, confidence=confidence)
     elif n < SCORE_BELOW and bounded:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from markbook.trace import Step, StepKind
 from markbook.traces.plain import name_of, parsed, record, rows, text_of
+from markbook.types import Record
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
@@ -23,7 +23,7 @@ class ChatSteps:
         self._prefix = error_prefix
         self._open: dict[str, list[int]] = {}
 
-    def add(self, message: Mapping[str, Any]) -> None:
+    def add(self, message: Record) -> None:
         """Take one message with its tool calls, or one item of the Responses form."""
         kind = message.get("type")
         if kind in ("function_call", "function_call_output"):
@@ -48,7 +48,7 @@ class ChatSteps:
         if legacy:
             self._call(agent, name_of(legacy.get("name")), "", legacy.get("arguments"))
 
-    def _add_item(self, item: Mapping[str, Any], kind: str) -> None:
+    def _add_item(self, item: Record, kind: str) -> None:
         call = text_of(item.get("call_id"), 200)
         if kind == "function_call":
             self._call(self._agent, name_of(item.get("name")), call, item.get("arguments"))
@@ -62,7 +62,7 @@ class ChatSteps:
         self._open.setdefault(call or name, []).append(len(self.steps))
         self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=parsed(arguments)))
 
-    def _answer(self, call: str, message: Mapping[str, Any], text: str) -> None:
+    def _answer(self, call: str, message: Record, text: str) -> None:
         name = name_of(message.get("name") or message.get("function"))
         waiting = self._open.get(call) or self._open.get(name)
         error = _error(message)
@@ -78,7 +78,7 @@ class ChatSteps:
             self.steps.append(Step(StepKind.TOOL, self._agent, known, id=call, result=text, error=error, ok=ok))
 
 
-def _error(message: Mapping[str, Any]) -> str:
+def _error(message: Record) -> str:
     error = message.get("error")
     if isinstance(error, dict):
         return name_of(error.get("type")) or "error"
@@ -87,7 +87,7 @@ def _error(message: Mapping[str, Any]) -> str:
     return "error" if message.get("is_error") is True else ""
 
 
-def chat_steps(messages: Iterable[Mapping[str, Any]], agent: str = "assistant", error_prefix: str = "") -> ChatSteps:
+def chat_steps(messages: Iterable[Record], agent: str = "assistant", error_prefix: str = "") -> ChatSteps:
     """Return the steps of a chat.
 
     Args:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.types import Record
 
 MAX_DEPTH = 24
 """Nesting below this is cut to its text: no recursion of ours goes deeper, whatever a file holds."""
@@ -52,7 +53,7 @@ def is_record(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def record(value: object) -> Mapping[str, Any]:
+def record(value: object) -> Record:
     """Return a JSON object, or an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
 
@@ -62,7 +63,7 @@ def listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def rows(value: object) -> list[Mapping[str, Any]]:
+def rows(value: object) -> list[Record]:
     """Return the objects of a JSON array, an empty list for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 

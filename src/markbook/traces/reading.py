@@ -25,7 +25,7 @@ class Probe:
 
     head: str
     """The first characters."""
-    sample: list[dict[str, Any]]
+    sample: list[dict[str, object]]
     """The document where it is one object; else the first objects of its array or lines."""
     is_array: bool
     is_lines: bool

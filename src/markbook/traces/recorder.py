@@ -16,7 +16,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -26,6 +26,7 @@ from typing import IO, Any, Self
 from markbook.errors import OutputError
 from markbook.plugins import need
 from markbook.traces.plain import dump
+from markbook.types import Record
 
 _SCOPE = "markbook.recorder"
 
@@ -33,7 +34,7 @@ _SCOPE = "markbook.recorder"
 class Recorded:
     """A span under way; set `result` before it ends."""
 
-    def __init__(self, name: str, trace: str, parent: str, attributes: dict[str, Any]) -> None:
+    def __init__(self, name: str, trace: str, parent: str, attributes: dict[str, object]) -> None:
         self.name = name
         self.trace = trace
         self.parent = parent
@@ -76,7 +77,7 @@ class Recorder:
     @contextmanager
     def agent(self, name: str) -> Iterator[Recorded]:
         """Record an agent's run; one inside another's is a hand-off."""
-        held = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+        held: dict[str, object] = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
         token = self._agent.set(name)
         try:
             with self._span(f"invoke_agent {name}", held) as span:
@@ -85,9 +86,9 @@ class Recorder:
             self._agent.reset(token)
 
     @contextmanager
-    def tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Iterator[Recorded]:
+    def tool(self, name: str, arguments: Record | None = None) -> Iterator[Recorded]:
         """Record a tool call; set `result` on what it gives."""
-        held: dict[str, Any] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+        held: dict[str, object] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
         if arguments is not None:
             held["gen_ai.tool.call.arguments"] = dump(arguments)
         with self._span(f"execute_tool {name}", held) as span:
@@ -101,7 +102,7 @@ class Recorder:
         self, name: str, *, input_tokens: int | None = None, output_tokens: int | None = None
     ) -> Iterator[Recorded]:
         """Record a model call; tokens that are known only afterwards go into `attributes` of what it gives."""
-        held: dict[str, Any] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": name}
+        held: dict[str, object] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": name}
         usage = {"input_tokens": input_tokens, "output_tokens": output_tokens}
         held |= {f"gen_ai.usage.{key}": count for key, count in usage.items() if count is not None}
         with self._span(f"chat {name}", held) as span:
@@ -130,7 +131,7 @@ class Recorder:
         return recorded
 
     @contextmanager
-    def _span(self, name: str, attributes: dict[str, Any]) -> Iterator[Recorded]:
+    def _span(self, name: str, attributes: dict[str, object]) -> Iterator[Recorded]:
         above = self._current.get()
         if self._agent.get():
             attributes.setdefault("gen_ai.agent.name", self._agent.get())
@@ -157,7 +158,7 @@ class Recorder:
             self._file.flush()
 
 
-Binder = Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]]
+Binder = Callable[[tuple[Any, ...], dict[str, object]], dict[str, object]]
 
 
 def _binder(function: Callable[..., Any]) -> Binder:
@@ -167,7 +168,7 @@ def _binder(function: Callable[..., Any]) -> Binder:
     except ValueError:  # some built-in functions have none
         signature = None
 
-    def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def arguments(args: tuple[Any, ...], kwargs: dict[str, object]) -> dict[str, object]:
         try:
             if signature is not None:
                 return dict(signature.bind(*args, **kwargs).arguments)
@@ -200,7 +201,7 @@ def span_line(
     ids: tuple[str, str, str],
     name: str,
     times: tuple[int, int],
-    attributes: Mapping[str, Any],
+    attributes: Record,
     *,
     status: int,
     scope: str,
@@ -216,7 +217,7 @@ def span_line(
     return json.dumps(document) + "\n"
 
 
-def _any_value(value: object) -> dict[str, Any]:
+def _any_value(value: object) -> dict[str, object]:
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int):

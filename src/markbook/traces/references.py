@@ -11,6 +11,7 @@ from markbook.files.source import Source
 from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.traces.plain import bounded, name_of, whole
 from markbook.traces.reading import read_trace
+from markbook.types import Record
 
 ANY = ""
 """The key of the reference that holds for every run without one of its own."""
@@ -76,7 +77,7 @@ def _references(document: Any, name: str, at: str) -> dict[str, Reference] | Non
     return None
 
 
-def _each(held: Mapping[str, Any], name: str, at: str) -> dict[str, Reference]:
+def _each(held: Record, name: str, at: str) -> dict[str, Reference]:
     return {ANY if key == "default" else str(key): _reference(one, name, at) for key, one in held.items()}
 
 
@@ -118,7 +119,7 @@ def _reference(held: Any, name: str, at: str) -> Reference:
         return Reference(source=source, tools={str(context): _tools(one) for context, one in held.items()})
     if not _is_reference(held) and held != []:
         raise DataError("a reference needs `calls` or `path_length`, or maps contexts to tools", at=at)
-    record: Mapping[str, Any] = held if isinstance(held, dict) else {"calls": held}
+    record: Record = held if isinstance(held, dict) else {"calls": held}
     calls = record.get("calls")
     if calls is not None and not isinstance(calls, list):
         raise DataError("`calls` of a reference is no list", at=at)

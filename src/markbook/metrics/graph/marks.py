@@ -69,22 +69,30 @@ def trace_metrics(
         detail = f"{trace.clipped} spans lie beyond the limit: a number from a part of the run would mislead"
         return {metric.name: marker.lacking(metric.name, MissingKind.BUDGET, detail) for metric in METRICS}
     reference = reference if reference is not None else trace.reference
-    made = {
-        "path_convergence": _path(trace, marker),
-        "tool_selection_accuracy": tools.selection_accuracy(trace, reference, marker),
-        "coordination_centrality": centrality.coordination_centrality(trace, marker),
-        "task_distribution_balance": balance.distribution_balance(trace, marker),
-    }
-    made["overall_score"] = overall_score(made, weights or WEIGHTS, marker)
-    tools_used = {step.name for step in trace.tools()}
-    nodes = len(trace.roster) + len(tools_used)
-    made["graph_complexity"] = marker.found("graph_complexity", nodes, agents=len(trace.roster), tools=len(tools_used))
+    made = _primary(trace, reference, marker, weights or WEIGHTS)
     made |= communication.measure_communication(trace, marker, **_types(message_types))
     made |= paths.measure_walk(trace, reference, marker)
     made |= paths.measure_time(trace, marker)
     made |= tools.measure_tools(trace, reference, marker)
     made |= centrality.measure_centrality(trace, marker)
     return made | balance.measure_balance(trace, marker)
+
+
+def _primary(
+    trace: Trace, reference: Reference | None, marker: Marker, weights: dict[str, float]
+) -> dict[str, Measurement]:
+    """Return the metrics of `PRIMARY`, in its order."""
+    made = {
+        "path_convergence": _path(trace, marker),
+        "tool_selection_accuracy": tools.selection_accuracy(trace, reference, marker),
+        "coordination_centrality": centrality.coordination_centrality(trace, marker),
+        "task_distribution_balance": balance.distribution_balance(trace, marker),
+    }
+    made["overall_score"] = overall_score(made, weights, marker)
+    tools_used = {step.name for step in trace.tools()}
+    nodes = len(trace.roster) + len(tools_used)
+    made["graph_complexity"] = marker.found("graph_complexity", nodes, agents=len(trace.roster), tools=len(tools_used))
+    return made
 
 
 def _types(given: Mapping[str, Collection[str]] | None) -> dict[str, frozenset[str]]:

@@ -57,16 +57,6 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         ConfigError: a configuration that cannot be honoured.
         UsageError: a judge or run folder that cannot be used.
     """
-    chosen = config if isinstance(config, ReviewConfig) else read_config(Path(config)) if config else default_config()
-    if policy:
-        chosen = replace(chosen, policy=check_policy(policy))
-    if similarity:
-        chosen = replace(
-            chosen, similarity=parse_similarity(tuple(similarity)), semantic_asked="semantic" in similarity
-        )
-    if tool_reference is not None:
-        held = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
-        chosen = replace(chosen, tool_reference=held)
     judges = (judge,) if isinstance(judge, str) else tuple(judge)
     asked: dict[str, Any] = {}
     if not isinstance(config, ReviewConfig) and not isinstance(tool_reference, Mapping):
@@ -79,7 +69,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         papers=Path(papers),
         reviews=Path(reviews),
         traces=None if traces is None else Path(traces),
-        config=chosen,
+        config=_configured(config, policy, similarity, tool_reference),
         judges=tuple(name for name in judges if name != "off"),
         judge_options=options or JudgeOptions(),
         output=output,
@@ -89,3 +79,23 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         asked=asked,
     )
     return conduct(Reviews(), request)
+
+
+def _configured(
+    config: _Place | ReviewConfig | None,
+    policy: str,
+    similarity: Sequence[str],
+    tool_reference: _Place | Mapping[str, object] | None,
+) -> ReviewConfig:
+    """Return the configuration with what was asked for beside it."""
+    chosen = config if isinstance(config, ReviewConfig) else read_config(Path(config)) if config else default_config()
+    if policy:
+        chosen = replace(chosen, policy=check_policy(policy))
+    if similarity:
+        chosen = replace(
+            chosen, similarity=parse_similarity(tuple(similarity)), semantic_asked="semantic" in similarity
+        )
+    if tool_reference is not None:
+        held = tool_reference if isinstance(tool_reference, Mapping) else Path(tool_reference)
+        chosen = replace(chosen, tool_reference=held)
+    return chosen

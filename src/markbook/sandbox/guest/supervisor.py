@@ -31,20 +31,9 @@ _EXAMINER_MEMORY = 4 << 30
 
 def main() -> NoReturn:
     """Set up one worker as the JSON in the first argument says; never returns."""
-    config = wire.decode(sys.argv[1])
-    sys.argv = [""]
-    sys.dont_write_bytecode = True  # from here on: what candidates import is not theirs to write beside
-    sys.path[:] = config["path"]
-    config["owner"] = os.getpid()
-    config["readable"] = isolation.readable(config)  # while all of it can be seen
+    config = _inherited(wire.decode(sys.argv[1]))
     control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, config["control"])
     mine, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_IGN if number != signal.SIGTERM else signal.SIG_DFL)
-    processor = config.get("processor")
-    if processor is not None:
-        os.sched_setaffinity(0, [processor])
-    os.chdir(config["scratch"])
     examiner = os.fork()
     if examiner == 0:
         theirs.close()
@@ -72,6 +61,22 @@ def main() -> NoReturn:
     linux.prctl(linux.PR_SET_DUMPABLE, 0)
     linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
     _watch(config, [examiner, zygote], None if config["level"] == "A" else Granting(near))
+
+
+def _inherited(config: dict[str, Any]) -> dict[str, Any]:
+    """Set this process up as the examiner and the zygote will inherit it; return the settings with what it found."""
+    sys.argv = [""]
+    sys.dont_write_bytecode = True  # from here on: what candidates import is not theirs to write beside
+    sys.path[:] = config["path"]
+    config["owner"] = os.getpid()
+    config["readable"] = isolation.readable(config)  # while all of it can be seen
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN if number != signal.SIGTERM else signal.SIG_DFL)
+    processor = config.get("processor")
+    if processor is not None:
+        os.sched_setaffinity(0, [processor])
+    os.chdir(config["scratch"])
+    return config
 
 
 def _examiner(config: dict[str, Any], control: _socket.socket, channel: _socket.socket) -> NoReturn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.plain import bounded, make_trace, moment, name_of, record, rows, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 
 class AdkSession:
@@ -40,7 +41,7 @@ class AdkSession:
                 source.problems["not an event or a session"] += 1
 
 
-def _get(row: Mapping[str, Any], name: str) -> Any:
+def _get(row: Record, name: str) -> Any:
     """Return a value under its Python name or its JSON name."""
     if name in row:
         return row[name]
@@ -55,7 +56,7 @@ class _Run:
         self.unrecognised: Counter[str] = Counter()
         self.calls: dict[str, int] = {}
 
-    def read(self, events: Sequence[Mapping[str, Any]], identity: str, reader: str) -> Trace:
+    def read(self, events: Sequence[Record], identity: str, reader: str) -> Trace:
         for event in events:
             if not event.get("partial"):  # a piece of a reply that comes whole later
                 self._event(event)
@@ -64,7 +65,7 @@ class _Run:
             cached_tokens=add_known(self.cached),
         )  # fmt: skip
 
-    def _event(self, event: Mapping[str, Any]) -> None:
+    def _event(self, event: Record) -> None:
         author = name_of(event.get("author"))
         if not author:
             self.unrecognised["events without an author"] += 1
@@ -94,7 +95,7 @@ class _Run:
         if target:
             self.steps.append(Step(StepKind.HANDOFF, author, "handoff", target, start=time))
 
-    def _call(self, call: Mapping[str, Any], agent: str, time: float | None) -> None:
+    def _call(self, call: Record, agent: str, time: float | None) -> None:
         name = name_of(call.get("name"))
         if not name:
             return
@@ -103,7 +104,7 @@ class _Run:
         given = bounded(call.get("args"))
         self.steps.append(Step(StepKind.TOOL, agent, name, id=identity, arguments=given, start=time))
 
-    def _answer(self, answer: Mapping[str, Any], time: float | None) -> None:
+    def _answer(self, answer: Record, time: float | None) -> None:
         name = name_of(answer.get("name"))
         if not name:
             return

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import listed, make_trace, name_of, number, parsed, record, rows, text_of
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 _KEYS = ("agent_interactions", "tool_calls", "coordination_events")
 
@@ -32,7 +32,7 @@ class AgentsEval:
             else:
                 source.problems["not a trace"] += 1
 
-    def _run(self, item: Mapping[str, Any]) -> Trace:
+    def _run(self, item: Record) -> Trace:
         unrecognised = {}
         for key in _KEYS:
             held = item.get(key)
@@ -53,7 +53,7 @@ class AgentsEval:
         )  # fmt: skip
 
 
-def _message(row: Mapping[str, Any]) -> Step:
+def _message(row: Record) -> Step:
     kind = name_of(row.get("type")) or "message"
     shape = StepKind.HANDOFF if kind in ("delegation", "handoff") else StepKind.MESSAGE
     text = text_of(row.get("query") or row.get("content"))
@@ -61,7 +61,7 @@ def _message(row: Mapping[str, Any]) -> Step:
     return Step(shape, name_of(row.get("from")), kind, name_of(row.get("to")), start=time, text=text)
 
 
-def _call(row: Mapping[str, Any]) -> Step:
+def _call(row: Record) -> Step:
     # The time stamp is written when the call returns: a delegating call's lies behind the calls made inside it.
     end, took = number(row.get("timestamp")), number(row.get("duration"))
     start = None if end is None else end - max(took or 0.0, 0.0)

@@ -11,6 +11,7 @@ from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.plain import bounded, make_trace, moment, name_of, number, record, rows, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 _DEEPEST = 20
 
@@ -36,7 +37,7 @@ class Atif:
 
 
 class _Run:
-    def __init__(self, item: Mapping[str, Any]) -> None:
+    def __init__(self, item: Record) -> None:
         self.item = item
         self.steps: list[Step] = []
         self.cached: list[int | None] = []
@@ -67,7 +68,7 @@ class _Run:
             **known,
         )  # fmt: skip
 
-    def _add(self, item: Mapping[str, Any], agent: str, depth: int) -> None:
+    def _add(self, item: Record, agent: str, depth: int) -> None:
         children = rows(item.get("subagent_trajectories")) if depth < _DEEPEST else []
         for child in children:
             identity = name_of(child.get("trajectory_id"))
@@ -82,7 +83,7 @@ class _Run:
         for child in children:
             self._add(child, self.names[name_of(child.get("trajectory_id"))], depth + 1)
 
-    def _step(self, row: Mapping[str, Any], agent: str) -> None:
+    def _step(self, row: Record, agent: str) -> None:
         kind = name_of(row.get("source"))
         if kind not in ("user", "agent", "system"):
             self.unrecognised["steps of an unknown source"] += 1
@@ -106,7 +107,7 @@ class _Run:
         for result in rows(record(row.get("observation")).get("results")):
             self._result(result, calls, agent)
 
-    def _result(self, result: Mapping[str, Any], calls: Mapping[str, int], agent: str) -> None:
+    def _result(self, result: Record, calls: Mapping[str, int], agent: str) -> None:
         at = calls.get(text_of(result.get("source_call_id"), 200))
         if at is None and len(calls) == 1 and not result.get("source_call_id"):
             at = next(iter(calls.values()))

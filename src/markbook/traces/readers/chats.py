@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.chat import with_listeners
-from markbook.traces.plain import make_trace, name_of, parsed, record, rows, text_of, whole
+from markbook.traces.plain import listed, make_trace, name_of, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 _PEOPLE = frozenset({"human", "user"})
 _ASIDE = re.compile(r"^(?P<agent>[^(]+?)\s*\((?P<aside>.*)\)$", re.DOTALL)
@@ -37,10 +38,10 @@ class WhoAndWhen:
             else:
                 source.problems["not a log"] += 1
 
-    def _run(self, item: Mapping[str, Any]) -> Trace:
+    def _run(self, item: Record) -> Trace:
         unrecognised: Counter[str] = Counter()
         steps = []
-        for entry in item["history"]:
+        for entry in listed(item.get("history")):
             if isinstance(entry, dict):
                 steps.append(_said(entry))
             else:
@@ -55,7 +56,7 @@ class WhoAndWhen:
         )  # fmt: skip
 
 
-def _said(entry: Mapping[str, Any]) -> Step:
+def _said(entry: Record) -> Step:
     """A speaker is `name`, or `role` with an aside: `Orchestrator (-> WebSurfer)`, `Orchestrator (thought)`."""
     speaker = name_of(entry.get("name")) or name_of(entry.get("role"))
     text = text_of(entry.get("content"))
@@ -96,7 +97,7 @@ class Autogen:
             yield _AutogenRun().read(messages, self.name)
 
 
-def _is_autogen(row: Mapping[str, Any]) -> bool:
+def _is_autogen(row: Record) -> bool:
     return "source" in row and isinstance(row.get("type"), str) and bool(_AUTOGEN.search(str(row["type"])))
 
 
@@ -106,12 +107,12 @@ class _AutogenRun:
         self.unrecognised: Counter[str] = Counter()
         self.calls: dict[str, int] = {}
 
-    def read(self, messages: Sequence[Mapping[str, Any]], reader: str) -> Trace:
+    def read(self, messages: Sequence[Record], reader: str) -> Trace:
         for message in messages:
             self._message(message)
         return make_trace(with_listeners(self.steps), reader=reader, unrecognised=dict(self.unrecognised))
 
-    def _message(self, message: Mapping[str, Any]) -> None:
+    def _message(self, message: Record) -> None:
         kind, speaker = str(message.get("type") or ""), name_of(message.get("source"))
         if not _AUTOGEN.search(kind):
             self.unrecognised["messages of an unknown type"] += 1
@@ -142,7 +143,7 @@ class _AutogenRun:
             tool, given = name_of(call.get("name")), parsed(call.get("arguments"))
             self.steps.append(Step(StepKind.TOOL, agent, tool, id=identity, arguments=given))
 
-    def _results(self, results: list[Mapping[str, Any]]) -> None:
+    def _results(self, results: list[Record]) -> None:
         for result in results:
             at = self.calls.get(text_of(result.get("call_id"), 200))
             if at is None:

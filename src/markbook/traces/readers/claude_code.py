@@ -8,7 +8,7 @@ by `parentUuid` and the first repeats the call's prompt.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import bounded, make_trace, moment, name_of, number, record, rows, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 _MAIN = "main"
 _SPAWN = frozenset({"Agent", "Task"})
@@ -51,7 +52,7 @@ class ClaudeCode:
 class _Sidechains:
     """Which call started the sub-agent of each row of a session log, as far as the whole log tells."""
 
-    def __init__(self, events: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, events: Sequence[Record]) -> None:
         self._by_agent: dict[str, str] = {}
         self._by_row: dict[str, str] = {}
         prompts: dict[str, list[str]] = {}
@@ -68,7 +69,7 @@ class _Sidechains:
             if row.get("isSidechain") is True:
                 self._follow(row, prompts)
 
-    def _follow(self, row: Mapping[str, Any], prompts: dict[str, list[str]]) -> None:
+    def _follow(self, row: Record, prompts: dict[str, list[str]]) -> None:
         agent, above = name_of(row.get("agentId")), name_of(row.get("parentUuid"))
         found = self._by_agent.get(agent, "") or self._by_row.get(above, "")
         if not found:
@@ -79,7 +80,7 @@ class _Sidechains:
         if found:
             self._by_row[name_of(row.get("uuid"))] = found
 
-    def call(self, row: Mapping[str, Any]) -> str:
+    def call(self, row: Record) -> str:
         """Return the id of the call that started a row's agent, empty where nothing says."""
         return self._by_agent.get(name_of(row.get("agentId")), "") or self._by_row.get(name_of(row.get("uuid")), "")
 
@@ -96,7 +97,7 @@ class _Session:
         self.written: dict[str, int] = {}
         self.known: dict[str, Any] = {}
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: Record) -> None:
         kind = str(row.get("type"))
         if kind == "assistant":
             self._assistant(record(row.get("message")), self._agent(row), moment(row.get("timestamp")))
@@ -112,7 +113,7 @@ class _Session:
         elif not self.known.get("id"):
             self.known["id"] = name_of(row.get("sessionId"))
 
-    def _agent(self, row: Mapping[str, Any]) -> str:
+    def _agent(self, row: Record) -> str:
         started_by = text_of(row.get("parent_tool_use_id"), 200)
         if row.get("isSidechain") is True:
             started_by = started_by or self.sidechains.call(row)
@@ -120,7 +121,7 @@ class _Session:
             return self.names.get(started_by) or " ".join(filter(None, ("sub-agent", name_of(row.get("agentId")))))
         return self.names.get(started_by, "sub-agent") if started_by else _MAIN
 
-    def _assistant(self, message: Mapping[str, Any], agent: str, time: float | None) -> None:
+    def _assistant(self, message: Record, agent: str, time: float | None) -> None:
         """Take one content block: a reply comes in several events that repeat its id and its usage."""
         identity = text_of(message.get("id"), 200) or f"reply {len(self.replies)}"
         usage = record(message.get("usage"))
@@ -143,7 +144,7 @@ class _Session:
             if block.get("type") == "tool_use":
                 self._call(block, agent, time)
 
-    def _call(self, block: Mapping[str, Any], agent: str, time: float | None) -> None:
+    def _call(self, block: Record, agent: str, time: float | None) -> None:
         call, name = text_of(block.get("id"), 200), name_of(block.get("name"))
         if call in self.calls:
             return
@@ -156,7 +157,7 @@ class _Session:
             target = self.names[call]
             self.steps.append(Step(StepKind.HANDOFF, agent, "delegation", target, parent=call, start=time, text=text))
 
-    def _user(self, message: Mapping[str, Any], row: Mapping[str, Any]) -> None:
+    def _user(self, message: Record, row: Record) -> None:
         content, time = message.get("content"), moment(row.get("timestamp"))
         identity = text_of(row.get("uuid"), 200)
         self.steps.append(Step(StepKind.MESSAGE, "", "user", text=text_of(content), id=identity, start=time))

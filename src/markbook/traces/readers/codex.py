@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import bounded, make_trace, moment, name_of, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 _ROWS = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action",
@@ -47,7 +48,7 @@ class Codex:
         )  # fmt: skip
 
 
-def _typed(probe: Probe) -> list[Mapping[str, Any]]:
+def _typed(probe: Probe) -> list[Record]:
     return [row for row in probe.sample if isinstance(row.get("type"), str)]
 
 
@@ -59,7 +60,7 @@ class _Session:
         self._agent = "codex"
         self._calls: dict[str, int] = {}
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: Record) -> None:
         kind, held, time = str(row.get("type")), record(row.get("payload")), moment(row.get("timestamp"))
         if kind == "session_meta" and "id" not in self.known:
             self._meta(held)
@@ -76,12 +77,12 @@ class _Session:
         elif not (kind in _ROWS or kind in ("compacted", "error") or kind.startswith(("turn.", "item."))):
             self.unrecognised[f"rows of type {kind[:40]!r}"] += 1
 
-    def _meta(self, held: Mapping[str, Any]) -> None:
+    def _meta(self, held: Record) -> None:
         self.known["id"] = name_of(held.get("id"))
         spawned = record(record(record(held.get("source")).get("subagent")).get("thread_spawn"))
         self._agent = name_of(spawned.get("agent_nickname") or spawned.get("agent_role")) or self._agent
 
-    def _item(self, held: Mapping[str, Any], time: float | None) -> None:
+    def _item(self, held: Record, time: float | None) -> None:
         kind, call = str(held.get("type")), text_of(held.get("call_id"), 200)
         if kind == "message":
             role = name_of(held.get("role")) or "message"
@@ -102,21 +103,21 @@ class _Session:
             error = "error" if ok is False else ""
             self.steps[at] = replace(self.steps[at], result=text, ok=ok, error=error, end=time)
 
-    def _totals(self, usage: Mapping[str, Any]) -> None:
+    def _totals(self, usage: Record) -> None:
         """Take the session's running sums: the last ones count."""
         for key, name in (("input", "input_tokens"), ("output", "output_tokens"), ("cached", "cached_input_tokens")):
             count = whole(usage.get(name))
             if count is not None:
                 self.known[f"{key}_tokens"] = count
 
-    def _turn(self, usage: Mapping[str, Any]) -> None:
+    def _turn(self, usage: Record) -> None:
         """Add a turn's own counts."""
         for key, name in (("input", "input_tokens"), ("output", "output_tokens"), ("cached", "cached_input_tokens")):
             count = whole(usage.get(name))
             if count is not None:
                 self.known[f"{key}_tokens"] = (self.known.get(f"{key}_tokens") or 0) + count
 
-    def _done(self, item: Mapping[str, Any]) -> None:
+    def _done(self, item: Record) -> None:
         kind = str(item.get("type") or item.get("item_type"))
         if kind in ("agent_message", "assistant_message"):
             self.steps.append(Step(StepKind.MESSAGE, self._agent, "assistant", text=text_of(item.get("text"))))

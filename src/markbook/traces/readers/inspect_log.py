@@ -12,6 +12,7 @@ from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.chat import chat_steps
 from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 
 class InspectLog:
@@ -42,7 +43,7 @@ class InspectLog:
             else:
                 source.problems["samples that are no object"] += 1
 
-    def _run(self, sample: Mapping[str, Any]) -> Trace:
+    def _run(self, sample: Record) -> Trace:
         messages = rows(sample.get("messages"))
         chat = chat_steps(messages)
         events = rows(sample.get("events")) or rows(record(sample.get("transcript")).get("events"))
@@ -72,7 +73,7 @@ def _zipped(source: Source) -> Iterator[Any]:
             yield value
 
 
-def _with_events(steps: list[Step], events: list[Mapping[str, Any]], spans: Mapping[str, Any]) -> list[Step]:
+def _with_events(steps: list[Step], events: list[Record], spans: Mapping[str, Record]) -> list[Step]:
     """Return the steps with the tool events: they know the times and the agent, and calls of sub-agents."""
     tools = {text_of(event.get("id"), 200): event for event in events if event.get("event") == "tool"}
     made = []
@@ -83,7 +84,7 @@ def _with_events(steps: list[Step], events: list[Mapping[str, Any]], spans: Mapp
     return made
 
 
-def _tool(event: Mapping[str, Any], spans: Mapping[str, Any], known: Step | None) -> Step:
+def _tool(event: Record, spans: Mapping[str, Record], known: Step | None) -> Step:
     error = name_of(record(event.get("error")).get("type")) or ("failed" if event.get("failed") else "")
     return Step(
         StepKind.TOOL, _agent(event, spans) or (known.agent if known else "assistant"), name_of(event.get("function")),
@@ -92,7 +93,7 @@ def _tool(event: Mapping[str, Any], spans: Mapping[str, Any], known: Step | None
     )  # fmt: skip
 
 
-def _agent(event: Mapping[str, Any], spans: Mapping[str, Any]) -> str:
+def _agent(event: Record, spans: Mapping[str, Record]) -> str:
     """Return the agent whose span is the nearest around an event."""
     at, steps = str(event.get("span_id")), 0
     while at in spans and steps < len(spans) + 1:
@@ -102,7 +103,7 @@ def _agent(event: Mapping[str, Any], spans: Mapping[str, Any]) -> str:
     return ""
 
 
-def _tokens(sample: Mapping[str, Any], events: list[Mapping[str, Any]]) -> tuple[int | None, int | None]:
+def _tokens(sample: Record, events: list[Record]) -> tuple[int | None, int | None]:
     """Return tokens from the model events; from the sample's own sums where no event has a count."""
     usages = [record(record(event.get("output")).get("usage")) for event in events if event.get("event") == "model"]
     if not any(usages):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from markbook.files.source import Source
@@ -12,6 +12,7 @@ from markbook.traces.reading import Probe
 from markbook.traces.spans.roles import Role, role_of
 from markbook.traces.spans.runs import runs_of
 from markbook.traces.spans.span import Span
+from markbook.types import Record
 
 _NANO_PER_MICRO = 1_000
 
@@ -31,7 +32,7 @@ class Jaeger:
         yield from runs_of(_spans(document if isinstance(document, list) else [document], source), source, self.name)
 
 
-def _traces(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _traces(row: Record) -> list[Record]:
     """Return the traces of an answer (`data`), or the trace that an object is."""
     held = rows(row.get("data")) or [row]
     return [one for one in held if "traceID" in one and isinstance(one.get("spans"), list)]
@@ -51,7 +52,7 @@ def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
                     yield span, role_of(span)
 
 
-def _span(raw: Mapping[str, Any], trace: str) -> Span | None:
+def _span(raw: Record, trace: str) -> Span | None:
     identity = text_of(raw.get("spanID"), 200)
     if not identity:
         return None
@@ -71,7 +72,7 @@ def _span(raw: Mapping[str, Any], trace: str) -> Span | None:
     )  # fmt: skip
 
 
-def _parent(raw: Mapping[str, Any]) -> str:
+def _parent(raw: Record) -> str:
     """Return what a span is a child of; what it only follows from is the second choice."""
     references = rows(raw.get("references"))
     for kind in ("CHILD_OF", "FOLLOWS_FROM"):
@@ -81,10 +82,10 @@ def _parent(raw: Mapping[str, Any]) -> str:
     return text_of(raw.get("parentSpanID"), 200)
 
 
-def _tags(value: object) -> dict[str, Any]:
+def _tags(value: object) -> dict[str, object]:
     return {str(tag["key"]): tag.get("value") for tag in rows(value) if "key" in tag}
 
 
-def _event(log: Mapping[str, Any]) -> dict[str, Any]:
+def _event(log: Record) -> dict[str, object]:
     held = _tags(log.get("fields"))
     return {"name": held.pop("event", ""), "attributes": held}

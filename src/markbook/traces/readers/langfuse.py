@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from markbook.files.source import Source
@@ -13,6 +13,7 @@ from markbook.traces.spans.requested import requested_in
 from markbook.traces.spans.roles import AGENT, HANDOFF, MODEL, STRUCTURE, TOOL, UNKNOWN, Role, role_of
 from markbook.traces.spans.runs import nanoseconds, runs_of
 from markbook.traces.spans.span import Span
+from markbook.types import Record
 
 _KINDS = {"GENERATION": MODEL, "TOOL": TOOL, "AGENT": AGENT}
 _CACHED = frozenset({"input_cached_tokens", "input_cache_read", "cache_read_input_tokens", "input_cached"})
@@ -34,7 +35,7 @@ class Langfuse:
         yield from runs_of(_spans(document if isinstance(document, list) else [document], source), source, self.name)
 
 
-def _get(row: Mapping[str, Any], name: str) -> Any:
+def _get(row: Record, name: str) -> Any:
     """Return a value under the API's name or the name that exports to files use."""
     value = row.get(name)
     return (
@@ -44,7 +45,7 @@ def _get(row: Mapping[str, Any], name: str) -> Any:
     )
 
 
-def _observations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _observations(item: Record) -> list[Record]:
     """Return the observations that an object holds, or that it is."""
     for held in (item.get("observations"), item.get("data"), record(item.get("trace")).get("observations")):
         found = [row for row in rows(held) if _is_observation(row)]
@@ -53,7 +54,7 @@ def _observations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [item] if _is_observation(item) and _get(item, "traceId") else []
 
 
-def _is_observation(row: Mapping[str, Any]) -> bool:
+def _is_observation(row: Record) -> bool:
     return bool(row.get("id")) and isinstance(row.get("type"), str) and _get(row, "startTime") is not None
 
 
@@ -68,7 +69,7 @@ def _spans(items: list[Any], source: Source) -> Iterator[tuple[Span, Role]]:
             yield _span(row, trace)
 
 
-def _span(row: Mapping[str, Any], trace: str) -> tuple[Span, Role]:
+def _span(row: Record, trace: str) -> tuple[Span, Role]:
     metadata = record(parsed(row.get("metadata")))
     attributes = dict(record(parsed(metadata.get("attributes"))))
     failed = str(row.get("level")).upper() == "ERROR"
@@ -90,7 +91,7 @@ def _span(row: Mapping[str, Any], trace: str) -> tuple[Span, Role]:
     return span, role
 
 
-def _fill(role: Role, span: Span, row: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+def _fill(role: Role, span: Span, row: Record, metadata: Record) -> None:
     node = name_of(metadata.get("agent_name") or metadata.get("lc_agent_name") or metadata.get("langgraph_node"))
     role.agent = role.agent or ("" if node == "tools" else node)  # LangGraph's tool node is no agent
     output = parsed(row.get("output"))
@@ -114,7 +115,7 @@ def _bare(name: str) -> str:
     return name.removeprefix("agent_run [").removesuffix("]") if name.startswith("agent_run [") else name
 
 
-def _fill_usage(role: Role, row: Mapping[str, Any]) -> None:
+def _fill_usage(role: Role, row: Record) -> None:
     """Take the tokens. Parts of the input stand beside it where all add up to the total, else inside it."""
     details = {str(key): whole(count) for key, count in record(parsed(_get(row, "usageDetails"))).items()}
     legacy = record(row.get("usage"))

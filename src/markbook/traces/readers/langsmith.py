@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from markbook.files.source import Source
@@ -13,6 +13,7 @@ from markbook.traces.spans.requested import requested_in
 from markbook.traces.spans.roles import AGENT, MODEL, STRUCTURE, TOOL, Role
 from markbook.traces.spans.runs import nanoseconds, runs_of
 from markbook.traces.spans.span import Span
+from markbook.types import Record
 
 _DEEPEST = 200
 
@@ -34,7 +35,7 @@ class LangSmith:
         yield from runs_of((_span(run) for item in items for run in _flat(item, source)), source, self.name)
 
 
-def _flat(item: Any, source: Source) -> Iterator[Mapping[str, Any]]:
+def _flat(item: Any, source: Source) -> Iterator[Record]:
     """Yield a run and all runs below it; the tree is walked without recursion."""
     waiting: list[tuple[Any, str, str, int]] = [(item, "", "", 0)]
     while waiting:
@@ -48,7 +49,7 @@ def _flat(item: Any, source: Source) -> Iterator[Mapping[str, Any]]:
         waiting.extend((child, trace, str(run["id"]), depth + 1) for child in children)
 
 
-def _span(run: Mapping[str, Any]) -> tuple[Span, Role]:
+def _span(run: Record) -> tuple[Span, Role]:
     start, end = moment(run.get("start_time")), moment(run.get("end_time"))
     error = text_of(run.get("error"), 200)
     metadata = record(record(run.get("extra")).get("metadata"))

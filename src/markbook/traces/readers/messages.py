@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from markbook.files.source import Source
@@ -10,9 +10,10 @@ from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.traces.chat import ROLES, chat_steps
 from markbook.traces.plain import make_trace, name_of, number, record, rows, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 
-def is_message(row: Mapping[str, Any]) -> bool:
+def is_message(row: Record) -> bool:
     """Return whether an object is an OpenAI-style message."""
     return row.get("role") in ROLES and bool({"content", "tool_calls", "function_call"} & set(row))
 
@@ -43,7 +44,7 @@ class OpenAIMessages:
             elif "messages" in item:
                 yield self._run(rows(item["messages"]), item)
 
-    def _run(self, messages: Sequence[Mapping[str, Any]], around: Mapping[str, Any]) -> Trace:
+    def _run(self, messages: Sequence[Record], around: Record) -> Trace:
         made = chat_steps(messages)
         usage = record(around.get("usage"))
         known: dict[str, Any] = {}
@@ -72,7 +73,7 @@ class TauBench:
                 continue
             yield self._run(item)
 
-    def _run(self, item: Mapping[str, Any]) -> Trace:
+    def _run(self, item: Record) -> Trace:
         # tau-bench's tools answer a failed call with a text that begins with "Error".
         made = chat_steps(rows(item["traj"]), agent="agent", error_prefix="Error")
         reward = number(item.get("reward"))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
 from markbook.traces.chat import ROLES
 from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 _AGENT, _TOOL = "main", "bash"
 _BLOCK = re.compile(r"```(?:bash|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOTALL)
@@ -39,7 +39,7 @@ class MiniSweAgent:
             else:
                 source.problems["not a trajectory"] += 1
 
-    def _run(self, item: Mapping[str, Any]) -> Trace:
+    def _run(self, item: Record) -> Trace:
         made = _Steps()
         for message in rows(item["messages"]):
             made.add(message)
@@ -58,7 +58,7 @@ class _Steps:
         self.cached: list[int | None] = []
         self._waiting: list[int] = []
 
-    def add(self, message: Mapping[str, Any]) -> None:
+    def add(self, message: Record) -> None:
         role, extra = name_of(message.get("role")).lower(), record(message.get("extra"))
         if role not in ROLES and role != "exit":
             self.unrecognised["messages with an unknown role"] += 1
@@ -86,7 +86,7 @@ class _Steps:
             self._waiting.append(len(self.steps))
             self.steps.append(Step(StepKind.TOOL, _AGENT, name, id=call, arguments=arguments, start=time))
 
-    def _answer(self, message: Mapping[str, Any], extra: Mapping[str, Any], time: float | None) -> None:
+    def _answer(self, message: Record, extra: Record, time: float | None) -> None:
         call = text_of(message.get("tool_call_id"), 200)
         at = next((at for at in self._waiting if call and self.steps[at].id == call), None)
         if at is None and self._waiting and not call:
@@ -104,7 +104,7 @@ class _Steps:
         )
 
 
-def _asked(message: Mapping[str, Any], extra: Mapping[str, Any]) -> list[tuple[str, str, object]]:
+def _asked(message: Record, extra: Record) -> list[tuple[str, str, object]]:
     """Return id, tool and arguments of the calls of a reply: as functions, as parsed actions, or in its text."""
     found: list[tuple[str, str, object]] = []
     for call in rows(message.get("tool_calls")):

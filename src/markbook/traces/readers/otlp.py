@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from markbook.errors import StorageError
 from markbook.files.source import Source
@@ -19,8 +18,9 @@ from markbook.traces.reading import Probe, is_tempo
 from markbook.traces.spans.roles import role_of
 from markbook.traces.spans.span import span_of
 from markbook.traces.spans.spool import MAX_SPANS, Spool
-from markbook.traces.spans.stream import inside, spans
+from markbook.traces.spans.stream import Found, inside, spans
 from markbook.traces.spans.tree import trace_of
+from markbook.types import Record
 
 
 class Otlp:
@@ -83,7 +83,7 @@ class Otlp:
     def _fill(spool: Spool, source: Source) -> None:
         problems: Counter[str] = source.problems
         if source.is_lines:
-            found: Iterator[tuple[dict[str, Any], dict[str, Any]]] = (
+            found: Iterator[Found] = (
                 pair for _, value in source.lines() for pair in _pairs(value, problems)
             )
         else:
@@ -96,7 +96,7 @@ class Otlp:
                 spool.add(span, role_of(span))
 
 
-def _holds_batches(row: Mapping[str, Any]) -> bool:
+def _holds_batches(row: Record) -> bool:
     held = rows(row.get("batches")) or rows(record(row.get("trace")).get("batches"))
     return bool(held) and bool(_TEMPO & set(held[0]))
 
@@ -104,7 +104,7 @@ def _holds_batches(row: Mapping[str, Any]) -> bool:
 _TEMPO = frozenset({"scopeSpans", "instrumentationLibrarySpans", "resource"})
 
 
-def _pairs(value: object, problems: Counter[str]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _pairs(value: object, problems: Counter[str]) -> Iterator[Found]:
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict):
             yield from inside(item, {})

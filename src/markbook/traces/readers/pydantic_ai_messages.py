@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 _QUIET = frozenset({"user-prompt", "system-prompt", "instructions", "text", "thinking", "file", "compaction"})
 _BUILTIN = {"builtin-tool-call": "tool-call", "builtin-tool-return": "tool-return"}
@@ -51,7 +52,7 @@ class _Run:
             self._message(message)
         return make_trace(self.steps, reader=reader, id=identity, unrecognised=dict(self.unrecognised))
 
-    def _message(self, message: Mapping[str, Any]) -> None:
+    def _message(self, message: Record) -> None:
         parts = rows(message.get("parts"))
         texts = [text_of(part.get("content")) for part in parts if str(part.get("part_kind")) in _QUIET]
         usage = record(message.get("usage"))
@@ -69,7 +70,7 @@ class _Run:
         for part in parts:
             self._part(part, time)
 
-    def _part(self, part: Mapping[str, Any], time: float | None) -> None:
+    def _part(self, part: Record, time: float | None) -> None:
         kind = _BUILTIN.get(str(part.get("part_kind")), str(part.get("part_kind")))
         call = text_of(part.get("tool_call_id"), 200)
         if kind == "tool-call":

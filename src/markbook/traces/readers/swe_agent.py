@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
 from markbook.traces.plain import make_trace, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 
 class SweAgent:
@@ -34,7 +35,7 @@ class SweAgent:
             else:
                 source.problems["not a trajectory"] += 1
 
-    def _run(self, item: Mapping[str, Any]) -> Trace:
+    def _run(self, item: Record) -> Trace:
         history, trajectory = rows(item.get("history")), rows(item.get("trajectory"))
         unrecognised: Counter[str] = Counter()
         if history:
@@ -55,7 +56,7 @@ class SweAgent:
         return make_trace(steps, reader=self.name, id=identity, unrecognised=dict(unrecognised), meta=meta, **known)
 
 
-def _from_history(history: list[Mapping[str, Any]], unrecognised: Counter[str]) -> list[Step]:
+def _from_history(history: list[Record], unrecognised: Counter[str]) -> list[Step]:
     steps: list[Step] = []
     for at, entry in enumerate(history):
         role = name_of(entry.get("role"))
@@ -72,7 +73,7 @@ def _from_history(history: list[Mapping[str, Any]], unrecognised: Counter[str]) 
     return steps
 
 
-def _calls(entry: Mapping[str, Any], agent: str, answer: str) -> list[Step]:
+def _calls(entry: Record, agent: str, answer: str) -> list[Step]:
     asked = rows(entry.get("tool_calls"))
     if asked:
         return [
@@ -89,7 +90,7 @@ def _calls(entry: Mapping[str, Any], agent: str, answer: str) -> list[Step]:
     return [Step(StepKind.TOOL, agent, name_of(tool.split("\n")[0]), arguments=rest, result=answer)]
 
 
-def _from_turn(entry: Mapping[str, Any]) -> list[Step]:
+def _from_turn(entry: Record) -> list[Step]:
     text = text_of(entry.get("response") or entry.get("thought"))
     return [Step(StepKind.MESSAGE, "main", "assistant", text=text),
             *_calls(entry, "main", text_of(entry.get("observation")))]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from markbook.files.source import Source
 from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace
 from markbook.traces.plain import bounded, make_trace, moment, name_of, number, record, rows, text_of, whole
 from markbook.traces.reading import Probe
+from markbook.types import Record
 
 _AGENT, _USER = "agent", "user"
 
@@ -36,12 +37,12 @@ class Tau2Bench:
                 yield _run(simulation, tasks.get(str(simulation.get("task_id")), {}), self.name)
 
 
-def _simulations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _simulations(item: Record) -> list[Record]:
     held = rows(item.get("simulations")) or [item]
     return [one for one in held if "task_id" in one and "reward_info" in one and isinstance(one.get("messages"), list)]
 
 
-def _run(item: Mapping[str, Any], task: Mapping[str, Any], reader: str) -> Trace:
+def _run(item: Record, task: Record, reader: str) -> Trace:
     made = _Steps()
     for message in rows(item["messages"]):
         made.add(message)
@@ -59,7 +60,7 @@ def _run(item: Mapping[str, Any], task: Mapping[str, Any], reader: str) -> Trace
     )  # fmt: skip
 
 
-def _reference(task: Mapping[str, Any]) -> Reference | None:
+def _reference(task: Record) -> Reference | None:
     """Return the actions that the task's criteria name; a task that names none says nothing about calls."""
     actions = record(task.get("evaluation_criteria")).get("actions")
     if not isinstance(actions, list):
@@ -78,7 +79,7 @@ class _Steps:
         self.has_user_tokens = False
         self._calls: dict[str, int] = {}
 
-    def add(self, message: Mapping[str, Any]) -> None:
+    def add(self, message: Record) -> None:
         role = name_of(message.get("role"))
         if role not in ("system", "user", "assistant", "tool"):
             self.unrecognised["messages with an unknown role"] += 1
@@ -108,7 +109,7 @@ class _Steps:
             name = name_of(call.get("name"))
             self.steps.append(Step(StepKind.TOOL, caller, name, id=identity, arguments=given, start=time))
 
-    def _answer(self, message: Mapping[str, Any], time: float | None) -> None:
+    def _answer(self, message: Record, time: float | None) -> None:
         at = self._calls.get(text_of(message.get("id"), 200))
         if at is None:
             self.unrecognised["tool results without a call"] += 1

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 from markbook.traces.plain import name_of, record
+from markbook.types import Record
 
 _DEEPEST = 8
 _MOST = 2_000
 """How many values are looked at."""
 
 
-def requested_in(output: object) -> list[Mapping[str, Any]]:
+def requested_in(output: object) -> list[Record]:
     """Return name, id and arguments of the calls in the first list called `tool_calls` that names any.
 
     LangChain nests the reply in `generations`, `messages`, `kwargs`; the calls have `args`, or a `function` with
@@ -40,8 +39,8 @@ def requested_in(output: object) -> list[Mapping[str, Any]]:
     return []
 
 
-def _calls(value: object) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
+def _calls(value: object) -> list[Record]:
+    found: list[Record] = []
     for call in value if isinstance(value, list) else []:
         held = record(call)
         function = record(held.get("function"))

@@ -5,12 +5,12 @@ Conventions read: OpenTelemetry `gen_ai.*` (current and older names), OpenInfere
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from markbook.traces.plain import MAX_ARGUMENTS, dump, name_of, number, record, rows, text_of, whole
 from markbook.traces.spans.span import Span, event_attributes, maybe_json
+from markbook.types import Record
 
 AGENT, MODEL, TOOL, HANDOFF, STRUCTURE, OUTPUT_TOOL, DEFERRED, UNKNOWN = range(8)
 """A span's role. Output tools and deferred calls are tool spans in which no tool was run."""
@@ -48,7 +48,7 @@ class Role:
     cached_tokens: int | None = None
     written_tokens: int | None = None
     cost: float | None = None
-    requested: list[Mapping[str, Any]] = field(default_factory=list)
+    requested: list[Record] = field(default_factory=list)
     """The tool calls that a model reply asks for: name, id, arguments."""
 
 
@@ -160,7 +160,7 @@ def _trim(name: str) -> str:
     return name.removeprefix("execute_tool ").removeprefix("running tool: ").removesuffix(".tool")
 
 
-def _present(held: Mapping[str, Any], *keys: str) -> Any:
+def _present(held: Record, *keys: str) -> Any:
     return next((held[key] for key in keys if held.get(key) is not None), None)
 
 
@@ -194,7 +194,7 @@ def _fill_model(role: Role, span: Span) -> None:
         _read_flattened(role, held)
 
 
-def _read_parts(role: Role, messages: list[Mapping[str, Any]]) -> None:
+def _read_parts(role: Role, messages: list[Record]) -> None:
     texts = []
     for message in messages:
         for part in rows(message.get("parts")):
@@ -207,10 +207,10 @@ def _read_parts(role: Role, messages: list[Mapping[str, Any]]) -> None:
     role.text = text_of("\n".join(texts))
 
 
-def _read_flattened(role: Role, held: Mapping[str, Any]) -> None:
+def _read_flattened(role: Role, held: Record) -> None:
     """OpenInference flattens lists into dotted keys: `llm.output_messages.N.message.tool_calls.M.tool_call...`."""
     prefix = "llm.output_messages."
-    calls: dict[str, dict[str, Any]] = {}
+    calls: dict[str, dict[str, object]] = {}
     texts = []
     for key, value in held.items():
         if not key.startswith(prefix):

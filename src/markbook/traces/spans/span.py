@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from markbook.traces.plain import MAX_DEPTH, is_record, moment, name_of, record, rows, whole
+from markbook.types import Record
 
 _NANO = 1_000_000_000
 _SECONDS_BELOW = 1e11
@@ -29,8 +29,8 @@ class Span:
     end: int | None
     ok: bool | None
     message: str
-    attributes: dict[str, Any]
-    events: list[Mapping[str, Any]]
+    attributes: dict[str, object]
+    events: list[Record]
     scope: str
 
 
@@ -72,7 +72,7 @@ def _integer(value: Any) -> Any:
     return value
 
 
-def attributes(value: Any, depth: int = MAX_DEPTH) -> dict[str, Any]:
+def attributes(value: Any, depth: int = MAX_DEPTH) -> dict[str, object]:
     """Return attributes as a mapping, from a list of key and value or from a mapping."""
     if isinstance(value, dict):
         return {str(key): any_value(item, depth) for key, item in value.items()}
@@ -90,7 +90,7 @@ def nanoseconds(value: Any) -> int | None:
     return min(int(seconds * _NANO), (1 << 63) - 1)
 
 
-def span_of(raw: Mapping[str, Any], around: Mapping[str, Any]) -> Span | None:
+def span_of(raw: Record, around: Record) -> Span | None:
     """Return a span, or None where the object is none: it has neither an id nor a name with attributes."""
     context = record(raw.get("context") or raw.get("span_context"))
     identity = _id(_first(raw, "spanId", "span_id", "id") or context.get("span_id"))
@@ -116,7 +116,7 @@ def span_of(raw: Mapping[str, Any], around: Mapping[str, Any]) -> Span | None:
     )
 
 
-def _first(source: Mapping[str, Any], *keys: str) -> Any:
+def _first(source: Record, *keys: str) -> Any:
     for key in keys:
         value = source.get(key)
         if value is not None:
@@ -146,7 +146,7 @@ def _status(code: str) -> bool | None:
     return True if name in {"1", "OK"} else None
 
 
-def event_attributes(event: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def event_attributes(event: Record) -> tuple[str, dict[str, object]]:
     """Return an event's name and attributes."""
     return name_of(_first(event, "name", "event_name")), attributes(event.get("attributes"))
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markbook.runs.reviews.scoring.formulas import Best, choose_reference, combine
 from markbook.types import Missing
+
+Similarity = Mapping[str, float | Missing]
+"""How similar two reviews are, by the name of the measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,7 @@ class Yardstick:
         return sum(value >= threshold for value in self.combined) / len(self.combined) if self.combined else None
 
 
-def measure_yardstick(
-    papers: Iterable[tuple[int, Sequence[Mapping[str, float | Missing]]]], weights: Mapping[str, float]
-) -> Yardstick:
+def measure_yardstick(papers: Iterable[tuple[int, Sequence[Similarity]]], weights: Mapping[str, float]) -> Yardstick:
     """Return the yardstick of many papers.
 
     Args:
@@ -66,24 +67,15 @@ def measure_yardstick(
     for count, rows in papers:
         counted += 1
         reviews += count
-        at = dict(zip(itertools.combinations(range(count), 2), rows, strict=True))
         for name in weights:
-            values = [value for row in rows if not isinstance(value := row[name], Missing)]
+            values = _known(row[name] for row in rows)
             pairs[name] += values
             tops[name] += [max(values)] if values else []
-        for one in range(count):
-            others = [at[min(one, other), max(one, other)] for other in range(count) if other != one]
-            chosen = choose_reference(others, weights)
-            if not isinstance(chosen, Best):
-                continue
-            closest = others[chosen.reference]
+        for closest in _closest(count, rows, weights):
             for name in weights:
-                value = closest[name]
-                best[name] += [] if isinstance(value, Missing) else [value]
-            whole = combine(closest, weights)
-            combined += [] if isinstance(whole, Missing) else [whole]
-            ceiling = combine({**closest, "semantic": 1.0}, weights)
-            ceilings += [] if isinstance(ceiling, Missing) else [ceiling]
+                best[name] += _known([closest[name]])
+            combined += _known([combine(closest, weights)])
+            ceilings += _known([combine({**closest, "semantic": 1.0}, weights)])
     open_semantic = "semantic" in weights and not pairs["semantic"] and ceilings
     return Yardstick(
         counted,
@@ -94,6 +86,20 @@ def measure_yardstick(
         tuple(combined),
         max(ceilings) if open_semantic else None,
     )
+
+
+def _closest(count: int, rows: Sequence[Similarity], weights: Mapping[str, float]) -> Iterator[Similarity]:
+    """Yield, for each review of a paper that has one, the similarities to its closest other review."""
+    at = dict(zip(itertools.combinations(range(count), 2), rows, strict=True))
+    for review in range(count):
+        others = [at[min(review, other), max(review, other)] for other in range(count) if other != review]
+        chosen = choose_reference(others, weights)
+        if isinstance(chosen, Best):
+            yield others[chosen.reference]
+
+
+def _known(values: Iterable[float | Missing]) -> list[float]:
+    return [value for value in values if not isinstance(value, Missing)]
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
