@@ -20,6 +20,7 @@ from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.runs.tasks.tables import tables
 from markbook.runs.tasks.work import TasksPlan
 from markbook.text import terminal
+from markbook.types import range_of
 
 if TYPE_CHECKING:
     from markbook.results.compare import Baseline
@@ -103,7 +104,7 @@ class Terminal(Watcher):
 
     def _line(self) -> None:
         failed = f", {self._failed} without an answer" if self._failed else ""
-        text = f"{self._done} of {self._total} answered{failed}, {time.monotonic() - self._start:.0f} s"
+        text = f"{self._done - self._failed} of {self._total} answered{failed}, {time.monotonic() - self._start:.0f} s"
         click.echo(f"\r{text}" if self._on_terminal else text, err=True, nl=not self._on_terminal)
 
 
@@ -141,8 +142,9 @@ def planned_marks(plan: Plan) -> list[Mark]:
         passes: list[tuple[str, tuple[float, float], Direction]] = [
             (key, (0.0, 1.0), "higher") for key in (each.passes.keys if each.passes else ())
         ]
+        scored = [(one.key, one.range, one.direction) for scorer in each.scorers for one in scorer.known.values()]
         for filtered in each.pipelines:
-            for name, limits, direction in [*known, *passes]:
+            for name, limits, direction in [*known, *passes, *scored]:
                 key = each.key(name, filtered.pipeline)
                 label = f"{each.task.name}/{key}"
                 marks.append(Mark(label, (key, label), range=limits, direction=direction))
@@ -152,8 +154,15 @@ def planned_marks(plan: Plan) -> list[Mark]:
 def with_values(marks: Sequence[Mark], summary: Mapping[str, Any]) -> list[Mark]:
     """Return the marks with what a finished run found."""
     found = {
-        f"{task}/{key}": metric["value"]
+        f"{task}/{key}": metric
         for task, record in summary["tasks"].items()
         for key, metric in record["metrics"].items()
     }
-    return [replace(mark, value=found[mark.label]) for mark in marks]
+    given = [replace(mark, value=found[mark.label]["value"]) for mark in marks if mark.label in found]
+    known = {mark.label for mark in given}
+    # What a function of a task's own calls its numbers is known only now.
+    return given + [
+        Mark(label, (label.partition("/")[2], label), metric["value"], range_of(metric["range"]), metric["direction"])
+        for label, metric in found.items()
+        if label not in known
+    ]

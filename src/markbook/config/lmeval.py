@@ -324,13 +324,10 @@ def _text(value: str | Function, node: Node, key: str) -> spec.Text:
 
 def _use(model: MetricEntry, node: Node, place: int) -> spec.Use:
     entry = find(node, ("metric_list", place))
-    aggregation = model.aggregation
-    if isinstance(aggregation, Function):
-        raise ConfigError(f"aggregation !function {aggregation.name} is not supported", at=aggregation.at)
     return spec.Use(
         name=model.metric,
         options=dict(model.model_extra or {}),
-        aggregation=aggregation,
+        aggregation=model.aggregation,
         higher_is_better=model.higher_is_better,
         at=find(entry, ("metric",)).at,
     )
@@ -357,14 +354,11 @@ def _sampling(model: TaskFile, node: Node) -> spec.Sampling:
     limits = [each for each in (given.max_gen_toks, given.max_tokens, given.max_new_tokens) if each is not None]
     if len(limits) > 1:
         raise ConfigError("one limit on tokens is enough", at=find(node, ("generation_kwargs",)).at)
-    temperature = given.temperature
-    if given.do_sample is False:
-        if temperature:
-            at = find(node, ("generation_kwargs", "do_sample")).at
-            raise ConfigError(f"do_sample: false contradicts temperature: {temperature}", at=at)
-        temperature = 0.0
+    if given.do_sample is False and given.temperature:
+        at = find(node, ("generation_kwargs", "do_sample")).at
+        raise ConfigError(f"do_sample: false contradicts temperature: {given.temperature}", at=at)
     return spec.Sampling(
-        temperature=temperature,
+        temperature=given.temperature or 0.0,  # what the harness asks a server with where a task states none
         top_p=given.top_p,
         max_tokens=limits[0] if limits else _DEFAULT_MAX_TOKENS,
         stop=(model.fewshot_delimiter,) if given.until is None else tuple(given.until),

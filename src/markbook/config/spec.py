@@ -53,7 +53,7 @@ class Use:
     key: str = ""
     """The name in results; empty means the metric's own."""
     options: Mapping[str, object] = field(default_factory=dict)
-    aggregation: str = "mean"
+    aggregation: str | Function = "mean"
     higher_is_better: bool | None = None
     at: str = ""
 
@@ -133,6 +133,8 @@ class Task:
     """In lm-evaluation-harness files: text put before the prompt."""
     process: Function | None = None
     """A registered row selection."""
+    results: Function | None = None
+    """What marks a row instead of the metrics, which then only say how its numbers are summed up."""
     pipelines: tuple[Pipeline, ...] = (Pipeline(),)
     sampling: Sampling = Sampling()
     few_shot: FewShot = FewShot()

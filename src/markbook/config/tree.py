@@ -41,6 +41,11 @@ class Function:
     at: str
     """`file:line:column`."""
 
+    @property
+    def folder(self) -> Path:
+        """Where the file lies that names it, which need not be the one that includes that file."""
+        return Path(self.at.rsplit(":", 2)[0]).parent
+
 
 @dataclass(frozen=True, slots=True)
 class Node:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from markbook.config import Filter, Function, Pipeline
 from markbook.errors import ConfigError
 from markbook.load.extraction import compiles, extract
+from markbook.load.foreign import Find, filtered, nothing
 from markbook.load.registered import FILTERS, last
+from markbook.load.rows import Row
 from markbook.plugins import suggest
 
-Step = Callable[[Sequence[str]], list[str]]
-"""From the texts of one row's replies to what is left of them, in order."""
+Step = Callable[[Sequence[str], Row], list[str]]
+"""From the texts of one row's replies, and the row, to what is left of them, in order."""
 
 _BODIES = ("def _():\n    ", "class _:\n    def _(self):\n        ")
 """What a completion without its head stands behind: it is code though it does not parse alone."""
@@ -22,17 +25,17 @@ _BODIES = ("def _():\n    ", "class _:\n    def _(self):\n        ")
 
 def take_first() -> Step:
     """Keep the first reply."""
-    return lambda texts: list(texts[:1])
+    return lambda texts, _row: list(texts[:1])
 
 
 def take_first_k(k: int) -> Step:
     """Keep the first k replies."""
-    return lambda texts: list(texts[:k])
+    return lambda texts, _row: list(texts[:k])
 
 
 def majority_vote() -> Step:
     """Keep the most frequent reply; among equals the one that came first."""
-    return lambda texts: [text for text, _count in Counter(texts).most_common(1)]
+    return lambda texts, _row: [text for text, _count in Counter(texts).most_common(1)]
 
 
 def regex(regex_pattern: str = r"#### (\-?[0-9\.\,]+)", group_select: int = 0, fallback: str = "[invalid]") -> Step:
@@ -55,8 +58,8 @@ def regex(regex_pattern: str = r"#### (\-?[0-9\.\,]+)", group_select: int = 0, f
 
 
 def remove_whitespace() -> Step:
-    """Drop leading white space, as the filter of this name in lm-evaluation-harness does."""
-    return _each(str.lstrip)
+    """Drop white space at both ends, as the filter of this name in lm-evaluation-harness does since 0.4.10."""
+    return _each(str.strip)
 
 
 def lowercase() -> Step:
@@ -91,7 +94,7 @@ def _is_code(text: str) -> bool:
 
 
 def _each(change: Callable[[str], str]) -> Step:
-    return lambda texts: [change(text) for text in texts]
+    return lambda texts, _row: [change(text) for text in texts]
 
 
 _KNOWN: Mapping[str, Callable[..., Step]] = {
@@ -107,31 +110,32 @@ _KNOWN: Mapping[str, Callable[..., Step]] = {
 }
 
 
-def build(pipeline: Pipeline, foreign: Callable[[Function], Step] | None = None) -> Step:
-    """Return a pipeline's filters as one step.
+def build(pipeline: Pipeline, find: Find = nothing) -> Step:
+    """Return a pipeline's filters as one step; it raises `ForeignError` where a function of the user's own fails.
 
     Args:
         pipeline: from the task file.
-        foreign: what turns a function of a neighbouring Python file into a step; None where that is not allowed.
+        find: finds functions of a Python file beside the task, where the user allowed to run it.
 
     Raises:
         ConfigError: an unknown filter, or options it does not take, at their place.
     """
-    steps = [_step(each, foreign) for each in pipeline.filters]
+    steps = [_step(each, find) for each in pipeline.filters]
 
-    def run(texts: Sequence[str]) -> list[str]:
+    def run(texts: Sequence[str], row: Row) -> list[str]:
         left = list(texts)
         for step in steps:
-            left = step(left)
+            left = step(left, row)
         return left
 
     return run
 
 
-def _step(filter_: Filter, foreign: Callable[[Function], Step] | None) -> Step:
+def _step(filter_: Filter, find: Find) -> Step:
     name = filter_.name
     if isinstance(name, Function):
-        return registered_filter(name) if foreign is None else foreign(name)
+        own = find(name)
+        return registered_filter(name) if own is None else partial(filtered, name, own)
     if name not in _KNOWN:
         raise ConfigError(f"unknown filter {name!r}", at=filter_.at, hint=suggest(name, list(_KNOWN)))
     try:

@@ -2,64 +2,51 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from markbook.config import Function, Task
+from markbook.config import Function
 from markbook.errors import ConfigError
-from markbook.load.filters import Step
-from markbook.load.samples import Foreign
-from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
+from markbook.load.foreign_rows import Rows
+from markbook.load.rows import Row
+
+Find = Callable[[Function], "Callable[..., Any] | None"]
+"""From a `!function` to what may be called; None where it stays a registered name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignCode:
-    """What the Python files beside a task bring; empty where nothing may be run."""
-
-    rows: Foreign = field(default_factory=Foreign)
-    metrics: Mapping[str, Metric] = field(default_factory=dict)
-    """By the function's full name."""
-    filter: Callable[[Function], Step] | None = None
+class ForeignError(Exception):
+    """What a function of the user's own raised, for a person to read."""
 
 
-class Rows(list[Any]):
-    """Rows as a `process_docs` function expects them: a list with `filter`, `map` and `select`."""
-
-    def filter(self, keep: Callable[[Any], object]) -> Rows:
-        """Return the rows for which `keep` is true."""
-        return Rows(row for row in self if keep(row))
-
-    def map(self, change: Callable[[Any], Any]) -> Rows:
-        """Return the rows with what `change` adds to each."""
-        return Rows({**row, **change(row)} for row in self)
-
-    def select(self, places: Iterator[int]) -> Rows:
-        """Return the rows at these places."""
-        return Rows(self[place] for place in places)
+def nothing(_function: Function) -> None:
+    """Find nothing: what stands for every function where no code of a task's own may be run."""
 
 
-def foreign_code(task: Task) -> ForeignCode:
-    """Import what a task's `!function` names stand for in Python files beside it.
+class Finder:
+    """Imports what `!function` names stand for, in the Python file beside the YAML file that names it."""
 
-    A name whose module is not there stays what it is: a registered name.
+    def __init__(self) -> None:
+        """Import nothing yet."""
+        self._modules: dict[Path, ModuleType | None] = {}
 
-    Raises:
-        ConfigError: a file leads outside the task's folder, fails to import, or lacks the function.
-    """
-    modules: dict[str, ModuleType | None] = {}
+    def __call__(self, function: Function) -> Callable[..., Any] | None:
+        """Return a function; None if there is no such file, so that the name is a registered one.
 
-    def find(function: Function | None) -> Callable[..., Any] | None:
-        if function is None:
-            return None
+        Raises:
+            ConfigError: a file leads outside its folder, fails to import, or lacks the function.
+        """
         name, _, attribute = function.name.rpartition(".")
-        if name not in modules:
-            modules[name] = _import(task.file.parent, name, function) if name else None
-        module = modules[name]
+        if not name:
+            return None
+        path = function.folder.joinpath(*name.split(".")).with_suffix(".py")
+        if path not in self._modules:
+            self._modules[path] = _import(path, name, function)
+        module = self._modules[path]
         if module is None:
             return None
         found = getattr(module, attribute, None)
@@ -67,98 +54,63 @@ def foreign_code(task: Task) -> ForeignCode:
             raise ConfigError(f"{name}.py has no function {attribute!r}", at=function.at)
         return found  # type: ignore[no-any-return]  # callable, checked above
 
-    select = find(task.process)
-    rows = Foreign(
-        select=None if select is None else lambda given: list(select(Rows(given))),
-        prompt=find(task.prompt.function),
-        target=find(task.references.function) if task.references is not None else None,
-    )
-    metrics: dict[str, Any] = {}
-    for use in task.metrics:
-        if isinstance(use.name, Function) and (function := find(use.name)) is not None:
-            direction: Direction = "lower" if use.higher_is_better is False else "higher"
-            name = use.key or use.name.name.rpartition(".")[2]
-            signature = f"{name}|foreign:{inspect.getmodule(function) and function.__module__}|v1"
-            metrics[use.name.name] = _ForeignMetric(name, signature, function, dict(use.options), direction)
 
-    def filter_(function: Function) -> Step:
-        found = find(function)
-        if found is None:
-            from markbook.load.filters import registered_filter
+def called(function: Function, found: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """Return what a function of the user's own gives.
 
-            return registered_filter(function)
-        return lambda texts: [str(text) for text in _one(found([list(texts)], [{}]))]
-
-    return ForeignCode(rows, metrics, filter_)
+    Raises:
+        ForeignError: it raised.
+    """
+    try:
+        return found(*given, **options)
+    except Exception as error:  # the plugin border: whatever foreign code raises is its author's to read
+        raise ForeignError(f"{function.name} raises {type(error).__name__}: {error}"[:500]) from error
 
 
-def _one(filtered: Any) -> Sequence[Any]:
-    """Return what a filter made of the only row it was given; a text alone is one reply."""
-    left = next(iter(filtered))
-    return [left] if isinstance(left, str) else list(left)
+def selected(function: Function, found: Callable[..., Any], rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that a `process_docs` function makes of a data set.
+
+    Raises:
+        ConfigError: it raised, or gives something else.
+    """
+    try:
+        chosen = list(called(function, found, Rows(dict(row) for row in rows)))
+    except (ForeignError, TypeError) as error:
+        raise ConfigError(f"the row function {error}", at=function.at) from error
+    if not all(isinstance(row, Mapping) for row in chosen):
+        raise ConfigError(f"the row function {function.name} gives no rows", at=function.at)
+    return chosen
 
 
-def _import(folder: Path, name: str, function: Function) -> ModuleType | None:
-    """Return a Python file of the task's folder as a module, None if there is none of this name."""
-    path = folder.joinpath(*name.split(".")).with_suffix(".py")
+def filtered(function: Function, found: Callable[..., Any], texts: Sequence[str], row: Row) -> list[str]:
+    """Return what a filter function leaves of the replies to one row; a text alone is one reply.
+
+    Raises:
+        ForeignError: it raised, or gives something else.
+    """
+    try:
+        left = next(iter(called(function, found, [list(texts)], [dict(row)])))
+    except (StopIteration, TypeError) as error:
+        raise ForeignError(f"{function.name} gives nothing for a row") from error
+    return [left] if isinstance(left, str) else [str(text) for text in left]
+
+
+def _import(path: Path, name: str, function: Function) -> ModuleType | None:
+    """Return a Python file as a module, None if there is none of this name."""
     if not path.is_file():
         return None
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not path.resolve().is_relative_to(function.folder.resolve()):
         raise ConfigError(f"{name}.py leads out of the task's folder", at=function.at)
-    spec = importlib.util.spec_from_file_location(f"_markbook_foreign_{name.replace('.', '_')}", path)
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    known = f"_markbook_foreign_{name.replace('.', '_')}_{digest}"  # two folders may each have a utils.py
+    spec = importlib.util.spec_from_file_location(known, path)
     if spec is None or spec.loader is None:
         raise ConfigError(f"{path} is no Python file", at=function.at)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[known] = module  # records of a class look their module up while it is read
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # the plugin border: whatever foreign code raises at import is its author's to read
+        sys.modules.pop(known, None)
         raise ConfigError(f"{path.name} fails: {type(error).__name__}: {error}", at=function.at) from error
     return module
-
-
-@dataclass(frozen=True, slots=True)
-class _ForeignMetric(Metric):
-    """A metric function of lm-evaluation-harness: called with references and predictions, or with one list of both."""
-
-    name: str
-    signature: str
-    """Name and origin: what it computes is its author's."""
-    function: Callable[..., Any]
-    options: Mapping[str, Any]
-    direction: Direction
-    version: int = 1
-    range: tuple[float, float] = (float("-inf"), float("inf"))
-    """A foreign function states none."""
-
-    def measure(self, items: Sequence[Item]) -> list[Measurement]:
-        """Return one measurement an item; a function that raises gives a reason."""
-        return [self._one(item) for item in items]
-
-    def _one(self, item: Item) -> Measurement:
-        value: float | None = None
-        missing: Missing | None = None
-        try:
-            value = self._call(list(item.sample.references), item.attempt.text)
-        except Exception as error:  # noqa: BLE001 - the measurement border: a crash becomes a record, the run goes on
-            missing = Missing(MissingKind.FAILED, f"{type(error).__name__}: {error}"[:500])
-        if value is not None and value - value != 0:
-            value, missing = None, Missing(MissingKind.UNDEFINED, f"the function gives {value!r}")
-        return Measurement(
-            self.name,
-            value,
-            missing,
-            sample_id=item.sample.id,
-            index=item.attempt.index,
-            model=item.attempt.model,
-            signature=self.signature,
-        )
-
-    def _call(self, references: list[str], text: str) -> float:
-        gold: Any = references if len(references) > 1 else (references or [""])[0]
-        try:
-            found = self.function(references=[gold], predictions=[text], **self.options)
-        except TypeError:
-            found = self.function([gold, text])
-        if isinstance(found, Mapping):
-            found = found.get(self.name, next(iter(found.values())))
-        return float(found)

@@ -97,7 +97,9 @@ def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
     return found[0] if found else None
 
 
-def read_answers(path: Path, task: str, samples: Sequence[Sample], *, several: bool, shared: bool = False) -> Answers:
+def read_answers(
+    path: Path, task: str, samples: Sequence[Sample], *, several: bool, shared: bool = False, unsure: str = ""
+) -> Answers:
     """Return the answers of a file to a task's samples.
 
     Rows are matched by `id`, `sample_id` or `task_id`, or by `doc_id`, the row's place; where no row has any of
@@ -109,9 +111,11 @@ def read_answers(path: Path, task: str, samples: Sequence[Sample], *, several: b
         samples: the task's.
         several: whether more than one answer to a row is expected (pass@k): else a second one that differs is refused.
         shared: whether the file answers several tasks, so that each row must name its `task`.
+        unsure: a line of the task's data that cannot be read and that may or may not be one of its rows: answers that
+            name rows by their place are refused, for any place after it would be a guess.
 
     Raises:
-        DataError: no row holds an answer, two answers to one row, or a count that does not fit.
+        DataError: no row holds an answer, two answers to one row, a count that does not fit, or places that are unsure.
     """
     answers = Answers()
     digest = hashlib.sha256()
@@ -141,6 +145,12 @@ def read_answers(path: Path, task: str, samples: Sequence[Sample], *, several: b
     if not found and (answers.rejections if shared else rows or answers.rejections):
         reason = answers.rejections[0] if answers.rejections else Rejection(str(path), "no answers")
         raise DataError(f"no row holds an answer: {reason.reason}", at=reason.at)
+    if found and unsure:
+        raise DataError(
+            "this line cannot be read, and only some rows belong to the task: which place an answer names is not known",
+            at=unsure,
+            hint="mend or remove the line, or name the rows by a field (`data.id`)",
+        )
     _match(found, samples, answers, several=several, model=_model_name(path))
     return answers
 

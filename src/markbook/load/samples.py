@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,26 +12,17 @@ from typing import Any
 from markbook.config import ContextMode, Function, Task, Text, load
 from markbook.errors import ConfigError, DataError
 from markbook.files.jsonl import Rejection
-from markbook.files.tables import read_table
 from markbook.load.few_shot import Examples
 from markbook.load.filters import unregistered
+from markbook.load.foreign import Find, ForeignError, called, nothing, selected
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
+from markbook.load.rows import Numbered, Reading, Row, data_file, read_rows, read_task_rows
 from markbook.load.templates import RenderError, check_template, render, render_references
+from markbook.load.weighing import Weighing
 from markbook.types import Sample, TaskRow, Test
-
-Row = Mapping[str, Any]
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _DEMAND = re.compile(r"\b(?:must|required)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Foreign:
-    """Functions of a Python file beside the task, where the user allowed to run it."""
-
-    select: Callable[[list[Row]], list[Row]] | None = None
-    prompt: Callable[[Row], str] | None = None
-    target: Callable[[Row], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +37,10 @@ class TaskRows:
     """How much of the rows' context the prompts show."""
     notes: tuple[str, ...] = ()
     """What the user should know about the prompts."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbered:
-    """A row that belongs to the task."""
-
-    row: Row
-    at: str
-    number: int
-    """Its place among the task's rows, from 0."""
-
-
-@dataclass(slots=True)
-class _Reading:
-    """What reading the files gave."""
-
-    rows: list[_Numbered] = field(default_factory=list)
-    rejections: list[Rejection] = field(default_factory=list)
-    inputs: dict[str, str] = field(default_factory=dict)
+    weighings: Mapping[str, Weighing] = field(default_factory=dict)
+    """By sample id, in tasks that are answered by log-likelihoods."""
+    unsure: str = ""
+    """The first line of which nobody knows whether it is one of the task's rows: places after it would be guesses."""
 
 
 def load_samples(
@@ -74,7 +49,7 @@ def load_samples(
     data: Path | None = None,
     limit: int | None = None,
     mode: ContextMode | None = None,
-    foreign: Foreign | None = None,
+    find: Find = nothing,
     documented: bool = False,
 ) -> TaskRows:
     """Return the samples of a task.
@@ -86,15 +61,15 @@ def load_samples(
         data: a file to read instead of the one that the task names.
         limit: take this many rows at most.
         mode: how much of each row's context the prompt shows, instead of what the task says.
-        foreign: functions of the user's own that replace registered ones.
+        find: finds functions of a Python file beside the task, where the user allowed to run it.
         documented: compare the answers of a task with tests to the text of those, as the documented suite's program does.
 
     Raises:
         ConfigError: a name or template that stands for nothing, or a data file that is not there.
         DataError: no row could be used; the first reason is the message.
     """
-    builder = _Builder(task, foreign or Foreign(), mode, documented=documented)
-    reading = _read(task, data, builder.select)
+    builder = _Builder(task, find, mode, documented=documented)
+    reading = read_task_rows(task, data, builder.select, selects=builder.selects)
     _refuse_bare_field(task, reading)
     examples, notes = _examples(task, builder, reading)
     samples: list[Sample] = []
@@ -114,7 +89,14 @@ def load_samples(
         samples.append(sample)
     if not samples:
         raise _nothing(task, reading)
-    return TaskRows(tuple(samples), tuple(reading.rejections), MappingProxyType(reading.inputs), builder.mode, notes)
+    return TaskRows(
+        tuple(samples),
+        tuple(reading.rejections),
+        MappingProxyType(reading.inputs),
+        builder.mode,
+        notes,
+        unsure=reading.unsure,
+    )
 
 
 def shown_context(context: object, mode: ContextMode) -> str:
@@ -133,7 +115,7 @@ def shown_context(context: object, mode: ContextMode) -> str:
     return next((each for each in sentences if _DEMAND.search(each)), sentences[0])
 
 
-def _refuse_bare_field(task: Task, reading: _Reading) -> None:
+def _refuse_bare_field(task: Task, reading: Reading) -> None:
     """Refuse a right answer that is the name of a field, the same for every row: its value is meant.
 
     Raises:
@@ -151,7 +133,7 @@ def _refuse_bare_field(task: Task, reading: _Reading) -> None:
         )
 
 
-def _nothing(task: Task, reading: _Reading) -> DataError:
+def _nothing(task: Task, reading: Reading) -> DataError:
     if reading.rejections:
         first = reading.rejections[0]
         more = f", and {len(reading.rejections) - 1} more rows" if len(reading.rejections) > 1 else ""
@@ -163,14 +145,16 @@ def _nothing(task: Task, reading: _Reading) -> DataError:
 class _Builder:
     """Makes samples out of rows by the task's templates and functions."""
 
-    def __init__(self, task: Task, foreign: Foreign, mode: ContextMode | None, *, documented: bool) -> None:
+    def __init__(self, task: Task, find: Find, mode: ContextMode | None, *, documented: bool) -> None:
         self.task = task
-        self.foreign = foreign
+        self.find = find
+        self.process = None if task.process is None else find(task.process)
+        self.asks = None if task.prompt.function is None else find(task.prompt.function)
         self.prompt, own_mode, self.system = self._prompt()
         self.mode: ContextMode = mode or own_mode
         self.tests = task.tests
         self.target = self.canonical = self._target()
-        if documented and self.tests and self.foreign.target is None:
+        if documented and self.tests and not self.has_own_target:
             self.target = lambda row: ("\n".join(_field(row, self.tests)),)
         for text in (self.prompt, task.references):
             if text is not None and text.template is not None:
@@ -180,7 +164,7 @@ class _Builder:
         """Return the prompt's source and its context mode; a registered function is a ready task's prompt."""
         task = self.task
         function = task.prompt.function
-        if function is None or self.foreign.prompt is not None:
+        if function is None or self.asks is not None:
             return task.prompt, task.context, task.system
         found = PROMPTS.get(last(function.name))
         if found is None:
@@ -191,15 +175,18 @@ class _Builder:
         return ready.prompt, task.context if task.context != "full" else mode, task.system or ready.system
 
     def _target(self) -> Callable[[Row], tuple[str, ...]]:
-        if self.foreign.target is not None:
-            own = self.foreign.target
-            return lambda row: _as_references(own(row))
         text = self.task.references
+        self.has_own_target = False
         if text is None:
             return lambda _row: ()
-        if text.function is not None:
-            return self._registered_target(text.function)
-        return lambda row: _right_answers(text, row)
+        function = text.function
+        if function is not None:
+            own = self.find(function)
+            if own is None:
+                return self._registered_target(function)
+            self.has_own_target = True
+            return lambda row: _as_references(_called(function, own, row))
+        return lambda row: _right_answers(text, row, exact=self.task.format == "lm-eval")
 
     def _registered_target(self, function: Function) -> Callable[[Row], tuple[str, ...]]:
         target = TARGETS.get(last(function.name))
@@ -210,12 +197,16 @@ class _Builder:
             return lambda row: _as_references(row.get(target.reference))
         return lambda row: _field(row, target.reference)
 
-    def select(self, rows: list[_Numbered]) -> list[_Numbered]:
+    @property
+    def selects(self) -> bool:
+        """Whether rows of the files may be no rows of the task."""
+        return bool(self.task.data.where or self.task.process)
+
+    def select(self, rows: list[Numbered]) -> list[Numbered]:
         """Keep the rows that belong to the task."""
-        if self.foreign.select is not None:
-            chosen = self.foreign.select([each.row for each in rows])
-            places = {id(each.row): each for each in rows}
-            return [places.get(id(row)) or _Numbered(row, self.task.data.at, 0) for row in chosen]
+        if self.process is not None and self.task.process is not None:
+            chosen = selected(self.task.process, self.process, [each.row for each in rows])
+            return [Numbered(row, self.task.data.at, 0) for row in chosen]
         where = dict(self.task.data.where)
         if self.task.process is not None:
             selection = SELECTIONS.get(last(self.task.process.name))
@@ -226,8 +217,8 @@ class _Builder:
 
     def text(self, row: Row) -> str:
         """Return what the model is asked about a row, without examples."""
-        if self.foreign.prompt is not None:
-            return str(self.foreign.prompt(row))
+        if self.asks is not None and self.prompt.function is not None:
+            return str(_called(self.prompt.function, self.asks, row))
         if self.prompt.fields:
             return _asked(self.prompt, row)
         shown = {**row, "context": shown_context(row.get("context"), self.mode)}
@@ -237,11 +228,11 @@ class _Builder:
         """Return a worked example: question and answer; one without an answer is a question alone."""
         few = self.task.few_shot
         asked = self.text(row) if few.prompt is None else _asked(few.prompt, row)
-        answers = self.target(row) if few.references is None else _right_answers(few.references, row)
+        answers = self.target(row) if few.references is None else _right_answers(few.references, row, exact=True)
         between, after = few.delimiters or self.task.delimiters
         return asked + between + answers[0] + after if answers and answers[0] else asked
 
-    def sample(self, numbered: _Numbered, examples: Sequence[Row]) -> Sample:
+    def sample(self, numbered: Numbered, examples: Sequence[Row]) -> Sample:
         """Return a row as a sample.
 
         Raises:
@@ -266,60 +257,7 @@ class _Builder:
         )
 
 
-def _read(task: Task, data: Path | None, select: Callable[[list[_Numbered]], list[_Numbered]]) -> _Reading:
-    reading = _Reading()
-    everything: list[_Numbered] = []
-    for path in [data] if data is not None else _paths(task):
-        _read_file(path, everything, reading)
-    chosen = select(everything)
-    reading.rows = [_Numbered(each.row, each.at, number) for number, each in enumerate(chosen)]
-    return reading
-
-
-def _read_file(path: Path, rows: list[_Numbered], reading: _Reading) -> None:
-    digest = hashlib.sha256()
-    for found in read_table(path, digest=digest):
-        if isinstance(found, Rejection):
-            reading.rejections.append(found)
-        else:
-            rows.append(_Numbered(found.record, found.at, 0))
-    reading.inputs[path.name] = digest.hexdigest()
-
-
-def _paths(task: Task) -> list[Path]:
-    if task.data.remote:
-        raise ConfigError(
-            f"data set {task.data.remote!r} would have to be fetched over the network, which is never done unasked",
-            at=task.data.at,
-            hint="save its rows to a file and name it with --data, or in the task as `dataset_path: json` with data_files",
-        )
-    return [data_file(task, name) for name in task.data.paths]
-
-
-def data_file(task: Task, name: str) -> Path:
-    """Return the file that a task means: beside the task file, else in the working folder.
-
-    Raises:
-        ConfigError: it is an address in the network, a pattern, or not there.
-    """
-    if "://" in name:
-        raise ConfigError(
-            f"{name!r} would have to be fetched over the network, which is never done unasked",
-            at=task.data.at,
-            hint="download it, and name the file",
-        )
-    if any(sign in name for sign in "*?["):
-        raise ConfigError(f"{name!r} is a pattern", at=task.data.at, hint="list the files one by one")
-    beside = task.data.folder / name
-    path = beside if beside.is_file() else Path(name)
-    if not path.is_file():
-        near = sorted(each.name for each in task.data.folder.glob("*") if each.suffix == beside.suffix)[:5]
-        hint = f"beside the task there is {', '.join(near)}; " if near else ""
-        raise ConfigError(f"there is no data file {str(beside)!r}", at=task.data.at, hint=hint + "--data names another")
-    return path
-
-
-def _examples(task: Task, builder: _Builder, reading: _Reading) -> tuple[Examples, tuple[str, ...]]:
+def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples, tuple[str, ...]]:
     """Return where worked examples come from, and what the user should know about them.
 
     Raises:
@@ -334,15 +272,26 @@ def _examples(task: Task, builder: _Builder, reading: _Reading) -> tuple[Example
     elif few.rows:
         rows = list(few.rows)
     elif few.paths:
-        other = _Reading(inputs=reading.inputs)
-        found: list[_Numbered] = []
+        other = Reading(inputs=reading.inputs)
         for path in few.paths:
-            _read_file(data_file(task, path), found, other)
+            read_rows(data_file(task, path), other)
         reading.rejections += other.rejections
-        rows = [each.row for each in builder.select(found)]
+        rows = [each.row for each in builder.select(other.rows)]
     elif few.count and not few.excludes_self:
         notes.append("a row may be a worked example of itself, as in lm-evaluation-harness: no fewshot_split is named")
     return Examples(few, rows), tuple(notes)
+
+
+def _called(function: Function, found: Callable[..., Any], row: Row) -> Any:
+    """Return what a function of the user's own says of a row.
+
+    Raises:
+        RenderError: it raised.
+    """
+    try:
+        return called(function, found, dict(row))
+    except ForeignError as error:
+        raise RenderError(f"the function {error}") from error
 
 
 def _asked(text: Text, row: Row) -> str:
@@ -352,11 +301,11 @@ def _asked(text: Text, row: Row) -> str:
     return render(text.template or "", row, text.at)
 
 
-def _right_answers(text: Text, row: Row) -> tuple[str, ...]:
-    """Return the texts that a field or template stands for in a row."""
+def _right_answers(text: Text, row: Row, *, exact: bool) -> tuple[str, ...]:
+    """Return the texts that a field or template stands for in a row; `exact` keeps white space around a template."""
     if text.fields:
         return _field(row, text.fields[0])
-    return render_references(text.template or "", row, text.at)
+    return render_references(text.template or "", row, text.at, exact=exact)
 
 
 def _field(row: Row, name: str) -> tuple[str, ...]:

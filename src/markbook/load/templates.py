@@ -16,7 +16,7 @@ from markbook.errors import ConfigError
 MAX_TEXT = 4 << 20
 """The longest text a template may make, in characters."""
 
-_EXPRESSION = re.compile(r"\s*\{\{-?((?:(?!\}\}|\{\{).)*?)-?\}\}\s*", re.DOTALL)
+_EXPRESSION = re.compile(r"\{\{-?((?:(?!\}\}|\{\{).)*?)-?\}\}", re.DOTALL)
 
 
 class _Environment(ImmutableSandboxedEnvironment):
@@ -99,13 +99,19 @@ def _named(at: str) -> str:
     return f", in the template at {at}" if at else ""
 
 
-def render_references(source: str, row: Mapping[str, Any], at: str) -> tuple[str, ...]:
+def render_references(source: str, row: Mapping[str, Any], at: str, *, exact: bool = False) -> tuple[str, ...]:
     """Return the right answers that a template stands for: several where it is one expression with a list.
+
+    Args:
+        source: the template.
+        row: its fields.
+        at: where it stands.
+        exact: whether white space around the expression is part of the answer, as lm-evaluation-harness has it.
 
     Raises:
         ConfigError, RenderError: as `render`.
     """
-    alone = _EXPRESSION.fullmatch(source)
+    alone = _EXPRESSION.fullmatch(source if exact else source.strip())
     if alone and isinstance(row.get(alone[1].strip()), str):
         return (row[alone[1].strip()],)  # the common case, without a template: a field alone
     if alone:

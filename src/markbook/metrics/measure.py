@@ -9,9 +9,9 @@ from concurrent.futures import Executor
 from typing import Literal, overload
 
 from markbook import plugins
-from markbook.errors import ConfigError, UsageError
+from markbook.errors import ConfigError, MarkbookError, UsageError
 from markbook.metrics.columns import as_rows
-from markbook.metrics.pairs import NO_STATS, given, held_to_range, problem
+from markbook.metrics.pairs import NO_STATS, failed, given, held_to_range, problem
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, Sample
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -224,8 +224,37 @@ def measure_together(metrics: Sequence[Metric], items: Sequence[Item]) -> list[l
     found: dict[int, list[Measurement]] = {}
     for places in families.values():
         family = [metrics[place] for place in places]
-        found.update(zip(places, family[0].together(family, items), strict=True))
+        found.update(zip(places, _guarded(family, items), strict=True))
     return [held_to_range(metric.range, found[place]) for place, metric in enumerate(metrics)]
+
+
+def _guarded(family: Sequence[Metric], items: Sequence[Item]) -> list[list[Measurement]]:
+    """Return what metrics of one class measure; where one raises, each of its rows is tried for itself.
+
+    The border of a metric: a plugin that raises costs the rows that it raises for, never the run.
+    """
+    try:
+        found = family[0].together(family, items)
+        if [len(column) for column in found] == [len(items)] * len(family):
+            return found
+    except MarkbookError:
+        raise  # it says what is missing and what to do
+    except Exception:  # noqa: BLE001, S110 - found out row by row below
+        pass
+    return [[_alone(metric, item) for item in items] for metric in family]
+
+
+def _alone(metric: Metric, item: Item) -> Measurement:
+    try:
+        (found,) = metric.measure([item])
+    except MarkbookError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the border of a metric: a crash becomes a record, the run goes on
+        attempt = item.attempt
+        return Measurement(
+            metric.name, None, failed(error), item.sample.id, attempt.index, attempt.model, NO_STATS, metric.signature
+        )
+    return found
 
 
 _Row = tuple[str, tuple[str, ...]]

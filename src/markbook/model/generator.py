@@ -18,6 +18,9 @@ from markbook.model.prices import Price
 from markbook.model.records import Reply, Request
 from markbook.plugins import need
 
+MOST_STOPS = 4
+"""So many stop texts a server takes, by OpenAI's rules; the reply is cut at all of them when it is here."""
+
 
 class ModelGenerator:
     """Asks one model."""
@@ -141,7 +144,7 @@ def _settings(request: Request) -> Any:
         "temperature": given.temperature,
         "top_p": given.top_p,
         "max_tokens": given.max_tokens,
-        "stop_sequences": list(given.stop) or None,
+        "stop_sequences": list(given.stop[:MOST_STOPS]) or None,
         "seed": seed,
         "max_retries": 0,
     }

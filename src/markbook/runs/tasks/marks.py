@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from markbook.load.foreign import ForeignError
 from markbook.model import Reply
 from markbook.runs.tasks.metrics import PassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
+from markbook.runs.tasks.scorers import RowAnswer, RowScore, score_rows
 from markbook.runs.tasks.shards import Workers, measure_items
 from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Outcome, Sample, Verdict
 
@@ -72,6 +74,8 @@ class MarkedAnswer:
     measurements: Mapping[str, Measurement]
     """By the metric's name in results."""
     tested: Tested | None
+    raws: Mapping[str, object] = field(default_factory=dict)
+    """At a row's first answer, what its scorers gave: a number over all rows may need more than each row's own."""
 
 
 def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], model: str) -> Iterator[Answer]:
@@ -90,9 +94,15 @@ def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], mo
         texts = [reply.text for reply in given]
         wanted = len(found)
         if not any(each.meta.get("filtered") for each in known.values()):
-            texts = filtered.step(texts) if texts else []
-            if len(given) < len(found) > 1:
-                wanted = max(1, len(filtered.step([""] * len(found))))
+            row = {} if sample.row is None else sample.row.record
+            try:
+                texts = filtered.step(texts, row) if texts else []
+                if len(given) < len(found) > 1:
+                    wanted = max(1, len(filtered.step([""] * len(found), row)))
+            except ForeignError as error:
+                missing = Missing(MissingKind.FAILED, f"the filter {error}")
+                found = [replace(reply, missing=reply.missing or missing) for reply in found]
+                given, texts = [], []
         # A filter may leave fewer answers than there were (the first, the most frequent one): those are renumbered.
         kept = given if len(texts) == len(given) else given[: len(texts)]
         lacking = [reply for reply in found if reply.missing is not None][: max(0, wanted - len(kept))]
@@ -107,6 +117,7 @@ def measure(
 ) -> Iterator[MarkedAnswer]:
     """Yield each answer with its marks, in order."""
     passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
+    scored = _scored(plan, given) if plan.scorers else {}
     answered = [each for each in given if each.reply.missing is None]
     items = [Item(each.sample, Attempt(each.sample.id, each.text, each.model, each.index)) for each in answered]
     metrics = [bound.metric for bound in plan.metrics]
@@ -119,7 +130,29 @@ def measure(
             number += 1
         else:
             found |= {bound.key: _unanswered(bound.metric.name, each) for bound in plan.metrics}
-        yield MarkedAnswer(each, found, outcomes.get(each.key(plan.task.name)))
+        own = scored.get((each.sample.id, each.index))
+        yield MarkedAnswer(
+            each,
+            found if own is None else found | own.measurements,
+            outcomes.get(each.key(plan.task.name)),
+            {} if own is None else own.raws,
+        )
+
+
+def _scored(plan: TaskPlan, given: Sequence[Answer]) -> dict[tuple[str, int], RowScore]:
+    """Return what the scorers say of each row, at its first answer."""
+    by_sample: dict[str, list[Answer]] = {}
+    for each in given:
+        by_sample.setdefault(each.sample.id, []).append(each)
+    rows = []
+    for several in by_sample.values():
+        first = several[0]
+        attempt = Attempt(first.sample.id, first.text, first.model, first.index)
+        texts = [each.text for each in several if each.reply.missing is None]
+        missing = None if texts else first.reply.missing
+        rows.append(RowAnswer(first.sample, attempt, texts, missing, plan.rows.weighings.get(first.sample.id)))
+    scores = score_rows(plan.scorers, rows)
+    return {(row.sample.id, row.attempt.index): score for row, score in zip(rows, scores, strict=True)}
 
 
 def _unanswered(metric: str, answer: Answer) -> Measurement:

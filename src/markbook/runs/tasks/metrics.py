@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -56,7 +56,7 @@ def bind(
     *,
     has_references: bool,
     has_tests: bool,
-    foreign: Mapping[str, Metric],
+    own: Collection[Function],
     allow_code: bool = False,
 ) -> tuple[list[Bound], PassAtK | None]:
     """Return a task's metrics, in its order, and its pass@k if it asks for it.
@@ -66,7 +66,7 @@ def bind(
         profile: `documented` computes what the document's code computes, also where that is a misnomer.
         has_references: whether the task says what a right answer is; a row without one is missing for itself.
         has_tests: whether any sample has tests.
-        foreign: metrics of the Python file beside the task, by the function's full name, where that is allowed.
+        own: functions of a Python file beside the task, which mark rows by themselves.
         allow_code: whether a metric may be named `package.module:factory`.
 
     Raises:
@@ -77,9 +77,7 @@ def bind(
     bound: list[Bound] = []
     passes: PassAtK | None = None
     for use in task.metrics:
-        own = foreign.get(use.name.name) if isinstance(use.name, Function) else None
-        if own is not None:
-            bound.append(Bound(use.key or own.name, own, use.at))
+        if isinstance(use.name, Function) and use.name in own:
             continue
         for each in _expand(use, task):
             if each.metric == PASS_AT_K:

@@ -12,12 +12,13 @@ from markbook.config import ContextMode, Group, Loaded, Pipeline, Task, load_all
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Rejection
 from markbook.load.filters import Step, build
-from markbook.load.foreign import ForeignCode, foreign_code
+from markbook.load.foreign import Find, Finder, nothing
 from markbook.load.predictions import Answers, find_file, read_answers
 from markbook.load.samples import TaskRows, load_samples
 from markbook.model import Request, Settings
 from markbook.runs.tasks.metrics import Bound, PassAtK, bind
 from markbook.runs.tasks.options import TaskOptions
+from markbook.runs.tasks.scorers import Scorer, function_scorers
 from markbook.types import Sample
 
 _SUFFIX: Mapping[ContextMode, str] = {"full": "", "minimal": "_minimal_context", "none": "_no_context"}
@@ -43,6 +44,8 @@ class TaskPlan:
     rows: TaskRows
     pipelines: tuple[Filtered, ...]
     metrics: tuple[Bound, ...]
+    scorers: tuple[Scorer, ...]
+    """What marks a row as a whole, under names that may be known only then."""
     passes: PassAtK | None
     count: int
     """Answers per row that a model is asked for."""
@@ -60,7 +63,11 @@ class TaskPlan:
     @property
     def keys(self) -> list[str]:
         """The names in results."""
-        names = [*(bound.key for bound in self.metrics), *(self.passes.keys if self.passes else ())]
+        names = [
+            *(bound.key for bound in self.metrics),
+            *(self.passes.keys if self.passes else ()),
+            *(key for scorer in self.scorers for key in scorer.keys),
+        ]
         return [self.key(name, filtered.pipeline) for filtered in self.pipelines for name in names]
 
     def requests(self, seed: int) -> list[Request]:
@@ -108,7 +115,8 @@ def plan_tasks(options: TaskOptions) -> Plan:
     wanted = [variant for each in loaded for variant in _variants(each, options.contexts)]
     if not wanted:
         raise UsageError("no task is named")
-    plans = [_plan_one(each, options, alone=len(wanted) == 1) for each in wanted]
+    find = Finder() if options.allow_code else nothing
+    plans = [_plan_one(each, options, find, alone=len(wanted) == 1) for each in wanted]
     _check_contexts(plans, options.contexts)
     answered = [each for each in plans if each.answers is not None and each.answers.attempts]
     if predictions is not None and not answered:
@@ -142,19 +150,21 @@ def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loa
     ]
 
 
-def _plan_one(wanted: tuple[Loaded, str, ContextMode | None], options: TaskOptions, *, alone: bool) -> TaskPlan:
+def _plan_one(
+    wanted: tuple[Loaded, str, ContextMode | None], options: TaskOptions, find: Find, *, alone: bool
+) -> TaskPlan:
     loaded, base, mode = wanted
     task = loaded.task
-    code = foreign_code(task) if options.allow_code else ForeignCode()
     is_documented = options.profile == "documented"
     data = None if options.data is None else Path(options.data)
-    rows = load_samples(task, data=data, limit=options.limit, mode=mode, foreign=code.rows, documented=is_documented)
+    rows = load_samples(task, data=data, limit=options.limit, mode=mode, find=find, documented=is_documented)
+    scorers = function_scorers(task, find)
     metrics, passes = bind(
         task,
         options.profile,
         has_references=task.references is not None or any(sample.references for sample in rows.samples),
         has_tests=any(sample.tests for sample in rows.samples),
-        foreign=code.metrics,
+        own=set(scorers),
         allow_code=options.allow_code,
     )
     count = options.samples or task.sampling.samples
@@ -167,8 +177,9 @@ def _plan_one(wanted: tuple[Loaded, str, ContextMode | None], options: TaskOptio
         base=base,
         mode=rows.mode,
         rows=rows,
-        pipelines=tuple(Filtered(each, build(each, code.filter)) for each in task.pipelines),
+        pipelines=tuple(Filtered(each, build(each, find)) for each in task.pipelines),
         metrics=tuple(metrics),
+        scorers=tuple(scorers.values()),
         passes=passes,
         count=count,
         answers=answers,
@@ -180,7 +191,8 @@ def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, seve
     if path is None:
         return Answers()
     shared = not alone and (path == predictions or path.name == "results.jsonl")
-    return read_answers(path, task.name, rows.samples, several=several, shared=shared)
+    unsure = "" if task.data.id_field else rows.unsure
+    return read_answers(path, task.name, rows.samples, several=several, shared=shared, unsure=unsure)
 
 
 def _check_contexts(plans: Sequence[TaskPlan], contexts: Sequence[ContextMode]) -> None:

@@ -50,6 +50,7 @@ class Results:
                     [one for found in several.values() for one in found] if own is not None else (),
                 )
             )
+        self._add_scores(plan, filtered, [rows[0] for rows in by_sample.values()])
         for name in plan.passes.keys if plan.passes else ():
             first = {sample: rows[0].measurements[name] for sample, rows in by_sample.items()}
             marks = {sample: pass_cell(found.result, found.stats) for sample, found in first.items()}
@@ -57,6 +58,27 @@ class Results:
             self.columns.append(
                 Column(plan.task.name, plan.key(name, filtered.pipeline), marks, (0.0, 1.0), "higher", signature)
             )
+
+    def _add_scores(self, plan: TaskPlan, filtered: Filtered, rows: Sequence[MarkedAnswer]) -> None:
+        """Take what scorers gave of whole rows, under the names that came."""
+        for scorer in plan.scorers:
+            taken = {bound.key for bound in plan.metrics} | set(plan.passes.keys if plan.passes else ())
+            names = scorer.found(dict.fromkeys(key for each in rows for key in each.measurements if key not in taken))
+            for name in names:
+                scored = scorer.scored(name)
+                marks = {each.answer.sample.id: row_mark([each.measurements[name]], scored.range) for each in rows}
+                self.columns.append(
+                    Column(
+                        plan.task.name,
+                        plan.key(name, filtered.pipeline),
+                        marks,
+                        scored.range,
+                        scored.direction,
+                        scored.signature,
+                        aggregation=scored.aggregation,
+                        raws=[each.raws[name] for each in rows if name in each.raws] if scored.aggregation else (),
+                    )
+                )
 
     @property
     def broken(self) -> dict[str, int]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markbook.load.foreign import ForeignError
 from markbook.results.measured import summarise_with
 from markbook.results.sheet import Cell, cell_of
 from markbook.results.summary import Policy, summarise_cells
-from markbook.types import Direction, Measurement, Metric, Missing, Summary
+from markbook.runs.tasks.aggregations import Aggregation
+from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary
+
+_RESAMPLES = 1000
 
 Marks = Mapping[str, Cell]
 """By sample id: the mean over a row's answers with what of them is missing, or why there is none."""
@@ -30,6 +35,15 @@ class Column:
     metric: Metric | None = None
     """Set where the number over all rows is no mean."""
     measurements: Sequence[Measurement] = ()
+    aggregation: Aggregation | None = None
+    """Set where scorers gave what is summed up in another way than by its mean."""
+    raws: Sequence[object] = ()
+    """What they gave."""
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the number over all rows is their mean."""
+        return self.metric is None and self.aggregation is None
 
 
 def row_mark(measurements: Sequence[Measurement], limits: tuple[float, float]) -> Cell:
@@ -48,10 +62,71 @@ def pass_cell(value: float | Missing, stats: Mapping[str, Any], *, passed: bool 
 
 def summarise_column(column: Column, *, policy: Policy, seed: int) -> Summary:
     """Return a metric's number over a task: the mean over rows, or what the metric itself makes of them."""
+    if column.aggregation is not None:
+        return _aggregated(column, column.aggregation, seed=seed)
     if column.metric is not None:
         chosen: Policy = "exclude"
         return summarise_with(column.metric, column.measurements, group=column.task, policy=chosen, seed=seed)
     return _mean([column], column.task, policy=policy, seed=seed)
+
+
+def _aggregated(column: Column, aggregation: Aggregation, *, seed: int) -> Summary:
+    """Return what an aggregation makes of the rows that were scored, with a percentile bootstrap over them."""
+    value, note = _over(aggregation, column.raws)
+    interval = None
+    if value is not None and not aggregation.resamples:
+        note = f"{aggregation.name} is a function of the task's own: no interval"
+    elif value is not None and len(column.raws) > 1:
+        interval = _bootstrap(aggregation, column.raws, seed)
+    gaps: dict[str, int] = {}
+    for mark in column.marks.values():
+        # A row without a number of its own has still given what is summed up.
+        if mark.missing is not None and mark.missing.kind is not MissingKind.UNDEFINED:
+            gaps[mark.missing.kind.value] = gaps.get(mark.missing.kind.value, 0) + 1
+    if len(column.marks) - len(column.raws) > sum(gaps.values()):
+        gaps[MissingKind.UNDEFINED.value] = len(column.marks) - len(column.raws) - sum(gaps.values())
+    return Summary(
+        metric=column.key,
+        group=column.task,
+        value=value,
+        n=len(column.raws) if value is not None else 0,
+        n_items=len(column.marks),
+        n_missing=dict(sorted(gaps.items())),
+        interval=interval,
+        bounds=None,
+        policy="exclude",
+        range=column.range,
+        direction=column.direction,
+        note=note,
+        signature=column.signature,
+    )
+
+
+def _over(aggregation: Aggregation, raws: Sequence[object]) -> tuple[float | None, str]:
+    """Return the number, or why there is none."""
+    if not raws:
+        return None, "no row was scored"
+    try:
+        value = aggregation.over(raws)
+    except ForeignError as error:
+        return None, f"the function {error}"
+    except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        return None, f"{aggregation.name} cannot be computed of these rows: {error}"
+    return (value, "") if math.isfinite(value) else (None, f"{aggregation.name} gives {value!r}")
+
+
+def _bootstrap(aggregation: Aggregation, raws: Sequence[object], seed: int) -> Interval | None:
+    rng = random.Random(seed)  # noqa: S311 - resampling, not a secret
+    found = []
+    for _ in range(_RESAMPLES):
+        value, _why = _over(aggregation, rng.choices(raws, k=len(raws)))
+        if value is not None:
+            found.append(value)
+    found.sort()
+    if len(found) < _RESAMPLES // 2:
+        return None
+    cut = round(0.025 * (len(found) - 1))
+    return Interval(found[cut], found[-1 - cut], "bootstrap")
 
 
 def _mean(columns: Sequence[Column], group: str, *, policy: Policy, seed: int) -> Summary:
@@ -83,6 +158,8 @@ def summarise_group(
         seed: of the bootstrap.
     """
     pooled = _mean(columns, name, policy=policy, seed=seed)
+    if not all(column.is_mean for column in columns):
+        return _of_numbers(columns, pooled, weight_by_size=weight_by_size, policy=policy, seed=seed)
     if weight_by_size:
         return pooled
     means = [_mean([column], column.task, policy=policy, seed=seed).value for column in columns]
@@ -93,4 +170,21 @@ def summarise_group(
         interval=None,
         bounds=None,
         note="the mean of the tasks' numbers, each task counting the same: no interval",
+    )
+
+
+def _of_numbers(
+    columns: Sequence[Column], pooled: Summary, *, weight_by_size: bool, policy: Policy, seed: int
+) -> Summary:
+    """Return the mean of the tasks' own numbers, where those are no means of rows that could be pooled."""
+    found = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
+    known = [(each.value, size if weight_by_size else 1) for each, size in found if each.value is not None]
+    total = math.fsum(size for _, size in known)
+    return dataclasses.replace(
+        pooled,
+        value=math.fsum(value * size for value, size in known) / total if total else None,
+        n=sum(each.n for each, _ in found),
+        interval=None,
+        bounds=None,
+        note="the mean of the tasks' numbers" + (", by their rows" if weight_by_size else "") + ": no interval",
     )

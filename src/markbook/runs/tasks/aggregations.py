@@ -1,0 +1,136 @@
+"""From what rows gave to one number, where that is not their mean: the aggregations that task files name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markbook.config import Function, Use
+from markbook.errors import ConfigError
+from markbook.load.filters import unregistered
+from markbook.load.foreign import Find, ForeignError, called
+from markbook.plugins import suggest
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """Sums rows up."""
+
+    name: str
+    over: Callable[[Sequence[Any]], float]
+    """Raises `ForeignError` or `ValueError` where there is no number."""
+    one: Callable[[Any], float] | None = None
+    """What a single row's is for reading; None where that says nothing."""
+    resamples: bool = True
+    """Whether it is quick enough, and known well enough, to be computed a thousand times for an interval."""
+
+    def of_one(self, raw: object) -> float | None:
+        """Return a single row's number, None where it has none."""
+        if self.one is None:
+            return None
+        try:
+            return self.one(raw)
+        except (TypeError, ValueError, ArithmeticError, LookupError):
+            return None
+
+
+def aggregation_of(use: Use, find: Find) -> Aggregation | None:
+    """Return how an entry of a metric list is summed up; None is the mean.
+
+    Raises:
+        ConfigError: an aggregation that is neither known nor a function that may be called.
+    """
+    named = use.aggregation
+    if isinstance(named, Function):
+        own = find(named)
+        if own is None:
+            raise unregistered("aggregation", named, list(AGGREGATIONS))
+        return Aggregation(named.name, lambda raws: _foreign(named, own, raws), resamples=False)
+    if named in ("", "mean"):
+        return None
+    if named not in AGGREGATIONS:
+        raise ConfigError(f"unknown aggregation {named!r}", at=use.at, hint=suggest(named, ["mean", *AGGREGATIONS]))
+    return AGGREGATIONS[named]
+
+
+def _foreign(function: Function, own: Callable[..., Any], raws: Sequence[Any]) -> float:
+    value = called(function, own, list(raws))
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise ForeignError(f"{function.name} gives {value!r:.100}, which is no number") from error
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _weighted(pairs: Sequence[tuple[float, float]]) -> float:
+    return math.fsum(value for value, _ in pairs) / math.fsum(weight for _, weight in pairs)
+
+
+def _median(values: Sequence[float]) -> float:
+    return sorted(values)[len(values) // 2]  # the upper of the two in the middle, as the harness has it
+
+
+def _without_nan(values: Sequence[float]) -> float:
+    kept = [value for value in values if not math.isnan(value)]
+    if not kept:
+        raise ValueError("no row has a number")
+    return _mean(kept)
+
+
+def _f1(pairs: Sequence[tuple[Any, Any]]) -> float:
+    """Return F1 of the label 1."""
+    if not {label for pair in pairs for label in pair} <= {0, 1}:
+        raise ValueError("F1 is of two labels, 0 and 1")
+    hits = sum(gold == found == 1 for gold, found in pairs)
+    named = sum(found == 1 for _, found in pairs) + sum(gold == 1 for gold, _ in pairs)
+    return 2 * hits / named if named else 0.0
+
+
+def _matthews(pairs: Sequence[tuple[Any, Any]]) -> float:
+    """Return the correlation of two labellings (Gorodkin 2004), 0 where one of them never changes."""
+    golds: dict[Any, int] = {}
+    founds: dict[Any, int] = {}
+    for gold, found in pairs:
+        golds[gold] = golds.get(gold, 0) + 1
+        founds[found] = founds.get(found, 0) + 1
+    n, right = len(pairs), sum(gold == found for gold, found in pairs)
+    both = right * n - sum(golds.get(label, 0) * count for label, count in founds.items())
+    spread = (n * n - sum(count**2 for count in golds.values())) * (n * n - sum(c**2 for c in founds.values()))
+    return both / math.sqrt(spread) if spread else 0.0
+
+
+def _brier(pair: tuple[int, Sequence[float]]) -> float:
+    gold, chances = pair
+    return math.fsum((chance - (place == gold)) ** 2 for place, chance in enumerate(chances))
+
+
+def _same(pair: tuple[Any, Any]) -> float:
+    return float(pair[0] == pair[1])
+
+
+def _bits(pairs: Sequence[tuple[float, float]]) -> float:
+    return -_weighted(pairs) / math.log(2)
+
+
+def _weighted_perplexity(pairs: Sequence[tuple[float, float]]) -> float:
+    return math.exp(-_weighted(pairs))
+
+
+AGGREGATIONS: Mapping[str, Aggregation] = {
+    "bits_per_byte": Aggregation("bits_per_byte", _bits, lambda pair: _bits([pair])),
+    "brier_score": Aggregation("brier_score", lambda pairs: _mean(list(map(_brier, pairs))), _brier),
+    "f1": Aggregation("f1", _f1, _same),
+    "matthews_corrcoef": Aggregation("matthews_corrcoef", _matthews, _same),
+    "median": Aggregation("median", _median),
+    "nanmean": Aggregation("nanmean", _without_nan),
+    "perplexity": Aggregation("perplexity", lambda values: math.exp(-_mean(values)), lambda value: math.exp(-value)),
+    "weighted_perplexity": Aggregation(
+        "weighted_perplexity", _weighted_perplexity, lambda pair: _weighted_perplexity([pair])
+    ),
+}
+"""By the names that lm-evaluation-harness gives them; `mean` is none of them."""
