@@ -19,7 +19,7 @@ from typing import Any
 from markbook import installed
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
 
-KINDS = ("metrics", "loaders", "traces", "generators", "engines", "reports", "runs")
+KINDS = ("metrics", "loaders", "traces", "generators", "engines", "reports", "runs", "foreign")
 """The kinds of part, each an entry-point group `markbook.<kind>`."""
 
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -30,6 +30,7 @@ _MEMBERS = {
     "generators": ("generate",),
     "engines": ("submit", "shutdown"),
     "reports": ("__call__",),
+    "foreign": ("name", "sniff", "read"),
     "runs": ("reads_partial", "plan", "start", "work", "results", "is_answer"),
 }
 """What a part of each kind must have to be one."""

@@ -26,12 +26,15 @@ _COMMANDS = {
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
     "view": "Browse runs in a local page.",
     "report": "Write a new report from an old run; nothing is executed again.",
+    "import": "Keep another tool's results as a run of our own.",
     "trace": "Show one agent trace: timeline, agent graph, numbers.",
     "review": "Evaluate generated peer reviews in three tiers: similarity, judge, trace.",
     "judge": "Ask how far a judge can be trusted.",
 }
 """Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""
 
+_MODULES = {"import": "import_"}
+"""Where a command's name is a word of Python."""
 INTERRUPTED = 130
 
 
@@ -44,7 +47,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in _COMMANDS:
             return None
-        command = importlib.import_module(f"markbook.cli.{cmd_name}").command
+        command = importlib.import_module(f"markbook.cli.{_MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import fail_under_option
+from markbook.cli.options import fail_under_option, map_option, opened_runs
 
 if TYPE_CHECKING:
     from markbook.results.comparison import Comparison
@@ -22,6 +22,8 @@ Examples:
   markbook compare latest generated/evaluation_1790000000
   markbook compare new/evaluation_2 --fail-if-worse old/evaluation_1
   markbook compare new/evaluation_2 --fail-under my-model=80%
+  markbook compare lm_eval_output/ logs/2026-01-01.eval --metric acc --metric match
+  markbook compare a.csv b.csv --map item=question_id,model=system,score=correct
 """
 
 
@@ -32,7 +34,12 @@ PIPED = 240
 
 @click.command("compare", epilog=_EXAMPLES)
 @click.argument("runs", nargs=-1, required=True, type=click.Path(), metavar="RUN...")
-@click.option("--metric", help="Compare by this metric, where a run has several.")
+@click.option(
+    "--metric",
+    multiple=True,
+    help="Compare by this metric, where a run has several. Given several times, each run is compared by the first it has.",
+)
+@map_option
 @click.option(
     "--alpha",
     type=click.FloatRange(0.0001, 0.5),
@@ -61,22 +68,23 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     """Compare models of finished runs on the same samples, in pairs, with intervals.
 
     Says which differences cannot be told from chance, which problems one model alone solves, and how large a
-    difference this many samples could have shown. Works on exams, tasks and reviews.
+    difference this many samples could have shown. Works on exams, tasks and reviews, and on what other tools left:
+    lm-eval, Inspect, EvalPlus, human-eval, promptfoo, DeepEval, HELM, Every Eval Ever, tau-bench, and plain tables.
     """
     from markbook.results.compare import baseline_pairs, read_sheets
     from markbook.results.comparison import compare_sheet
     from markbook.results.gates import check_gates, check_worse, hold_gates, marks_of, parse_gates
-    from markbook.store.find import find_run, find_runs, means_run
+    from markbook.store.find import find_run, means_run
 
     gates = parse_gates(options["fail_under"])
-    paths = [folder for path in runs for folder in find_runs(path)]
+    opened = opened_runs(runs, options["columns"])
     is_run = fail_if_worse is not None and means_run(fail_if_worse)
     if fail_if_worse is not None and is_run:
-        paths.append(find_run(fail_if_worse))
-    sheet = read_sheets(paths, metric=options["metric"])
+        opened += opened_runs([str(find_run(fail_if_worse, options["columns"]))], options["columns"])
+    sheet = read_sheets(opened, metric=options["metric"])
     pairs = []
     if fail_if_worse is not None:
-        pairs = baseline_pairs(sheet, fail_if_worse, last_run=len(paths) - 1 if is_run else None)
+        pairs = baseline_pairs(sheet, fail_if_worse, last_run=len(opened) - 1 if is_run else None)
     comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"])
     marks = marks_of(comparison)
     check_gates(gates, marks)

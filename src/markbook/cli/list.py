@@ -6,7 +6,7 @@ import json
 
 import click
 
-_KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "reports", "runs")
+_KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "reports", "runs", "foreign")
 
 
 @click.command("list")

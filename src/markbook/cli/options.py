@@ -87,6 +87,36 @@ def engine_option(function: _F) -> _F:
     )(function)
 
 
+def _columns(_context: click.Context, _option: click.Parameter, value: str | None) -> dict[str, str] | None:
+    if value is None:
+        return None
+    from markbook.foreign.tables import parse_columns
+
+    return parse_columns(value)
+
+
+def map_option(function: _F) -> _F:
+    """Add `--map ROLE=COLUMN,...`."""
+    return click.option(
+        "--map",
+        "columns",
+        callback=_columns,
+        metavar="ROLE=COLUMN,...",
+        help="Which column of a CSV, JSON Lines or Parquet file says what. ROLE: item, model, score, repeat, input, output, error.",
+    )(function)
+
+
+def opened_runs(paths: Sequence[str], columns: Mapping[str, str] | None = None) -> list[Run]:
+    """Return all runs that paths mean, other tools' results among them.
+
+    Raises:
+        DataError: a path means none.
+    """
+    from markbook.store import find_runs, open_run
+
+    return [open_run(found, columns=columns) for path in paths for found in find_runs(path, columns)]
+
+
 def fail_under_option(names: str) -> Callable[[_F], _F]:
     """Add `--fail-under NAME=X`; `names` says what a name may be."""
     return click.option(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from markbook.cli.options import map_option
+
 if TYPE_CHECKING:
     from markbook.store import Run
 
@@ -27,21 +29,28 @@ Examples:
     "format_name",
     default="html",
     show_default=True,
-    help="html, md, junit, csv, json, lm-eval, parquet, documented, or a report plugin.",
+    help="html, md, junit, csv, json, lm-eval, parquet, every-eval-ever, documented, or a report plugin.",
 )
 @click.option("--output", type=click.Path(), help="Folder for it, or - for stdout [default: the run's own folder].")
+@map_option
 @click.option("--json", "as_json", is_flag=True, help="Print the files' paths as JSON.")
-def command(run: str, format_name: str, output: str | None, as_json: bool) -> int:  # noqa: FBT001 - a flag
+def command(run: str, format_name: str, output: str | None, columns: dict[str, str] | None, *, as_json: bool) -> int:
     """Write a new report from an old run. Nothing is executed again."""
     from pathlib import Path
 
+    from markbook.errors import UsageError
     from markbook.report.renew import write_report
     from markbook.store import open_run
 
-    found = open_run(run)
+    found = open_run(run, columns=columns)
     _say_partial(found)
     if output == "-":
         return _print(found, format_name)
+    if output is None and not found.folder.is_dir():
+        raise UsageError(
+            "another tool's results are only read, and nothing is written beside them",
+            hint="name a folder with --output",
+        )
     paths = write_report(found, format_name, Path(output) if output else found.folder)
     if as_json:
         click.echo(json.dumps({"format": format_name, "files": [str(path) for path in paths]}, indent=2))

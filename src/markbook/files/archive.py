@@ -9,11 +9,13 @@ from pathlib import Path
 
 from markbook.errors import DataError
 from markbook.files import zstd
-from markbook.files.limits import MAX_DOCUMENT, MAX_MEMBERS
+from markbook.files.limits import FREE_BYTES, MAX_DOCUMENT, MAX_MEMBERS, MAX_RATIO, MAX_UNPACKED
 
 
 def members(path: Path, wanted: Callable[[str], bool]) -> Iterator[bytes]:
     """Yield the content of each member of a zip whose name is wanted, in the zip's order.
+
+    All of them together may unfold to no more than any compressed file of that size may.
 
     Raises:
         DataError: the zip is damaged, packed in a way that this Python cannot undo, or a bomb.
@@ -24,9 +26,14 @@ def members(path: Path, wanted: Callable[[str], bool]) -> Iterator[bytes]:
             found = archive.infolist()
             if len(found) > MAX_MEMBERS:
                 raise DataError(f"{len(found)} files in the zip are too many", at=str(path))
+            limit = left = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
             for member in found:
                 if wanted(member.filename):
-                    yield _unpacked(archive, member, path)
+                    content = _unpacked(archive, member, path)
+                    left -= len(content)
+                    if left < 0:
+                        raise DataError(f"the zip unfolds to more than {limit} bytes: refused", at=str(path))
+                    yield content
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise DataError(f"the zip cannot be read: {error}", at=str(path)) from error
 

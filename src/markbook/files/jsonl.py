@@ -13,11 +13,14 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from markbook.errors import DataError
 from markbook.files.content import BOM, SPACE, pieces, whole
+from markbook.files.lenient import integer, no_number
 from markbook.files.limits import MAX_VALUE
+
+Numbers = Literal["strict", "open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,9 @@ class Rejection:
     reason: str
 
 
-def read_jsonl(path: Path, *, digest: hashlib._Hash | None = None) -> Iterator[Line | Rejection]:
+def read_jsonl(
+    path: Path, *, digest: hashlib._Hash | None = None, numbers: Numbers = "strict"
+) -> Iterator[Line | Rejection]:
     """Yield the objects of a JSON Lines file in order; plain or gzip, decided by content.
 
     BOM, CRLF and blank lines are fine. A file that ends in `.json` may also be one array of objects.
@@ -45,12 +50,13 @@ def read_jsonl(path: Path, *, digest: hashlib._Hash | None = None) -> Iterator[L
     Args:
         path: a regular file.
         digest: is fed every byte of the unpacked content.
+        numbers: `open` where another program writes NaN, infinities and absurd integers: each is None.
 
     Raises:
         DataError: the file cannot be read, is one JSON array named as lines, or unpacks beyond the caps.
     """
     if path.suffix == ".json" or path.name.endswith(".json.gz"):
-        yield from _read_array(path, digest)
+        yield from _read_array(path, digest, _DECODER if numbers == "strict" else _OPEN)
         return
     for number, raw in enumerate(_split(path, digest), start=1):
         at = f"{path}:{number}"
@@ -68,17 +74,17 @@ def read_jsonl(path: Path, *, digest: hashlib._Hash | None = None) -> Iterator[L
         if len(line) > MAX_VALUE:
             yield Rejection(at, f"the line is longer than {MAX_VALUE >> 20} MiB")
             continue
-        yield parse_object(line, at)
+        yield parse_object(line, at, numbers=numbers)
 
 
-def parse_object(line: bytes, at: str) -> Line | Rejection:
+def parse_object(line: bytes, at: str, *, numbers: Numbers = "strict") -> Line | Rejection:
     """Return the object of one line, or why there is none."""
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         return Rejection(at, f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}")
     try:
-        record = _DECODER.decode(text)
+        record = (_DECODER if numbers == "strict" else _OPEN).decode(text)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(record, ensure_ascii=False).encode()  # a lone surrogate cannot be written again
     except json.JSONDecodeError as error:
@@ -114,10 +120,10 @@ def _split(path: Path, digest: hashlib._Hash | None) -> Iterator[bytes]:
         yield b"".join(rest)
 
 
-def _read_array(path: Path, digest: hashlib._Hash | None) -> Iterator[Line | Rejection]:
+def _read_array(path: Path, digest: hashlib._Hash | None, decoder: json.JSONDecoder) -> Iterator[Line | Rejection]:
     content = whole(path, digest)
     try:
-        records = _DECODER.decode(content.decode("utf-8"))
+        records = decoder.decode(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON: {error}", at=str(path)) from error
     if not isinstance(records, list):
@@ -154,6 +160,11 @@ def _finite(text: str) -> float:
     return value
 
 
+def _finite_or_none(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
 def _kind(value: object) -> str:
     names = {
         dict: "an object",
@@ -168,3 +179,6 @@ def _kind(value: object) -> str:
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 """Made once: `json.loads` with options makes one for every line."""
+_OPEN = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=no_number, parse_float=_finite_or_none, parse_int=integer
+)

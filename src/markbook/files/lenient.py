@@ -6,19 +6,19 @@ import json
 from typing import Any
 
 
-def _integer(digits: str) -> int | None:
+def integer(digits: str) -> int | None:
     """Return a JSON integer, None for one that no count or time can be: Python refuses to convert the longest."""
     return int(digits) if len(digits) <= 40 else None
 
 
-def _no_number(_name: str) -> None:
+def no_number(_name: str) -> None:
     """Stand in for NaN and the infinities, which are no JSON."""
 
 
 BAD = object()
 """What `decoded` returns for text that is no JSON value."""
 
-DECODER = json.JSONDecoder(parse_constant=_no_number, parse_int=_integer)
+DECODER = json.JSONDecoder(parse_constant=no_number, parse_int=integer)
 """Made once: `json.loads` with options makes one for every text."""
 
 

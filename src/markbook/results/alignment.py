@@ -33,28 +33,34 @@ class _Register:
         """Return the common name of each of a run's samples; what has no counterpart yet gets one of its own."""
         seen: Counter[str] = Counter()
         found: dict[str, str] = {}
+        taken: set[str] = set()
         for sample in sheet.samples:
             content = sheet.digests.get(sample, "")
-            at = (content, seen[content])
-            seen[content] += 1
-            name = self._known(sample, content, at, by_place=sheet.by_place)
+            at = (_bare(content), seen[_bare(content)])
+            seen[_bare(content)] += 1
+            name = self._known(sample, at, sheet)
+            if name in taken:
+                name = None  # another sample of this run is that one already
             if name is None:
                 name = self._free(sample, run)
                 self.digests[name] = content
                 if content:
                     self.names.setdefault(at, name)
             found[sample] = name
+            taken.add(name)
         return found
 
-    def _known(self, sample: str, content: str, at: tuple[str, int], *, by_place: bool) -> str | None:
-        if by_place and content:
+    def _known(self, sample: str, at: tuple[str, int], sheet: Sheet) -> str | None:
+        content = sheet.digests.get(sample, "")
+        if sheet.by_place and content:
             return self.names.get(at)
         known = self.digests.get(sample)
+        by_content = self.names.get(at) if sheet.loose and content else None
         if known is None:
-            return None
-        if known and content and known != content:
-            self.differing += 1
-            return None
+            return by_content
+        if known and content and known != content and _by(known) == _by(content):
+            self.differing += by_content is None
+            return by_content
         return sample
 
     def _free(self, sample: str, run: str) -> str:
@@ -65,11 +71,21 @@ class _Register:
         return name
 
 
+def _by(content: str) -> str:
+    """Return who made a digest: two tools ask the same in other words, so that theirs differing says nothing."""
+    return content.rpartition(":")[0]
+
+
+def _bare(content: str) -> str:
+    return content.rpartition(":")[2]
+
+
 def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sheet:
     """Return one sheet of several runs' sheets by the same metric.
 
     Samples with ids of their own are paired by these, unless their content is known to differ; those whose ids are
-    places in a file by their content, equal ones in their order. What has no counterpart stays, by itself, and is counted.
+    places in a file by their content, equal ones in their order, and so are another tool's whose id is unknown. What has
+    no counterpart stays, by itself, and is counted.
 
     Args:
         sheets: each with its run's name, which is put behind a model that occurs in two of them.
@@ -82,9 +98,10 @@ def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sh
     kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
     if len(kinds) > 1:
         raise ValueError("the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)))
+    notes = (*notes, *dict.fromkeys(f"{run}: {note}" for run, sheet in sheets for note in sheet.notes))
     if len(sheets) == 1:
         origins = {model: (0, model) for model in first.models}
-        return Sheet(first.metric, first.marks, first.range, first.direction, first.meta, origins)
+        return Sheet(first.metric, first.marks, first.range, first.direction, first.meta, origins, notes=notes)
     register = _Register()
     named = [register.names_of(run, sheet) for run, sheet in sheets]
     titles = _titles(sheets)

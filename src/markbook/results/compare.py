@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,23 +12,29 @@ from markbook.plugins import suggest
 from markbook.results.alignment import merged
 from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.gates import check_worse
-from markbook.results.kind import kind_of, results_of
+from markbook.results.kind import Results, kind_of, results_of
 from markbook.results.pairs import Pair
 from markbook.results.sheet import Sheet
 from markbook.store import Run, find_runs, open_run
+from markbook.store.foreign import COMMAND as FOREIGN
 
 RunLike = Run | str | os.PathLike[str]
 
 
 def compare(
-    runs: RunLike | Sequence[RunLike], *, metric: str | None = None, alpha: float = 0.05, seed: int = 0
+    runs: RunLike | Sequence[RunLike],
+    *,
+    metric: str | Sequence[str] | None = None,
+    alpha: float = 0.05,
+    seed: int = 0,
 ) -> Comparison:
     """Return the paired comparison of all models of one or more finished runs.
 
     Args:
         runs: run folders, folders of them or runs, of the same command and the same samples. A model that two of them hold is shown
             with its run's name behind it.
-        metric: which metric to compare by, where a run has several; the run's own main one by default.
+        metric: which metric to compare by, where a run has several; the run's own main one by default. Of several names
+            each run is compared by the first that it has: what one tool calls `acc` is another's `match`.
         alpha: family-wise error of all "distinguishable" claims; intervals have confidence 1 - alpha.
         seed: of whatever is drawn.
 
@@ -39,24 +46,76 @@ def compare(
     return compare_sheet(read_sheets(several, metric=metric), alpha=alpha, seed=seed)
 
 
-def read_sheets(runs: Sequence[RunLike], *, metric: str | None = None) -> Sheet:
+def read_sheets(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None) -> Sheet:
     """Return one sheet of all the runs' models.
+
+    Without a metric it is by each run's main one; where these differ and runs of other tools are among them, by the
+    first that all have.
 
     Raises:
         DataError: a run is not finished, or the runs are marked by different metrics.
+        UsageError: a run has none of the named metrics.
     """
     opened = [run for each in runs for run in _opened(each)]
     if not opened:
         raise DataError("there is no run to compare", hint="name two run folders or more")
     try:
-        sheets = [(run.folder.name, sheet_of(run, metric=metric)) for run in opened]
-        differing = _differing_inputs(opened)
+        sheets = _sheets(opened, [metric] if isinstance(metric, str) else list(metric or ()))
+        differing = _differing_inputs([run for run in opened if run.command != FOREIGN])
         if not differing:
             # One benchmark for all: its ids say which problem is which, however it was read.
-            sheets = [(name, sheet if sheet.by_place else replace(sheet, digests={})) for name, sheet in sheets]
+            sheets = [
+                (name, sheet if sheet.by_place or sheet.loose else replace(sheet, digests={})) for name, sheet in sheets
+            ]
         return merged(sheets, _input_notes(differing))
     except ValueError as error:
-        raise DataError(str(error), hint="compare runs of one kind, or choose with --metric") from error
+        raise DataError(
+            str(error), hint="name the metric of each with --metric, once for each name: --metric acc --metric match"
+        ) from error
+
+
+def _sheets(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[str, Sheet]]:
+    """Return each run's sheet by the first of these metrics that it has, by its main one if none is named."""
+    results = [results_of(run) for run in runs]
+    titles = _titles(runs)
+    if names:
+        found = [_first_of(one, names) for one in results]
+    else:
+        found = [one.sheet(None) for one in results]
+        if len({sheet.metric for sheet in found}) > 1 and any(run.command == FOREIGN for run in runs):
+            found = _by_common(results, [sheet.metric for sheet in found]) or found
+    metrics = list(dict.fromkeys(sheet.metric for sheet in found))
+    if len(names) > 1 and len(metrics) > 1:
+        found = [replace(sheet, metric=" / ".join(metrics)) for sheet in found]
+    return list(zip(titles, found, strict=True))
+
+
+def _titles(runs: Sequence[Run]) -> list[str]:
+    """Return what each run is called: its folder, and of two files of one name in two folders the folder too."""
+    count = Counter(run.folder.name for run in runs)
+    return [
+        run.folder.name if count[run.folder.name] == 1 else f"{run.folder.parent.name}/{run.folder.name}"
+        for run in runs
+    ]
+
+
+def _first_of(results: Results, names: Sequence[str]) -> Sheet:
+    for name in names[:-1]:
+        try:
+            return results.sheet(name)
+        except UsageError:
+            continue
+    return results.sheet(names[-1])
+
+
+def _by_common(results: Sequence[Results], names: Sequence[str]) -> list[Sheet] | None:
+    """Return the sheets by the first of these metrics that all runs have; None if there is none."""
+    for name in dict.fromkeys(names):
+        try:
+            return [one.sheet(name) for one in results]
+        except UsageError:
+            continue
+    return None
 
 
 def _differing_inputs(runs: Sequence[Run]) -> list[str]:

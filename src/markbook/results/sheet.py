@@ -94,6 +94,8 @@ class Sheet:
     """digests[sample_id]: what its content is known by; empty where that is not known."""
     by_place: bool = False
     """Whether the ids are places in a file, which identify nothing."""
+    loose: bool = False
+    """Whether the ids are another tool's: a sample whose id nobody else has is then paired by its content."""
     alignment: Mapping[str, Any] = field(default_factory=_nothing)
     """How the samples of several runs were paired, and how many were not."""
     notes: tuple[str, ...] = ()

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from markbook.errors import UsageError
+from markbook.marks import Column, Row
 from markbook.plugins import suggest
 from markbook.results.alignment import digest
 from markbook.results.files_view import SCHEMA, FilesView
@@ -20,48 +21,14 @@ from markbook.results.rows import reasons_text, value_of
 from markbook.results.sheet import Sheet, cell_of
 from markbook.results.standing import standings
 from markbook.text import cut
-from markbook.types import Direction, Missing, range_of, range_record
+from markbook.types import Missing, range_of, range_record
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
 
+__all__ = ["Column", "Row", "RowsResults", "published", "status_of", "summary_of"]
+
 _TEXT_CAP = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One attempt with its marks."""
-
-    model: str
-    id: str
-    """Which sample it is at."""
-    metrics: Mapping[str, float | Missing]
-    index: int = 0
-    """Which attempt of several."""
-    prompt: str = ""
-    text: str = ""
-    """What was handed in."""
-
-    def record(self) -> dict[str, Any]:
-        """Return it as a line of results.jsonl holds it."""
-        lost = {name: value for name, value in self.metrics.items() if isinstance(value, Missing)}
-        return {
-            "model": self.model,
-            "id": self.id,
-            "index": self.index,
-            "prompt": self.prompt,
-            "text": self.text,
-            "metrics": {name: None if name in lost else value for name, value in self.metrics.items()},
-            "missing": {name: why.to_record() for name, why in lost.items()},
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """What a reader has to know of a metric."""
-
-    range: tuple[float, float] = (0.0, 1.0)
-    direction: Direction = "higher"
 
 
 def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, Content]:
@@ -72,7 +39,14 @@ def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, C
         metrics: what they are marked by, the main one first.
     """
     records = [row.record() for row in rows]
-    summary = {
+    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n" for record in records)
+    summary = json.dumps(summary_of(records, metrics), indent=2, ensure_ascii=False, allow_nan=False)
+    return {"results.jsonl": lines, "summary.json": summary + "\n"}
+
+
+def summary_of(records: Sequence[Mapping[str, Any]], metrics: Mapping[str, Column]) -> dict[str, Any]:
+    """Return what `summary.json` says of published rows."""
+    return {
         "schema": SCHEMA,
         "metrics": {
             name: {
@@ -83,27 +57,25 @@ def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, C
             for name, column in metrics.items()
         },
     }
-    lines = (json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n" for record in records)
-    return {
-        "results.jsonl": lines,
-        "summary.json": json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
-    }
 
 
 def _sheet(records: Iterable[Mapping[str, Any]], metric: str, column: Column) -> Sheet:
     found: dict[str, dict[str, list[float | Missing]]] = {}
     digests: dict[str, str] = {}
+    loose = False
     for record in records:
         sample = str(record["id"])
         if metric in record["metrics"]:
             value = value_of(record["metrics"], metric, record)
             found.setdefault(str(record["model"]), {}).setdefault(sample, []).append(value)
-            digests.setdefault(sample, digest([sample, record["prompt"]]))
+            content = record.get("content")
+            loose = loose or content is not None
+            digests.setdefault(sample, digest([sample, record["prompt"]]) if content is None else str(content))
     marks = {
         model: {sample: cell_of(values, column.range) for sample, values in samples.items()}
         for model, samples in found.items()
     }
-    return Sheet(metric, marks, range=column.range, direction=column.direction, digests=digests)
+    return Sheet(metric, marks, range=column.range, direction=column.direction, digests=digests, loose=loose)
 
 
 class RowsResults(FilesView):
@@ -125,7 +97,11 @@ class RowsResults(FilesView):
         chosen = metric or next(iter(columns), "")
         if chosen not in columns:
             raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, list(columns)))
-        return _sheet(self.rows(), chosen, columns[chosen])
+        return replace(_sheet(self.rows(), chosen, columns[chosen]), notes=self.notes())
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader of the numbers has to know of how they were read: nothing of a run of ours."""
+        return ()
 
     def page(self) -> Page:
         """Return a table of each metric, and the attempts."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from markbook.errors import DataError
+from markbook.plugins import names
+from markbook.store.foreign import foreign_paths
 
 LATEST = "latest"
 """The newest run in the folder that runs are written to; behind a folder (`mine/latest`), the newest in that one."""
@@ -15,13 +17,13 @@ HOME = "generated"
 _NAMED = 3
 
 
-def find_run(path: str | os.PathLike[str]) -> Path:
-    """Return the folder of the one run that a path means.
+def find_run(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the one run that a path means, or another tool's file.
 
     Raises:
         DataError: there is none, or a folder holds several.
     """
-    found = find_runs(path)
+    found = find_runs(path, columns)
     if len(found) == 1:
         return found[0]
     names = ", ".join(str(folder) for folder in found[-_NAMED:])
@@ -32,8 +34,12 @@ def find_run(path: str | os.PathLike[str]) -> Path:
     )
 
 
-def find_runs(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the folders of all runs that a path means, oldest first.
+def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the folders of all runs that a path means, oldest first, then other tools' results by path.
+
+    Args:
+        path: a run, a folder of runs, another tool's file or a folder with such files below.
+        columns: which column of a table says what.
 
     Raises:
         DataError: there is none.
@@ -43,18 +49,25 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
         return [given]
     if given.name == LATEST and not given.exists():
         return [_newest(given.parent if given.parent != Path() else Path(HOME), given)]
-    runs = runs_in(given)
+    runs = runs_in(given) + foreign_paths(given, columns)
     if runs:
         return runs
+    if given.is_file():
+        raise DataError("this is neither a run nor results that any reader knows", at=os.fspath(path), hint=_known())
     if not given.exists():
         raise DataError("there is no run folder of this name", at=os.fspath(path), hint=_beside(given))
     raise DataError("this is no run folder: it has no run.json, and no run lies in it", at=os.fspath(path))
 
 
 def means_run(path: str | os.PathLike[str]) -> bool:
-    """Whether a path means a run or a folder of runs, rather than a model's name."""
+    """Whether a path means a run, a folder of runs or another tool's results, rather than a model's name."""
     given = Path(path)
-    return _is_run(given) or bool(runs_in(given)) or (given.name == LATEST and not given.exists())
+    return (
+        _is_run(given)
+        or bool(runs_in(given))
+        or bool(foreign_paths(given))
+        or (given.name == LATEST and not given.exists())
+    )
 
 
 def existing_run(path: str | os.PathLike[str]) -> Path:
@@ -66,7 +79,8 @@ def existing_run(path: str | os.PathLike[str]) -> Path:
         DataError: there is no latest, or the folder holds several runs.
     """
     given = Path(path)
-    return find_run(given) if means_run(given) and not _is_run(given) else given
+    is_folder = bool(runs_in(given)) or (given.name == LATEST and not given.exists())
+    return find_run(given) if is_folder and not _is_run(given) else given
 
 
 def latest_run(path: str | os.PathLike[str]) -> Path:
@@ -105,6 +119,10 @@ def _age(folder: Path) -> tuple[int, int, str]:
 
 def _is_run(folder: Path) -> bool:
     return (folder / "run.json").is_file()
+
+
+def _known() -> str:
+    return f"known: {', '.join(names('foreign'))}; of another table name the columns with --map"
 
 
 def _beside(path: Path) -> str:

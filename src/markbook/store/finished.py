@@ -12,7 +12,6 @@ from typing import Any
 from markbook.errors import DataError
 from markbook.plugins import factory, need
 from markbook.store.disk import Disk, RealDisk
-from markbook.store.find import find_run
 from markbook.store.journal import Row, locate, read, row_at
 from markbook.store.seal import find_damage
 
@@ -109,20 +108,28 @@ class Run:
         return path
 
 
-def open_run(path: str | os.PathLike[str], *, check: bool = True) -> Run:
+def open_run(path: str | os.PathLike[str], *, check: bool = True, columns: Mapping[str, str] | None = None) -> Run:
     """Return the run of a folder, of the run.json in it, of a folder that holds one run, or the `latest`.
 
     Args:
-        path: the folder or file; `latest` is the newest run in `generated`, `DIR/latest` the newest in DIR.
+        path: the folder or file; `latest` is the newest run in `generated`, `DIR/latest` the newest in DIR. Another
+            tool's file of results is a run too.
         check: whether a finished run's journal is held against its seal, which reads it once (a second or two a GB).
+        columns: which column of a plain table says what: `{"item": "id", "score": "accuracy"}`.
 
     Raises:
         DataError: there is no run here or several, or its run.json is damaged.
         StorageError: the run is finished, and its journal is not what was written.
     """
-    folder = find_run(path)
+    from markbook.store.find import find_run  # both know other tools' results, which are runs
+    from markbook.store.foreign import foreign_run
+
+    folder = find_run(path, columns)
     if folder.name == "run.json":
         folder = folder.parent
+    other = foreign_run(folder, columns)
+    if other is not None:
+        return other
     record = read_manifest(RealDisk(), folder)
     if record is None:
         raise DataError("this is no run folder: it has no run.json", at=str(folder))

@@ -16,6 +16,7 @@ from markbook.report.browse.index import STATUSES, Index
 from markbook.report.highlight import highlight
 from markbook.results.kind import Shown, results_of
 from markbook.store import Run, open_run
+from markbook.store.foreign import foreign_paths
 from markbook.text import visible
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Side:
 
 
 def find_runs(folder: Path) -> list[Path]:
-    """Return the run folders in a folder, to a depth of three, newest name first; links are not followed."""
+    """Return the run folders in a folder, to a depth of three, and other tools' files; newest name first, no links."""
     found: list[Path] = []
     waiting = [(folder, 0)]
     while waiting and len(found) < MOST_RUNS:
@@ -53,6 +54,7 @@ def find_runs(folder: Path) -> list[Path]:
             found.append(here)
         elif depth < _DEPTH:
             waiting += [(one, depth + 1) for one in here.iterdir() if one.is_dir() and not one.is_symlink()]
+    found += foreign_paths(folder)[: MOST_RUNS - len(found)]
     return sorted(found, key=lambda path: (path.name, str(path)), reverse=True)
 
 

@@ -1,0 +1,1 @@
+"""Results that other tools left: each format is a reader behind the door `markbook.foreign`, found by content."""

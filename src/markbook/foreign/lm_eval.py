@@ -1,0 +1,153 @@
+"""lm-evaluation-harness: `results_*.json` with the `samples_*.jsonl` beside it, or one file of samples alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import DataError
+from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.foreign.records import ABSENT, Marked, Probe, columns_of, content_of, mapping, shown, stem_of, value_of
+from markbook.marks import Row
+from markbook.types import Missing
+
+_STAMP = r"_(\d{4}-\d\d-\d\dT[\d.:-]+)"
+_RESULTS = re.compile(r"results(?:" + _STAMP + r")?\.json")
+_SAMPLES = re.compile(r"samples_(.+?)(?:" + _STAMP + r")?\.jsonl(?:\.gz)?")
+_OWN = frozenset(
+    ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
+     "target_hash", "bypass", "prompt", "schema", "logit_0", "missing", "index", "text")
+)  # fmt: skip
+"""Fields of a sample that are no metric."""
+
+
+class LmEval:
+    """Reads the samples of every task of a run; an aggregate without samples compares nothing and is refused."""
+
+    name = "lm-eval"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 90 for a results file, and for samples whose results file is not there."""
+        if (
+            _RESULTS.fullmatch(probe.path.name)
+            and probe.has("results")
+            and ("config" in probe.head or "versions" in probe.head)
+        ):
+            return 90
+        found = _SAMPLES.fullmatch(probe.path.name)
+        if found and {"doc_id", "filtered_resps"} <= probe.first.keys():
+            return 0 if _results_beside(probe.path, found.group(2)) else 90
+        return 40 if {"doc_id", "resps", "filtered_resps"} <= probe.first.keys() else 0
+
+    def read(self, probe: Probe) -> Marked:
+        """Return one row for each document and filter's worth of metrics.
+
+        Raises:
+            DataError: there are no samples beside the results.
+        """
+        stamp = _RESULTS.fullmatch(probe.path.name)
+        if stamp is None:
+            found = _SAMPLES.fullmatch(probe.path.name)
+            task = found.group(1) if found else stem_of(probe.path)
+            return _marked({task: probe.path}, {}, probe.path.parent.name or "model", "samples alone")
+        about = mapping(probe.document)
+        files = _samples_beside(probe.path, stamp.group(1))
+        if not files:
+            raise DataError(
+                "these results have no samples beside them, and two means without samples cannot be compared in pairs",
+                at=str(probe.path),
+                hint="run lm_eval with --log_samples",
+            )
+        model = str(about.get("model_name") or mapping(about.get("config")).get("model_args") or probe.path.parent.name)
+        version = str(about.get("lm_eval_version") or ("0.4" if "n-samples" in about else "before 0.4.3"))
+        return _marked(files, about, model, version)
+
+
+def _results_beside(path: Path, stamp: str | None) -> bool:
+    return (path.parent / (f"results_{stamp}.json" if stamp else "results.json")).is_file()
+
+
+def _samples_beside(path: Path, stamp: str | None) -> dict[str, Path]:
+    """Return the files of samples of the same moment, by task."""
+    found = {}
+    for other in sorted(path.parent.iterdir()):
+        match = _SAMPLES.fullmatch(other.name)
+        if match and match.group(2) == stamp and not other.is_symlink():
+            found[match.group(1)] = other
+    return found
+
+
+def _marked(files: Mapping[str, Path], about: Mapping[str, Any], model: str, version: str) -> Marked:
+    rows: list[Row] = []
+    lost: Counter[str] = Counter()
+    for task, path in files.items():
+        effective = mapping(mapping(about.get("n-samples")).get(task)).get("effective")
+        rows += _task(task, path, model, effective if isinstance(effective, int) else 0, lost)
+    better = mapping(about.get("higher_is_better"))
+    lower = [name for per in better.values() for name, higher in mapping(per).items() if higher is False]
+    named = {name for row in rows for name in row.metrics}
+    columns = columns_of(rows, lower=[name for name in named if name.partition(",")[0] in lower])
+    return Marked(rows, columns, version, dict(lost))
+
+
+def _task(task: str, path: Path, model: str, effective: int, lost: Counter[str]) -> Iterator[Row]:
+    """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
+    docs: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for line in read_jsonl(path, numbers="open"):
+        if isinstance(line, Rejection):
+            lost[line.reason] += 1
+        elif isinstance(line, Line):
+            docs[str(line.record.get("doc_id"))].append(_slim(line.record))
+    filters = {str(one["filter"]) for several in docs.values() for one in several}
+    names = list(dict.fromkeys(name for several in docs.values() for one in several for name in _metrics(one, filters)))
+    for doc, several in docs.items():
+        yield from _rows(task, doc, several, model, filters)
+    for number in range(min(effective, 1_000_000)) if len(docs) < effective else ():
+        if str(number) not in docs:
+            yield Row(model, f"{task}/{number}", dict.fromkeys(names, ABSENT))
+
+
+def _slim(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a sample, so that memory does not follow the documents' length."""
+    arguments = record.get("arguments")
+    asked = arguments
+    if isinstance(arguments, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
+        asked = mapping(next(iter(arguments.values()), {})).get("arg_0")
+    elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
+        asked = arguments[0][0] if arguments[0] else ""
+    said = record.get("filtered_resps")
+    return {
+        "filter": record.get("filter", "none"),
+        "prompt": shown(asked),
+        "text": shown(said[0] if isinstance(said, list) and len(said) == 1 else said),
+        "content": f"lm-eval:{record['doc_hash']}" if isinstance(record.get("doc_hash"), str) else content_of("lm-eval", record.get("doc")),
+        "values": {name: value for name, value in record.items() if name not in _OWN and _is_score(value)},
+    }  # fmt: skip
+
+
+def _is_score(value: object) -> bool:
+    """Whether it is one sample's score; lists are what a corpus metric is computed from."""
+    return value is None or isinstance(value, bool | int | float)
+
+
+def _metrics(one: Mapping[str, Any], filters: set[str]) -> dict[str, float | Missing]:
+    several = len(filters) > 1
+    return {f"{name},{one['filter']}" if several else name: value_of(value) for name, value in one["values"].items()}
+
+
+def _rows(task: str, doc: str, several: list[Mapping[str, Any]], model: str, filters: set[str]) -> Iterator[Row]:
+    """Yield a document's rows: one, with the metrics of every filter; more where a filter answered it twice."""
+    count: Counter[str] = Counter()
+    together: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for one in several:
+        together[count[one["filter"]]].append(one)
+        count[one["filter"]] += 1
+    for index, parts in together.items():
+        metrics: dict[str, float | Missing] = {}
+        for part in parts:
+            metrics |= _metrics(part, filters)
+        first = parts[0]
+        yield Row(model, f"{task}/{doc}", metrics, index, first["prompt"], first["text"], first["content"])

@@ -1,0 +1,77 @@
+"""Which reader a file needs, what it holds, and which files of a folder hold results."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+
+from markbook import plugins
+from markbook.errors import DataError, MarkbookError
+from markbook.foreign.records import Marked, Probe, Reader
+
+SUFFIXES = (".json", ".jsonl", ".eval", ".csv", ".tsv", ".parquet", ".gz")
+_DEPTH = 5
+_MOST = 20_000
+SURE = 50
+"""From here on a file in a folder is taken for results without having been named."""
+
+
+@functools.cache
+def _readers() -> tuple[Reader, ...]:
+    return tuple(plugins.create("foreign", name) for name in plugins.names("foreign"))
+
+
+def reader_of(path: Path, columns: Mapping[str, str] | None = None) -> Reader | None:
+    """Return the reader that a file's content asks for; None if it is nobody's."""
+    return _reader(Probe(path, columns), least=1)
+
+
+def _reader(probe: Probe, least: int) -> Reader | None:
+    try:
+        sure = [(reader.sniff(probe), reader) for reader in _readers()]
+    except MarkbookError:
+        return None
+    best = max(sure, key=lambda one: one[0], default=None)
+    return best[1] if best is not None and best[0] >= least else None
+
+
+def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Marked]:
+    """Return the format's name and what a file holds.
+
+    Raises:
+        DataError: no reader knows it, it is damaged, or it holds no row.
+    """
+    probe = Probe(path, columns)
+    reader = _reader(probe, least=1)
+    if reader is None:
+        known = ", ".join(plugins.names("foreign"))
+        raise DataError("no reader knows these results", at=str(path), hint=f"known: {known}; a table with --map")
+    try:
+        marked = reader.read(probe)
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise DataError(
+            f"this is no {reader.name} file of a known version: {type(error).__name__}: {error}", at=str(path)
+        ) from error
+    if not marked.rows:
+        why = "; ".join(f"{count} x {reason}" for reason, count in marked.lost.items())
+        raise DataError(f"no result of a sample in this {reader.name} file{': ' + why if why else ''}", at=str(path))
+    return reader.name, marked
+
+
+def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the files below a folder that hold results, by path; links are not followed, runs of our own left out."""
+    found: list[Path] = []
+    waiting, looked = [(folder, 0)], 0
+    while waiting:
+        here, depth = waiting.pop()
+        for path in sorted(here.iterdir()):
+            looked += 1
+            if path.is_symlink() or path.name.startswith(".") or looked > _MOST:
+                continue
+            if path.is_dir():
+                if depth < _DEPTH and not (path / "run.json").is_file():
+                    waiting.append((path, depth + 1))
+            elif path.suffix in SUFFIXES and _reader(Probe(path, columns), SURE) is not None:
+                found.append(path)
+    return sorted(found)

@@ -1,0 +1,192 @@
+"""What a reader of another tool's results sees of a file, and what it gives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from markbook.errors import DataError
+from markbook.files.content import SPACE, is_zip, pieces, whole
+from markbook.files.jsonl import Line, Rejection, parse_object
+from markbook.files.limits import MAX_DOCUMENT
+from markbook.marks import Column, Row
+from markbook.text import cut
+from markbook.types import Direction, Missing, MissingKind
+
+SHOWN = 2_000
+"""Characters of an input and of an answer that are kept to be shown; what they are known by is made of the whole."""
+HEAD = 1 << 16
+UNBOUNDED = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A file that may hold results."""
+
+    path: Path
+    columns: Mapping[str, str] | None = None
+    """Which column says what, where the user told it."""
+
+    @cached_property
+    def head(self) -> str:
+        """The first characters; empty for a zip."""
+        if self.is_zip:
+            return ""
+        return next(pieces(self.path, size=HEAD, damage=lambda _: None), b"").decode("utf-8-sig", errors="replace")
+
+    @cached_property
+    def is_zip(self) -> bool:
+        """Whether it is a zip with something in it."""
+        return is_zip(self.path)
+
+    @cached_property
+    def first(self) -> Mapping[str, Any]:
+        """The object on the first line, where there is one."""
+        found = parse_object(self.head.partition("\n")[0].strip().encode(), "", numbers="open")
+        return found.record if isinstance(found, Line) else {}
+
+    def has(self, *keys: str) -> bool:
+        """Whether all these keys stand in the first characters."""
+        return all(f'"{key}"' in self.head for key in keys)
+
+    @cached_property
+    def document(self) -> Any:
+        """The whole file as one JSON value; NaN and the infinities are None.
+
+        Raises:
+            DataError: it is no JSON, not UTF-8, too large or nested too deeply, or an object holds a key twice.
+        """
+        content = whole(self.path, limit=MAX_DOCUMENT).strip(SPACE)
+        is_object = content.startswith(b"{")
+        found = parse_object(content if is_object else b'{"":' + content + b"}", str(self.path), numbers="open")
+        if isinstance(found, Rejection):
+            raise DataError(found.reason, at=str(self.path), hint="is the file complete?")
+        return found.record if is_object else found.record[""]
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What another tool's file holds."""
+
+    rows: Sequence[Row]
+    columns: Mapping[str, Column]
+    """Its metrics, the main one first."""
+    version: str = ""
+    """Which form of the format it is."""
+    lost: Mapping[str, int] = field(default_factory=dict)
+    """What could not be read, by reason."""
+    notes: tuple[str, ...] = ()
+
+
+class Reader(Protocol):
+    """One format."""
+
+    name: str
+
+    def sniff(self, probe: Probe) -> int:
+        """Return how sure it is that the file is its own, 0 to 100; from its beginning only."""
+        ...
+
+    def read(self, probe: Probe) -> Marked:
+        """Return what the file holds. A row without a value has a reason instead."""
+        ...
+
+
+def value_of(found: object) -> float | Missing:
+    """Return a number, 1 or 0 for true or false; a reason for whatever else stands there."""
+    if isinstance(found, bool):
+        return float(found)
+    if isinstance(found, int | float):
+        return float(found) if math.isfinite(found) else Missing(MissingKind.UNDEFINED, f"the score is {found}")
+    if found is None:
+        return Missing(MissingKind.UNDEFINED, "the file gives no number")
+    return Missing(MissingKind.UNDEFINED, f"the score is no number but {cut(str(found), 60)!r}")
+
+
+def failed(why: object) -> Missing:
+    """Return the reason of a sample that broke off."""
+    return Missing(MissingKind.FAILED, cut(" ".join(str(why).split()), 300))
+
+
+ABSENT = Missing(MissingKind.ABSENT, "the tool planned this sample and gave no row for it")
+
+
+def words(found: object) -> str:
+    """Return what was asked or said as text: messages by their content."""
+    if isinstance(found, str):
+        return found
+    if isinstance(found, list) and all(isinstance(one, dict) and "content" in one for one in found):
+        return "\n".join(words(one["content"]) for one in found)
+    return "" if found is None else json.dumps(found, ensure_ascii=False, sort_keys=True)
+
+
+def shown(found: object) -> str:
+    """Return the part of a text that is kept."""
+    return cut(words(found), SHOWN)
+
+
+def content_of(by: str, found: object) -> str:
+    """Return what an input is known by; empty where there is none."""
+    text = words(found)
+    return f"{by}:{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}" if text else ""
+
+
+def mapping(found: object) -> Mapping[str, Any]:
+    """Return an object, an empty one for anything else."""
+    return found if isinstance(found, dict) else {}
+
+
+def objects(found: object) -> list[Mapping[str, Any]]:
+    """Return the objects in an array."""
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def columns_of(rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterable[str] = ()) -> dict[str, Column]:
+    """Return the metrics of rows; the range is 0..1 where every value lies in it, else it has no ends.
+
+    Args:
+        rows: all of them.
+        first: the metrics that come first, where they are there.
+        lower: those of which less is better.
+    """
+    ranges: dict[str, bool] = {}
+    for row in rows:
+        for name, value in row.metrics.items():
+            inside = isinstance(value, Missing) or 0 <= value <= 1
+            ranges[name] = ranges.get(name, True) and inside
+    names = sorted(ranges, key=lambda name: first.index(name) if name in first else len(first))
+    less = set(lower)
+    found = {}
+    for name in names:
+        direction: Direction = "lower" if name in less else "higher"
+        found[name] = Column((0.0, 1.0) if ranges[name] else UNBOUNDED, direction)
+    return found
+
+
+def numbered(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows with the attempts of one model at one sample counted, where the format does not number them."""
+    from dataclasses import replace
+
+    seen: Counter[tuple[str, str]] = Counter()
+    found = []
+    for row in rows:
+        at = (row.model, row.id)
+        found.append(replace(row, index=seen[at]) if seen[at] else row)
+        seen[at] += 1
+    return found
+
+
+def stem_of(path: Path, *ends: str) -> str:
+    """Return a file's name without its endings: what a model is called where the file does not say."""
+    name = path.name.removesuffix(".gz")
+    for end in ends:
+        if name.endswith(end) and name != end:
+            return name.removesuffix(end)
+    return name.rpartition(".")[0] or name

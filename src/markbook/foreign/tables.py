@@ -1,0 +1,175 @@
+"""Plain tables with named columns, and tau-bench's trajectories, which are one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.errors import DataError, UsageError
+from markbook.files.jsonl import Rejection
+from markbook.files.stream import elements
+from markbook.files.tables import read_table, suffix
+from markbook.foreign.records import (
+    Marked,
+    Probe,
+    columns_of,
+    content_of,
+    failed,
+    numbered,
+    shown,
+    stem_of,
+    value_of,
+    words,
+)
+from markbook.marks import Row
+from markbook.plugins import suggest
+from markbook.types import Missing, MissingKind
+
+ROLES = ("item", "model", "score", "repeat", "input", "output", "error")
+"""What a column may say."""
+_EMPTY = ("", "na", "n/a", "none", "null", "nan")
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """Return which column says what, from `item=id,score=accuracy`.
+
+    Raises:
+        UsageError: it has another form, or names a role that there is none of.
+    """
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        role, sign, column = (one.strip() for one in part.partition("="))
+        if not (role and sign and column):
+            raise UsageError(
+                f"{part!r} says of no column what it is", hint="write item=COLUMN,model=COLUMN,score=COLUMN"
+            )
+        if role not in ROLES:
+            raise UsageError(f"a column cannot be {role!r}", hint=suggest(role, list(ROLES)))
+        if role in found:
+            raise UsageError(
+                f"{role!r} is named twice", hint="several scores are several readings, each with its --map"
+            )
+        found[role] = column
+    if "score" not in found:
+        raise UsageError("no column is the score", hint="add score=COLUMN")
+    return found
+
+
+class Plain:
+    """Reads CSV, JSON Lines, JSON and Parquet whose columns are called as `ROLES` are, or as the user says."""
+
+    name = "table"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 99 where the user named the columns of a table, 30 where they have our names."""
+        if not suffix(probe.path):
+            return 0
+        if probe.columns:
+            return 99
+        if suffix(probe.path) == ".parquet":
+            return 5
+        line = probe.head.partition("\n")[0]
+        names = probe.first.keys() if probe.first else [one.strip(' "\r') for one in line.replace("\t", ",").split(",")]
+        return 30 if {"item", "score"} <= set(names) else 0
+
+    def read(self, probe: Probe) -> Marked:
+        """Return one row for each of the table.
+
+        Raises:
+            DataError: a named column is not there.
+        """
+        columns = dict(probe.columns or {role: role for role in ROLES})
+        lost: Counter[str] = Counter()
+        rows = []
+        for place, line in enumerate(read_table(probe.path)):
+            if isinstance(line, Rejection):
+                lost[line.reason] += 1
+                continue
+            if not place:
+                columns = _checked(columns, line.record, probe)
+            rows.append(_row(line.record, columns, stem_of(probe.path)))
+        metric = (probe.columns or {}).get("score", "score")
+        rows = rows if "repeat" in columns else numbered(rows)
+        return Marked(rows, columns_of(rows, first=(metric,)), suffix(probe.path), dict(lost))
+
+
+def _checked(columns: Mapping[str, str], record: Mapping[str, Any], probe: Probe) -> dict[str, str]:
+    """Return the columns that are there; those that the user named must be."""
+    for column in (probe.columns or {}).values():
+        if column not in record:
+            raise DataError(f"there is no column {column!r}", at=str(probe.path), hint=suggest(column, [*record]))
+    return {role: column for role, column in columns.items() if column in record}
+
+
+def _row(record: Mapping[str, Any], columns: Mapping[str, str], model: str) -> Row:
+    def cell(role: str) -> Any:
+        return record.get(columns[role]) if role in columns else None
+
+    error = cell("error")
+    asked = cell("input")
+    known = content_of("table", asked)
+    item = words(cell("item")) if "item" in columns else known.partition(":")[2][:12]
+    repeat = str(cell("repeat") if cell("repeat") is not None else "")
+    value = failed(error) if error not in (None, "", False) else _number(cell("score"))
+    return Row(
+        words(cell("model")) or model,
+        item,
+        {columns["score"]: value},
+        int(repeat) if repeat.isascii() and repeat.isdigit() and len(repeat) < 10 else 0,
+        shown(asked),
+        shown(cell("output")),
+        known,
+    )
+
+
+def _number(found: object) -> float | Missing:
+    """Return the number of a cell; text of a CSV file is read, an empty cell is missing."""
+    if not isinstance(found, str):
+        return value_of(found)
+    text = found.strip().lower()
+    if text in _EMPTY:
+        return Missing(MissingKind.UNDEFINED if text == "nan" else MissingKind.ABSENT, f"the cell holds {text!r}")
+    if text in ("true", "false"):
+        return float(text == "true")
+    try:
+        return value_of(float(text))
+    except ValueError:
+        return value_of(found)
+
+
+class TauBench:
+    """Reads tau-bench's trajectories: the reward of each task and trial."""
+
+    name = "tau-bench"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 90 for an array of tasks with a reward and a trajectory."""
+        return (
+            90
+            if probe.head.lstrip()[:1] == "["
+            and probe.has("task_id", "reward")
+            and (probe.has("traj") or probe.has("trial"))
+            else 0
+        )
+
+    def read(self, probe: Probe) -> Marked:
+        """Return one row for each task and trial, read as a stream: trajectories are long."""
+        from markbook.files.source import Source
+
+        lost: Counter[str] = Counter()
+        rows = []
+        for one in elements(Source(probe.path).chunks(), lost):
+            if not isinstance(one, dict) or "task_id" not in one:
+                lost["no task"] += 1
+                continue
+            trial = one.get("trial")
+            rows.append(
+                Row(
+                    stem_of(probe.path),
+                    words(one["task_id"]),
+                    {"reward": value_of(one.get("reward"))},
+                    trial if isinstance(trial, int) and trial > 0 else 0,
+                )
+            )
+        return Marked(rows, columns_of(rows), "", dict(lost))

@@ -1,0 +1,110 @@
+"""The report plugin `every-eval-ever`: one record a model, and its instances in JSON Lines beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from markbook.installed import version
+from markbook.report.names import folder_names
+from markbook.results.kind import Entry, Results
+from markbook.results.sheet import Sheet
+from markbook.results.standing import Standing, standings
+
+SCHEMA = "0.2.1"
+
+
+def every_eval_ever() -> Callable[[Results], Mapping[str, Any]]:
+    """Return the renderer of `every_eval_ever/<model>.json` and `.jsonl`, of schema 0.2.1."""
+    return _files
+
+
+def _files(results: Results) -> dict[str, Any]:
+    sheet = results.sheet(None)
+    folders = folder_names(sheet.models)
+    found: dict[str, Any] = {}
+    for one in standings(sheet):
+        name = f"{folders[one.model]}.jsonl"
+        record = _record(results, sheet, one) | {"detailed_evaluation_results": {"format": "jsonl", "file_path": name}}
+        text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+        found[f"every_eval_ever/{folders[one.model]}.json"] = text + "\n"
+        found[f"every_eval_ever/{name}"] = _instances(results, one.model, record["evaluation_id"], _benchmark(results))
+    return found
+
+
+def _benchmark(results: Results) -> str:
+    return str(results.manifest.get("config", {}).get("benchmark_name") or results.manifest.get("command"))
+
+
+def _record(results: Results, sheet: Sheet, one: Standing) -> dict[str, Any]:
+    name = _benchmark(results)
+    started = str(results.manifest.get("started", ""))
+    summary = one.summary
+    uncertainty: dict[str, Any] = {"num_samples": summary.n}
+    if summary.interval is not None:
+        interval = summary.interval
+        uncertainty["confidence_interval"] = {
+            "lower": interval.low,
+            "upper": interval.high,
+            "confidence_level": interval.confidence,
+            "method": interval.method,
+        }
+    low, high = sheet.range
+    ends = {"min_score": low, "max_score": high} if high - low < float("inf") else {}
+    lacking = {f"missing_{kind}": str(count) for kind, count in summary.n_missing.items()}
+    return {
+        "schema_version": SCHEMA,
+        "evaluation_id": f"{name}/{one.model}/{started}",
+        "retrieved_timestamp": started,
+        "source_metadata": {
+            "source_name": "markbook",
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+        },
+        "eval_library": {"name": "markbook", "version": version()},
+        "model_info": {"name": one.model, "id": one.model},
+        "evaluation_results": [
+            {
+                "evaluation_name": name,
+                "source_data": {"dataset_name": name, "source_type": "other"},
+                "metric_config": {
+                    "evaluation_description": sheet.metric,
+                    "lower_is_better": sheet.direction == "lower",
+                    **({"score_type": "continuous"} | ends if ends else {}),
+                },
+                "score_details": {
+                    "score": summary.value,
+                    "details": {"n_scored": str(summary.n), "n_items": str(summary.n_items), **lacking},
+                    "uncertainty": uncertainty,
+                },
+            }
+        ] if summary.value is not None else [],
+    }  # fmt: skip
+
+
+def _instances(results: Results, model: str, evaluation: str, name: str) -> Iterator[str]:
+    """Yield a line an attempt with a score; one without is counted in the record, for the format has no word for it."""
+    for entry in results.entries():
+        if entry.model == model and entry.score is not None:
+            yield json.dumps(_instance(results, entry, evaluation, name), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _instance(results: Results, entry: Entry, evaluation: str, name: str) -> dict[str, Any]:
+    attempt = results.shown(entry.location)
+    known = hashlib.sha256(attempt.prompt.encode(errors="surrogatepass")).hexdigest()
+    return {
+        "schema_version": f"instance_level_eval_{SCHEMA}",
+        "evaluation_id": evaluation,
+        "model_id": entry.model,
+        "evaluation_name": name,
+        "sample_id": entry.sample,
+        "sample_hash": known if attempt.prompt else None,
+        "interaction_type": "single_turn",
+        "input": {"raw": attempt.prompt, "reference": []},
+        "output": {"raw": [attempt.text]},
+        "answer_attribution": [],
+        "evaluation": {"score": entry.score, "is_correct": entry.score == 1},
+    }

@@ -1,0 +1,142 @@
+"""Another tool's results: read where they lie, or kept as a run of our own by `markbook import`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from markbook.files.content import pieces
+from markbook.foreign.reading import read
+from markbook.foreign.records import Marked
+from markbook.marks import Column
+from markbook.results.kind import Results
+from markbook.runs.kind import Ended, Kind, Planned, Start, Step, Watcher
+from markbook.runs.machines import Machines
+from markbook.runs.options import RunOptions, aside
+from markbook.runs.rows import RowsResults, published, summary_of
+from markbook.store import Manifest, Run, RunWriter
+from markbook.store.foreign import COMMAND, ForeignRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions(RunOptions):
+    """What is to be kept, and how a plain table is to be read."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Which column says what."""
+    results: str | os.PathLike[str] = aside("")
+    """Another tool's file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPlan(Planned):
+    """What was read."""
+
+    marked: Marked
+    source: str
+
+
+class Import(Kind[ImportOptions, ImportPlan]):
+    """Publishes the rows that a reader gives, as if a run of ours had made them."""
+
+    def plan(self, request: ImportOptions, machines: Machines) -> ImportPlan:  # noqa: ARG002 - a kind's signature
+        """Read the file whole."""
+        path = Path(request.results)
+        format_name, marked = read(path, request.columns or None)
+        digest = hashlib.sha256()
+        for _ in pieces(path, digest):
+            pass
+        config = {
+            **request.identity(),
+            "benchmark_name": format_name,
+            "format": format_name,
+            "version": marked.version,
+            "models": list(dict.fromkeys(row.model for row in marked.rows)),
+            "lost": dict(marked.lost),
+            "notes": list(marked.notes),
+        }
+        manifest = Manifest(COMMAND, config, {f"answers/{path.name}": digest.hexdigest()})
+        return ImportPlan(manifest=manifest, marked=marked, source=path.name)
+
+    def work(self, plan: ImportPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:  # noqa: ARG002 - as above
+        """Publish what was read."""
+        watch.started(journal.folder, Start(1, about=plan.source))
+        watch.did(Step(plan.source))
+        return Ended(files=published(plan.marked.rows, plan.marked.columns), facts={"answers": len(plan.marked.rows)})
+
+    def results(self, run: Run) -> Results:
+        """Return what the file says, or the run that keeps it."""
+        return ForeignResults(run) if isinstance(run, ForeignRun) else ImportedResults(run)
+
+    def is_answer(self, name: str) -> bool:  # noqa: ARG002 - a kind's signature
+        """Whatever another tool wrote is what models gave: it says nothing of the benchmark's own files."""
+        return True
+
+
+class ImportedResults(RowsResults):
+    """A run that keeps another tool's results."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader has to know: what could not be read, and what the tool says of its run."""
+        config = self.manifest.get("config", {})
+        return _notes(str(config.get("format")), config.get("lost", {}), config.get("notes", ()))
+
+
+class ForeignResults(ImportedResults):
+    """Another tool's file, held in memory."""
+
+    run: ForeignRun
+
+    @cached_property
+    def marked(self) -> Marked:
+        """What the file holds."""
+        return read(self.run.folder, self.run.columns)[1]
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What run.json would hold."""
+        models = list(dict.fromkeys(row.model for row in self.marked.rows))
+        config = {**self.run.manifest["config"], "version": self.marked.version, "models": models}
+        return {**self.run.manifest, "config": config}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader has to know."""
+        return _notes(str(self.run.manifest["config"]["format"]), self.marked.lost, self.marked.notes)
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """The metrics, the main one first."""
+        return dict(self.marked.columns)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """What summary.json would hold."""
+        return summary_of([row.record() for row in self.marked.rows], self.columns)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows as results.jsonl would hold them."""
+        return (row.record() for row in self.marked.rows)
+
+    def located_rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the rows, each with its place among them."""
+        return enumerate(self.rows())
+
+    def row_at(self, place: int) -> dict[str, Any]:
+        """Return the row at this place.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if not 0 <= place < len(self.marked.rows):
+            raise ValueError("no row is there")
+        return self.marked.rows[place].record()
+
+
+def _notes(format_name: str, lost: Mapping[str, int], notes: Any) -> tuple[str, ...]:
+    unread = [f"{count} rows of this {format_name} file could not be read: {why}." for why, count in lost.items()]
+    return (*map(str, notes), *unread)
