@@ -82,7 +82,7 @@ class Rows(list[Any]):
             raise ValueError("shuffle without a seed gives other rows each time")
         return self.select(np.random.default_rng(seed).permutation(len(self)))
 
-    def sort(self, column: str, *, reverse: bool = False, **_hints: object) -> Rows:
+    def sort(self, column: str, *, reverse: bool = False, **_hints: object) -> Rows:  # type: ignore[override]  # the library's
         """Return the rows by the order of a field."""
         return Rows(sorted(self, key=lambda row: row[column], reverse=reverse))
 

@@ -150,7 +150,7 @@ def _given(scorer: Scorer, row: RowAnswer) -> Mapping[str, Any] | Missing:
     if row.missing is not None:
         return row.missing
     try:
-        values = scorer.give(row)
+        values: object = scorer.give(row)
     except ForeignError as error:
         return Missing(MissingKind.FAILED, f"the function {error}")
     if not isinstance(values, Mapping):

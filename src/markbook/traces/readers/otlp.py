@@ -83,9 +83,7 @@ class Otlp:
     def _fill(spool: Spool, source: Source) -> None:
         problems: Counter[str] = source.problems
         if source.is_lines:
-            found: Iterator[Found] = (
-                pair for _, value in source.lines() for pair in _pairs(value, problems)
-            )
+            found: Iterator[Found] = (pair for _, value in source.lines() for pair in _pairs(value, problems))
         else:
             found = spans(source.chunks(), problems)
         for raw, around in found:

@@ -50,9 +50,7 @@ def spans(chunks: Iterator[str], problems: Counter[str]) -> Iterator[Found]:
                 return
 
 
-def _object(
-    reader: JsonReader, around: dict[str, object], problems: Counter[str], depth: int = 0
-) -> Iterator[Found]:
+def _object(reader: JsonReader, around: dict[str, object], problems: Counter[str], depth: int = 0) -> Iterator[Found]:
     reader.take("{")
     own: dict[str, object] = {}
     walked = False
