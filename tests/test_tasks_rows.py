@@ -205,7 +205,8 @@ def test_an_expression_alone_may_be_a_list_of_references():
 
 
 def pipeline(*filters):
-    return build(config.Pipeline("p", tuple(config.Filter(name, options) for name, options in filters)))
+    made = build(config.Pipeline("p", tuple(config.Filter(name, options) for name, options in filters)))
+    return lambda texts: made(texts, {})
 
 
 def test_filters_do_what_those_of_their_name_do_in_the_harness():
