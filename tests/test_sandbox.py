@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,28 @@ def test_nothing_of_a_closed_sandbox_is_left():
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+@pytest.mark.parametrize("made", [0, 1])
+def test_where_no_process_can_be_made_that_is_said_and_nothing_is_left(tmp_path, monkeypatch, made):
+    start, started = subprocess.Popen, []
+
+    def refuse(*given, **named):
+        if len(started) == made:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        started.append(start(*given, **named))
+        return started[-1]
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+
+    with pytest.raises(EnvironmentUnfitError, match="Resource temporarily unavailable"):
+        Sandbox(workers=2, isolation="weak").start()
+
+    assert (list(tmp_path.iterdir()), len(started)) == ([], made)
+    assert all(process.poll() is not None for process in started)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_program_of_asserts_can_be_run_in_one_call():

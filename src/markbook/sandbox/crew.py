@@ -62,7 +62,7 @@ class Crew:
         count = self._count if most is None else max(1, min(self._count, most))
         for level in (level for level in Isolation if level >= self._at_most):
             self._target = self.level = level
-            self.workers += [self._worker(number) for number in range(len(self.workers), count)]  # side by side
+            self._begin_all(count)
             hello = self._first_hello()
             self.layers = [Layer(layer["name"], layer["ok"], layer["detail"]) for layer in hello["layers"]]
             if "unfit" not in hello:
@@ -78,6 +78,15 @@ class Crew:
         except WorkerLost as error:
             self.close()
             raise EnvironmentUnfitError(f"a worker of the sandbox does not start: {error}") from None
+
+    def _begin_all(self, count: int) -> None:
+        """Have so many workers start side by side."""
+        try:
+            while len(self.workers) < count:
+                self.workers.append(self._worker(len(self.workers)))
+        except EnvironmentUnfitError:
+            self.close()
+            raise
 
     def _greet(self, worker: Worker) -> None:
         """Wait for a worker that joins others, and refuse one that is less isolated than they are.

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import UsageError
+from markbook.errors import EnvironmentUnfitError, UsageError
 from markbook.sandbox.guest import scratch, wire
 from markbook.types import Isolation
 
@@ -126,6 +126,13 @@ class Worker:
                 env=_environment(),
                 start_new_session=True,
             )
+        except OSError as error:  # no process can be made now, or the interpreter has gone
+            ours.close()
+            os.close(self._lifeline)
+            Path(self._scratch).rmdir()
+            raise EnvironmentUnfitError(
+                f"a worker of the sandbox cannot be started: {error}", hint="--resume goes on with a run"
+            ) from None
         finally:
             theirs.close()
             os.close(lifeline)
