@@ -87,7 +87,9 @@ def test_repeats_of_one_file_and_of_several_runs_are_the_same(tmp_path):
     assert one == several
     (found,) = one["models"]
     assert (found["n_items"], found["n_values"]) == (12, 36)
-    assert "pass^k" in run_cli("noise", tmp_path / "m_results.jsonl").stdout
+    shown = run_cli("noise", tmp_path / "m_results.jsonl").stdout.partition("pass^k")[2].partition("Repeats")[0]
+    assert f"{found['pass_hat']['3']:.3f}" in shown
+    assert "%" not in shown
 
 
 def test_one_run_without_repeats_says_nothing_and_is_told_so(tmp_path):

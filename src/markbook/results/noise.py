@@ -124,7 +124,7 @@ def tables(found: Sequence[ModelNoise], metric: str) -> list[Table]:
             Table(
                 "pass^k: all of k repeats pass",
                 ("Model", *(f"k = {k}" for k in ks)),
-                rows,
+                hats,
                 frozenset(range(1, len(ks) + 1)),
             )
         )
