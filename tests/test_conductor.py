@@ -243,7 +243,7 @@ def test_it_is_listed():
 
     assert code == 0
     assert {"name": "brevity", "target": "brevity_kind:Brevity", "package": "brevity"} in json.loads(out)
-    assert [row["name"] for row in json.loads(out)] == ["brevity", "exam", "review", "run"]
+    assert [row["name"] for row in json.loads(out)] == ["brevity", "exam", "import", "review", "run"]
 
 
 def test_a_part_that_is_no_kind_of_run_is_refused(brevity, tmp_path, answers):

@@ -26,6 +26,8 @@ _COMMANDS = {
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
     "view": "Browse runs in a local page.",
     "report": "Write a new report from an old run; nothing is executed again.",
+    "noise": "Say how much a result moves when nothing changes.",
+    "site": "Write a leaderboard as static pages: groups, intervals, a page a model and an item.",
     "import": "Keep another tool's results as a run of our own.",
     "trace": "Show one agent trace: timeline, agent graph, numbers.",
     "review": "Evaluate generated peer reviews in three tiers: similarity, judge, trace.",

@@ -35,7 +35,7 @@ def render(page: Page) -> str:
     }
     return _template().render(
         page=page,
-        policy=_policy(style, script if page.problems else ""),
+        policy=policy(style, script if page.problems else ""),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         pictures=pictures,
@@ -76,7 +76,7 @@ def _template(name: str = "page.html.j2") -> Template:
     return environment.get_template(name)
 
 
-def _policy(style: str, script: str) -> str:
+def policy(style: str, script: str) -> str:
     """Return the policy: nothing from anywhere, and only the style and script of this file."""
     allowed = f"script-src {_digest(script)}; " if script else ""
     return f"default-src 'none'; {allowed}style-src {_digest(style)}; base-uri 'none'; form-action 'none'"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +51,39 @@ def _write(path: Path, content: Content) -> None:
         for piece in pieces:
             file.write(piece.encode() if isinstance(piece, str) else piece)
     temporary.replace(path)
+
+
+_MARKER = 'content="markbook site"'
+
+
+def new_site(output: Path, pages: Iterable[tuple[str, str]]) -> int:
+    """Write pages into a folder, in the place of an earlier site's, and return how many there are.
+
+    Raises:
+        OutputError: the folder holds something else, or a page cannot be written.
+    """
+    try:
+        old = _site_pages(output)
+        written = set()
+        for path, content in pages:
+            target = output / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _write(target, content)
+            written.add(target)
+        for path in old - written:
+            path.unlink()
+    except OSError as error:
+        raise OutputError(f"the site cannot be written: {error.strerror or error}", at=str(output)) from error
+    return len(written)
+
+
+def _site_pages(output: Path) -> set[Path]:
+    """Return the pages of the site that lies there, none if the folder is new or empty."""
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return set()
+    index = output / "index.html"
+    if not index.is_file() or _MARKER not in index.read_text(encoding="utf-8", errors="replace")[:100_000]:
+        raise OutputError(
+            "this folder holds something else than a site", at=str(output), hint="name a new or empty folder"
+        )
+    return {index, *output.glob("models/*.html"), *output.glob("items/*.html")}

@@ -56,12 +56,12 @@ def read_sheets(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None =
         DataError: a run is not finished, or the runs are marked by different metrics.
         UsageError: a run has none of the named metrics.
     """
-    opened = [run for each in runs for run in _opened(each)]
-    if not opened:
+    found = opened(runs)
+    if not found:
         raise DataError("there is no run to compare", hint="name two run folders or more")
     try:
-        sheets = _sheets(opened, [metric] if isinstance(metric, str) else list(metric or ()))
-        differing = _differing_inputs([run for run in opened if run.command != FOREIGN])
+        sheets = sheets_of(found, metric)
+        differing = _differing_inputs([run for run in found if run.command != FOREIGN])
         if not differing:
             # One benchmark for all: its ids say which problem is which, however it was read.
             sheets = [
@@ -74,8 +74,14 @@ def read_sheets(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None =
         ) from error
 
 
-def _sheets(runs: Sequence[Run], names: Sequence[str]) -> list[tuple[str, Sheet]]:
-    """Return each run's sheet by the first of these metrics that it has, by its main one if none is named."""
+def sheets_of(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[tuple[str, Sheet]]:
+    """Return each run's title and its sheet by the first of these metrics that it has, by its main one if none is named.
+
+    Raises:
+        DataError: a run is not finished.
+        UsageError: a run has none of them.
+    """
+    names = [metric] if isinstance(metric, str) else list(metric or ())
     results = [results_of(run) for run in runs]
     titles = _titles(runs)
     if names:
@@ -137,8 +143,12 @@ def _input_notes(differing: Sequence[str]) -> list[str]:
     ]
 
 
+def opened(runs: Sequence[RunLike]) -> list[Run]:
+    """Return the runs that paths and runs mean, all of a folder that holds several."""
+    return [run for each in runs for run in _opened(each)]
+
+
 def _opened(run: RunLike) -> list[Run]:
-    """Return a run, or all runs of a folder that holds several."""
     return [run] if isinstance(run, Run) else [open_run(folder) for folder in find_runs(run)]
 
 

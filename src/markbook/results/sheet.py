@@ -40,6 +40,8 @@ class Cell:
     """How many of several answers have no value, by kind; also beside a value, which is then over the others."""
     span: tuple[float, float] | None = None
     """The value if those were at the low and at the high end of the range; None if none is missing, or an end infinite."""
+    values: tuple[float, ...] = ()
+    """What each of several answers scored; empty where one was made."""
 
     def __post_init__(self) -> None:
         """Hold the rule that there is exactly one of value and reason."""
@@ -74,7 +76,8 @@ def cell_of(values: Sequence[float | Missing], limits: tuple[float, float], *, p
     span = None
     if lost and math.isfinite(limits[1] - limits[0]):
         span = (total + len(lost) * limits[0]) / n, (total + len(lost) * limits[1]) / n
-    return Cell(total / len(known), passed=passed, n_missing=gaps, span=span)
+    several = tuple(known) if n > 1 else ()
+    return Cell(total / len(known), passed=passed, n_missing=gaps, span=span, values=several)
 
 
 @dataclass(frozen=True, slots=True)

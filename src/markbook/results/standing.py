@@ -12,6 +12,8 @@ from markbook.types import Summary
 
 _DRAWS = 2000
 _MOST_GROUPS = 200
+_MOST_MODELS = 60
+"""Up to here every set of models that cannot be told apart is found; it takes time that grows with the cube."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) ->
 def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Return the letters of each model: two share one exactly if they are not distinguishable.
 
-    Insert and absorb (Piepho 2004). Beyond 200 sets, which takes a very odd pattern of differences, models are
+    Insert and absorb (Piepho 2004). Beyond 200 sets, which takes a very odd pattern of differences, or 60 models they are
     grouped by runs of neighbours instead; sharing a letter then still means not distinguishable.
 
     Args:
@@ -116,8 +118,9 @@ def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dic
     """
     place = {name: at for at, name in enumerate(names)}
     apart = sorted(tuple(sorted((place[a], place[b]))) for a, b in different)
-    sets = [frozenset(range(len(names)))]
-    for one, two in apart:
+    many = len(names) > _MOST_MODELS
+    sets = _runs(len(names), {(a, b) for a, b in apart}) if many else [frozenset(range(len(names)))]
+    for one, two in () if many else apart:
         split = [s for s in sets if not {one, two} <= s]
         for both in (s for s in sets if {one, two} <= s):
             split += [both - {one}, both - {two}]

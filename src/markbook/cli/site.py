@@ -1,0 +1,52 @@
+"""`markbook site`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from markbook.cli.options import map_option, opened_runs
+
+_EXAMPLES = """
+\b
+Examples:
+  markbook site generated -o public/
+  markbook site lm_eval_output/ logs/ -o public/ --metric acc --metric match
+"""
+
+
+@click.command("site", epilog=_EXAMPLES)
+@click.argument("runs", nargs=-1, required=True, type=click.Path(), metavar="RUN...")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(), help="Folder for the pages; a new or empty one, or a site."
+)
+@click.option("--title", default="Leaderboard", show_default=True, help="What it is called.")
+@click.option("--metric", multiple=True, help="By this metric; several times, each run by the first that it has.")
+@map_option
+@click.option(
+    "--alpha", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, help="Error of all claims."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="For what is drawn.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def command(runs: tuple[str, ...], output: str, **options: Any) -> int:
+    """Write a leaderboard as static pages that open from a file.
+
+    Groups of models that cannot be told apart instead of bare ranks, intervals, scored M of N, and a page for each model and
+    each item. The same runs give the same bytes.
+    """
+    from markbook.report.board import pages
+    from markbook.report.renew import new_site
+    from markbook.results.compare import read_sheets
+    from markbook.results.leaderboard import leaderboard
+
+    sheet = read_sheets(opened_runs(runs, options["columns"]), metric=options["metric"])
+    board = leaderboard(sheet, alpha=options["alpha"], seed=options["seed"])
+    made = pages(sheet, board, title=options["title"], alpha=options["alpha"])
+    count = new_site(Path(output), made)
+    index = str(Path(output) / "index.html")
+    found = {"index": index, "pages": count, "models": len(sheet.models), "items": len(sheet.samples)}
+    click.echo(json.dumps(found, indent=2) if options["as_json"] else index)
+    return 0

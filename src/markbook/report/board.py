@@ -1,0 +1,137 @@
+"""A leaderboard as static pages: it opens from a file, loads nothing, and the same marks give the same bytes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from markbook.report.html import policy
+from markbook.report.names import folder_names
+from markbook.report.words import missing_text
+from markbook.results.leaderboard import Leaderboard
+from markbook.results.sheet import Cell, Sheet
+from markbook.results.standing import Standing
+from markbook.text import visible
+from markbook.text.table import NOTHING
+from markbook.types import Interval
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iterator[tuple[str, str]]:
+    """Yield path and content of every page: the index, one a model, one an item."""
+    models, items = folder_names(sheet.models), folder_names(sheet.samples)
+    yield "index.html", _index(sheet, board, title, alpha, models, items)
+    for one in board.standings:
+        yield f"models/{models[one.model]}.html", _model(sheet, one, items)
+    for sample in sheet.samples:
+        yield f"items/{items[sample]}.html", _item(sheet, board, sample, models)
+
+
+def _index(
+    sheet: Sheet, board: Leaderboard, title: str, alpha: float, models: Mapping[str, str], items: Mapping[str, str]
+) -> str:
+    rows = [
+        {
+            "group": " ".join(one.group) or NOTHING,
+            "model": one.model,
+            "file": models[one.model],
+            "value": _number(one.summary.value),
+            "interval": _interval(one.summary.interval),
+            "scored": f"{one.summary.n} of {len(sheet.samples)}",
+            "missing": _lacking(one, sheet),
+            "ranks": NOTHING if one.rank_low is None else f"{one.rank_low}\u2013{one.rank_high}",
+        }
+        for one in board.standings
+    ]
+    listed = []
+    for sample in sheet.samples:
+        known = [cell.value for cell in _cells(sheet, sample).values() if cell is not None and cell.value is not None]
+        mean = sum(known) / len(known) if known else None
+        scored = f"{len(known)} of {len(sheet.models)}"
+        listed.append({"item": sample, "file": items[sample], "value": _number(mean), "scored": scored})
+    return _render(
+        "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", better=sheet.direction.capitalize(),
+        notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed,
+    )  # fmt: skip
+
+
+def _model(sheet: Sheet, one: Standing, items: Mapping[str, str]) -> str:
+    cells = sheet.marks[one.model]
+    rows = [(items[sample], sample, *_shown(cells.get(sample))) for sample in sheet.samples]
+    facts = [
+        (sheet.metric, _number(one.summary.value)),
+        ("95 % interval", _interval(one.summary.interval)),
+        ("Scored", f"{one.summary.n} of {len(sheet.samples)}"),
+        ("Missing", _lacking(one, sheet)),
+        ("Groups", " ".join(one.group) or NOTHING),
+    ]
+    return _render(
+        "list.html.j2", title=one.model, root="../", facts=facts, heading="Item", metric=sheet.metric, rows=rows,
+        folder="items",
+    )  # fmt: skip
+
+
+def _item(sheet: Sheet, board: Leaderboard, sample: str, models: Mapping[str, str]) -> str:
+    cells = _cells(sheet, sample)
+    rows = [(models[one.model], one.model, *_shown(cells[one.model])) for one in board.standings]
+    facts = list(sheet.meta.get(sample, {}).items())
+    return _render(
+        "list.html.j2", title=sample, root="../", facts=facts, heading="Model", metric=sheet.metric, rows=rows,
+        folder="models",
+    )  # fmt: skip
+
+
+def _cells(sheet: Sheet, sample: str) -> dict[str, Cell | None]:
+    return {model: cells.get(sample) for model, cells in sheet.marks.items()}
+
+
+def _shown(cell: Cell | None) -> tuple[str, str]:
+    if cell is None:
+        return NOTHING, "not there"
+    return _number(cell.value), ", ".join(f"{count} {kind}" for kind, count in sorted(cell.gaps.items()))
+
+
+def _lacking(one: Standing, sheet: Sheet) -> str:
+    """Return what is missing by kind, with the samples that this model's run does not know."""
+    unknown = len(sheet.samples) - len(sheet.marks[one.model])
+    words = missing_text(one.summary.n_missing) if one.summary.n_missing else ""
+    return ", ".join(part for part in (words, f"{unknown} not there" if unknown else "") if part) or NOTHING
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3f}"
+
+
+def _interval(found: Interval | None) -> str:
+    return NOTHING if found is None else f"{found.low:.3f}\u2013{found.high:.3f}"
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    folder = resources.files("markbook.report").joinpath("templates")
+
+    def plain(value: object) -> object:
+        return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    made = Environment(
+        loader=FunctionLoader(lambda name: folder.joinpath("board", name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=plain,
+        trim_blocks=True,
+    )
+    style = folder.joinpath("page.css").read_text(encoding="utf-8")
+    made.globals["style"] = Markup(style)  # noqa: S704 - our own file
+    made.globals["policy"] = policy(style, "")
+    return made
+
+
+def _render(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)

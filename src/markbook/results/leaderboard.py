@@ -1,0 +1,80 @@
+"""Many models on one benchmark: their standings, and which of them cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markbook.results.pairs import compare_pairs
+from markbook.results.sheet import Sheet
+from markbook.results.standing import Standing, letters, standings
+from markbook.stats.difference import holm
+
+PAIRED_UP_TO = 20
+"""Up to this many models every pair is compared as `compare` does it; beyond, by the paired t test, all at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """The standings with their letters, best first."""
+
+    standings: tuple[Standing, ...]
+    method: str
+    """How the pairs were told apart."""
+
+    def groups(self) -> list[list[str]]:
+        """Return the sets of models that cannot be told apart, best first; a model may be in several."""
+        found: dict[str, list[str]] = {}
+        for one in self.standings:
+            for letter in one.group:
+                found.setdefault(letter, []).append(one.model)
+        return [found[letter] for letter in sorted(found, key=lambda one: (len(one), one))]
+
+
+def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderboard:
+    """Return the leaderboard of a sheet; two models without a letter in common differ at `alpha` over all pairs (Holm).
+
+    Raises:
+        DataError: two models share no sample with a value.
+    """
+    order = standings(sheet, alpha=alpha, seed=seed)
+    names = [one.model for one in order]
+    if len(names) <= PAIRED_UP_TO:
+        pairs = compare_pairs(sheet, names, alpha=alpha, seed=seed)
+        apart = {(pair.first, pair.second) for pair in pairs if pair.distinguishable}
+        method = "sign flips on common samples, as `markbook compare`"
+    else:
+        apart = _apart(sheet, names, alpha)
+        method = "paired t tests on common samples"
+    grouped = letters(names, apart)
+    return Leaderboard(tuple(one.in_group(grouped[one.model]) for one in order), method)
+
+
+def _apart(sheet: Sheet, names: Sequence[str], alpha: float) -> set[tuple[str, str]]:
+    """Return the pairs that differ, from sums over the samples that both have a value for."""
+    import numpy as np
+    from scipy.special import stdtr
+
+    place = {sample: at for at, sample in enumerate(sheet.samples)}
+    values = np.zeros((len(place), len(names)))
+    known = np.zeros_like(values)
+    for column, name in enumerate(names):
+        for sample, cell in sheet.marks[name].items():
+            if cell.value is not None:
+                values[place[sample], column], known[place[sample], column] = cell.value, 1.0
+    # The difference does not depend on what is taken from both sides; small numbers keep their digits.
+    centre = values.sum() / max(1.0, known.sum())
+    values = (values - centre) * known
+    n = known.T @ known
+    total = values.T @ known - known.T @ values
+    squares = (values**2).T @ known + known.T @ (values**2) - 2 * values.T @ values
+    rows, columns = np.triu_indices(len(names), 1)
+    n, total, squares = n[rows, columns], total[rows, columns], squares[rows, columns]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt(np.maximum(squares - total**2 / n, 0.0) / (n - 1) / n)
+        p = 2 * stdtr(n - 1, -np.abs(total / n) / spread)
+    is_known = (n >= 2) & (spread > 1e-12)
+    found = [float(one) if ok else None for one, ok in zip(p, is_known, strict=True)]
+    adjusted = holm(found)
+    pairs = zip(rows, columns, adjusted, strict=True)
+    return {(names[a], names[b]) for a, b, value in pairs if value is not None and value < alpha}

@@ -1,0 +1,143 @@
+"""How much a result moves when nothing changes: flips between identical runs, and what follows from them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markbook.stats.arrays import normal_inverse, normal_quantile
+
+_TIE = 1e-12
+_SPLITS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What repeats of the same items say of the noise; None where there are too few to say it."""
+
+    n_items: int
+    """Items with two values or more."""
+    n_values: int
+    mixed: float | None
+    """The share of items whose repeats are not all equal."""
+    flip: float | None
+    """The chance that two runs differ on an item: the mean over items of the share of differing pairs."""
+    within: float | None
+    """The mean variance of an item's repeats (n - 1), in the metric's unit squared."""
+    single_run: float | None
+    """The standard error of one run's mean that comes from repeating alone."""
+    difference: float | None
+    """What two single runs of the same system must differ by before repeating alone does not explain it."""
+    reliability: float | None
+    """Split-half reliability of the items' means, stepped up to all repeats (Spearman-Brown)."""
+    confidence: float = 0.95
+
+    def to_record(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def noise_of(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed: int = 0) -> Noise:
+    """Return the noise of items from their repeats.
+
+    Args:
+        items: the values of each item, one a run; items with one value count for nothing.
+        confidence: of the difference that two runs must show.
+        seed: of the halves that are drawn.
+    """
+    several = [values for values in items if len(values) >= 2]
+    count = sum(map(len, several))
+    if not several:
+        return Noise(0, 0, None, None, None, None, None, None, confidence)
+    within = math.fsum(map(_variance, several)) / len(several)
+    one = math.sqrt(within / len(several))
+    return Noise(
+        len(several),
+        count,
+        sum(max(values) - min(values) > _TIE for values in several) / len(several),
+        math.fsum(map(_differing, several)) / len(several),
+        within,
+        one,
+        normal_quantile(confidence) * math.sqrt(2) * one,
+        split_half(several, seed=seed),
+        confidence,
+    )
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _differing(values: Sequence[float]) -> float:
+    """Return the share of an item's pairs of repeats that differ."""
+    n = len(values)
+    ordered = sorted(values)
+    same, run = 0, 1
+    for before, after in itertools.pairwise(ordered):
+        run = run + 1 if after - before <= _TIE else 1
+        same += run - 1
+    return 1 - same / (n * (n - 1) / 2)
+
+
+def repeats_needed(within: float, n_items: int, difference: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
+    """Return how many repeats of every item each of two systems needs, so that this difference shows with this power.
+
+    Only the noise of repeating is counted: the items are those of the benchmark, and both systems answer all of them.
+
+    Args:
+        within: the mean variance of an item's repeats.
+        n_items: how many items there are.
+        difference: between the means over these items.
+        alpha: two-sided.
+        power: the chance to see it.
+    """
+    if n_items < 1 or not difference > 0 or within < 0:
+        raise ValueError(f"need items, a positive difference and a variance, got {n_items}, {difference}, {within}")
+    reach = normal_quantile(1 - alpha) + normal_inverse(power)
+    return max(1, math.ceil(2 * within / n_items * (reach / difference) ** 2 - _TIE))
+
+
+def split_half(items: Sequence[Sequence[float]], *, seed: int = 0) -> float | None:
+    """Return the mean correlation of the items' means in two halves of their repeats, stepped up to all of them.
+
+    Source: Spearman 1910, Brown 1910. Where a half does not vary between items there is none; None if none does.
+    """
+    import numpy as np
+
+    if len(items) < 3:
+        return None
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(_SPLITS):
+        halves = np.empty((len(items), 2))
+        for at, values in enumerate(items):
+            drawn = rng.permutation(len(values))
+            half = len(values) // 2
+            halves[at] = (
+                np.mean([values[i] for i in drawn[:half]]),
+                np.mean([values[i] for i in drawn[half : 2 * half]]),
+            )
+        if halves[:, 0].std() > _TIE and halves[:, 1].std() > _TIE:
+            found.append(float(np.corrcoef(halves[:, 0], halves[:, 1])[0, 1]))
+    if not found:
+        return None
+    r = float(np.mean(found))
+    return 2 * r / (1 + r) if r > 0 else r  # what is not above 0 has nothing to step up
+
+
+def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:
+    """Return pass^k: the mean chance that all of k repeats of an item pass, C(c, k) / C(n, k).
+
+    Args:
+        counts: of each item its repeats n, and how many of them passed.
+        k: how many must pass; None is returned if an item has fewer repeats.
+
+    Source: Yao et al. 2024, arXiv 2406.12045.
+    """
+    if not counts or k < 1 or any(n < k for n, _ in counts):
+        return None
+    return math.fsum(math.comb(c, k) / math.comb(n, k) for n, c in counts) / len(counts)

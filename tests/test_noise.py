@@ -1,0 +1,113 @@
+"""How much a result moves when nothing changes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+import statistics
+
+import pytest
+from click.testing import CliRunner
+
+from markbook.cli import cli
+from markbook.errors import DataError
+from markbook.stats.noise import noise_of, pass_hat_k, repeats_needed, split_half
+
+
+def run_cli(*args):
+    return CliRunner().invoke(cli, [str(arg) for arg in args])
+
+
+def test_flips_are_counted_over_pairs_and_over_items():
+    found = noise_of([[0, 1, 1, 1], [1, 1, 1, 1], [0, 0, 1, 1], [1]])
+    assert (found.n_items, found.n_values) == (3, 12)
+    assert found.mixed == pytest.approx(2 / 3)
+    assert found.flip == pytest.approx((3 / 6 + 0 + 4 / 6) / 3)
+    assert found.within == pytest.approx((0.25 + 0 + 1 / 3) / 3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_flips_equal_what_enumeration_counts(seed):
+    rng = random.Random(seed)
+    items = [[rng.choice((0, 0.5, 1)) for _ in range(rng.randint(2, 6))] for _ in range(8)]
+    pairs = [[a != b for a, b in itertools.combinations(one, 2)] for one in items]
+    assert noise_of(items).flip == pytest.approx(statistics.mean(map(statistics.mean, pairs)), abs=1e-12)
+
+
+def test_two_runs_of_the_same_system_differ_by_more_than_said_in_one_of_twenty():
+    rng = random.Random(1)
+    chances = [rng.random() for _ in range(200)]
+
+    def run():
+        return [float(rng.random() < chance) for chance in chances]
+
+    limit = noise_of(list(zip(*(run() for _ in range(8)), strict=True))).difference
+    beyond = sum(abs(statistics.mean(run()) - statistics.mean(run())) > limit for _ in range(1000))
+    assert 25 <= beyond <= 75
+
+
+def test_repeats_needed_is_the_textbook_number():
+    # n = 2 s^2 (z.975 + z.8)^2 / (items d^2)
+    assert repeats_needed(0.2, 100, 0.05) == math.ceil(2 * 0.2 * (1.959964 + 0.841621) ** 2 / (100 * 0.05**2))
+    assert repeats_needed(0.0, 10, 0.01) == 1
+    with pytest.raises(ValueError, match="positive"):
+        repeats_needed(0.1, 10, 0.0)
+
+
+def test_items_that_never_flip_are_reliable_and_coin_tosses_are_not():
+    rng = random.Random(2)
+    assert split_half([[float(at % 2)] * 4 for at in range(20)]) == pytest.approx(1.0)
+    tossed = split_half([[float(rng.random() < 0.5) for _ in range(8)] for _ in range(300)])
+    assert abs(tossed) < 0.25
+    assert split_half([[1.0, 1.0]] * 5) is None
+
+
+def test_pass_hat_k_is_the_share_of_subsets_that_pass_whole():
+    tried = [[1, 1, 0, 1], [1, 1, 1, 1], [0, 0, 0, 1]]
+    counts = [(4, sum(one)) for one in tried]
+    for k in range(1, 5):
+        subsets = [[all(part) for part in itertools.combinations(one, k)] for one in tried]
+        assert pass_hat_k(counts, k) == pytest.approx(statistics.mean(map(statistics.mean, subsets)), abs=1e-12)
+    assert pass_hat_k(counts, 5) is None
+
+
+def test_repeats_of_one_file_and_of_several_runs_are_the_same(tmp_path):
+    rng = random.Random(3)
+    goes = [[rng.random() < at / 12 for at in range(12)] for _ in range(3)]
+    rows = [{"task_id": f"t{at}", "completion": "x", "result": "", "passed": go[at]} for go in goes for at in range(12)]
+    (tmp_path / "m_results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for number in range(3):
+        part = rows[12 * number : 12 * number + 12]
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "m_results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in part))
+    one = json.loads(run_cli("noise", tmp_path / "m_results.jsonl", "--json").stdout)
+    several = json.loads(run_cli("noise", *(tmp_path / str(number) for number in range(3)), "--json").stdout)
+    assert one == several
+    (found,) = one["models"]
+    assert (found["n_items"], found["n_values"]) == (12, 36)
+    shown = run_cli("noise", tmp_path / "m_results.jsonl").stdout.partition("pass^k")[2].partition("Repeats")[0]
+    assert f"{found['pass_hat']['3']:.3f}" in shown
+    assert "%" not in shown
+
+
+def test_one_run_without_repeats_says_nothing_and_is_told_so(tmp_path):
+    (tmp_path / "m_results.jsonl").write_text('{"task_id": "a", "completion": "", "result": "", "passed": true}\n')
+    result = run_cli("noise", tmp_path / "m_results.jsonl")
+    assert isinstance(result.exception, DataError)
+    assert "two runs of the same model" in str(result.exception)
+
+
+def test_tau_bench_trajectories_flip_as_counted_by_hand(shared_data):
+    path = shared_data / "agent-traces" / "tau-bench" / "gpt-4o-airline_tasks0-11x4.json"
+    (found,) = json.loads(run_cli("noise", path, "--json").stdout)["models"]
+    tasks: dict[int, list[float]] = {}
+    for one in json.loads(path.read_text()):
+        tasks.setdefault(one["task_id"], []).append(one["reward"])
+    assert (found["n_items"], found["n_values"]) == (12, 48)
+    assert found["mixed"] == sum(len(set(rewards)) > 1 for rewards in tasks.values()) / 12
+    # tau-bench's own formula (run.py, display_metrics): the mean of comb(c, k) / comb(trials, k).
+    for k in range(1, 5):
+        own = statistics.mean(math.comb(round(sum(rewards)), k) / math.comb(4, k) for rewards in tasks.values())
+        assert found["pass_hat"][str(k)] == pytest.approx(own, abs=1e-12)
