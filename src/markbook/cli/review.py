@@ -28,7 +28,9 @@ from markbook.runs.kind import Planned, Watcher
 if TYPE_CHECKING:
     from markbook.results.compare import Baseline
     from markbook.results.gates import Gate, Mark
+    from markbook.runs.reviews.clock import TierTime
     from markbook.runs.reviews.config import ReviewConfig
+    from markbook.runs.reviews.scoring.records import ReviewSummary
     from markbook.store import Run
 
 _FILE = click.Path(path_type=Path)
@@ -229,6 +231,7 @@ def _rescore(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     from markbook.runs.reviews.finished import ReviewResults
+    from markbook.runs.reviews.scoring.records import summary_of
 
     manifest = run.manifest
     if unknown := manifest.get("unknown_papers"):
@@ -243,13 +246,13 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     if as_json:
         click.echo(run.read("summary.json"), nl=False)
         return
-    _tables(ReviewResults(run).summary)
+    _tables(summary_of(ReviewResults(run)))
     _times(manifest.get("performance", {}))
     _judges(manifest.get("judge_account", {}))
     click.echo(f"Report: {run.folder / 'report.html'}")
 
 
-def _tables(summary: Mapping[str, Any]) -> None:
+def _tables(summary: ReviewSummary) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -279,7 +282,7 @@ def _tables(summary: Mapping[str, Any]) -> None:
         console.print(f"Human reviews against their closest other one, median: {parts}")
 
 
-def _times(performance: Mapping[str, Any]) -> None:
+def _times(performance: Mapping[str, TierTime]) -> None:
     """Say what each tier took a review beside its target; a target that was missed is named as such."""
     parts = []
     for name, found in sorted(performance.items(), key=lambda item: (item[0] == "total", item[0])):
@@ -307,7 +310,7 @@ def _judges(accounts: Mapping[str, Any]) -> None:
         )
 
 
-def _marks(summary: Mapping[str, Any] | None = None) -> list[Mark]:
+def _marks(summary: ReviewSummary | None = None) -> list[Mark]:
     """Return what gates may be about: every number of each system; before the work, of none."""
     from markbook.results.gates import Mark
     from markbook.runs.reviews.scoring.summary import FIELDS
@@ -324,8 +327,9 @@ def _finish(run: Run, gates: Sequence[Gate]) -> None:
     from markbook.errors import IncompleteError
     from markbook.results.gates import hold_gates
     from markbook.runs.reviews.finished import ReviewResults
+    from markbook.runs.reviews.scoring.records import summary_of
 
-    hold_gates(gates, _marks(ReviewResults(run).summary))
+    hold_gates(gates, _marks(summary_of(ReviewResults(run))))
     if run.status == "incomplete":
         raise IncompleteError(
             "incomplete: " + "; ".join(run.manifest.get("incomplete", [])),

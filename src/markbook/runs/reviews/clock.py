@@ -7,9 +7,18 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 _log = logging.getLogger(__name__)
+
+
+class TierTime(TypedDict):
+    """How long a tier took, beside its target."""
+
+    seconds: float
+    seconds_per_review: float
+    target: float | None
+    met: bool
 
 
 @dataclass(slots=True)
@@ -33,7 +42,7 @@ class Clock:
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         _log.info("%s took %.3f s", name, seconds)
 
-    def report(self, reviews: int, targets: Mapping[str, float]) -> dict[str, Any]:
+    def report(self, reviews: int, targets: Mapping[str, float]) -> dict[str, TierTime]:
         """Return the time of each tier for one review beside its documented target."""
         found = {**self.seconds, "total": time.perf_counter() - self.start}
         return {

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from markbook.errors import ConfigError
 from markbook.files.jsonl import Rejection
@@ -24,6 +24,7 @@ from markbook.runs.reviews.scoring.composite import (
     read_weights,
 )
 from markbook.runs.reviews.scoring.formulas import SIMILARITY_WEIGHTS, THRESHOLD
+from markbook.types import Record
 
 GRAPH_WEIGHTS: Mapping[str, float] = {
     "path_convergence": 0.3,
@@ -70,7 +71,7 @@ class ReviewConfig:
     targets: Mapping[str, float] = field(default_factory=lambda: dict(TARGETS))
     recommendation_scale: tuple[float, float] = (1.0, 5.0)
     """Of the generated reviews' own recommendation, where a row does not state its own."""
-    tool_reference: Mapping[str, Any] | Path | None = None
+    tool_reference: Record | Path | None = None
     """Which tools are right: a map of contexts to tools (`default` for the rest) or expected calls, for all papers or
     by paper; or the file that holds it."""
     max_retries: int = 2
@@ -93,7 +94,7 @@ class ReviewConfig:
         """Return the weights of the similarities that are measured."""
         return {name: self.similarity_weights[name] for name in self.similarity if name in self.similarity_weights}
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         """Return it as JSON for the manifest."""
         record = asdict(self)
         # How long to wait and what is fast enough change no number, so a resumed run may change them. The reference of
@@ -139,14 +140,14 @@ def read_config(path: Path, profile: Profile = "corrected") -> ReviewConfig:
     return replace(config, version=str(record.get("version", "")), notes=(*config.notes, *_unused(record)))
 
 
-def _section(record: Mapping[str, Any], name: str, at: str) -> Mapping[str, Any]:
+def _section(record: Record, name: str, at: str) -> Record:
     value = record.get(name, {})
     if not isinstance(value, Mapping):
         raise ConfigError(f"{name!r} is no object", at=at)
     return value
 
 
-def _unused(record: Mapping[str, Any]) -> list[str]:
+def _unused(record: Record) -> list[str]:
     used = {
         "version",
         "metrics_and_weights",
@@ -160,7 +161,7 @@ def _unused(record: Mapping[str, Any]) -> list[str]:
     return [f"the section {name!r} of the config has no effect" for name in sorted(set(record) - used)]
 
 
-def _read_composite(config: ReviewConfig, record: Mapping[str, Any], at: str) -> ReviewConfig:
+def _read_composite(config: ReviewConfig, record: Record, at: str) -> ReviewConfig:
     section = _section(record, "composite_scoring", at)
     evaluation = _section(record, "evaluation", at)
     weights = section.get("metrics_and_weights", record.get("metrics_and_weights"))
@@ -201,10 +202,11 @@ def _labelled(value: object, name: str, at: str) -> dict[str, float]:
     return {label: _number(number, f"{name}.{label}", at, low=-math.inf) for label, number in value.items()}
 
 
-def _read_tier1(config: ReviewConfig, section: Mapping[str, Any], at: str) -> ReviewConfig:
+def _read_tier1(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:
     named = section.get("similarity_metrics")
     if named is not None:
-        config = replace(config, similarity=parse_similarity(named, at), semantic_asked="semantic" in named)
+        chosen = parse_similarity(named, at)
+        config = replace(config, similarity=chosen, semantic_asked="semantic" in chosen)
     if "confidence_threshold" in section:
         config = replace(config, threshold=_number(section["confidence_threshold"], "confidence_threshold", at))
     if isinstance(model := section.get("bertscore_model"), str):
@@ -240,7 +242,7 @@ def parse_similarity(named: object, at: str = "") -> tuple[str, ...]:
     return tuple(name for name in known if name in named)
 
 
-def _read_judge(config: ReviewConfig, section: Mapping[str, Any], at: str) -> ReviewConfig:
+def _read_judge(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:
     if "max_retries" in section:
         retries = _number(section["max_retries"], "max_retries", at)
         config = replace(config, max_retries=int(retries))
@@ -260,7 +262,7 @@ def _read_judge(config: ReviewConfig, section: Mapping[str, Any], at: str) -> Re
     return config
 
 
-def _read_graph(config: ReviewConfig, section: Mapping[str, Any], path: Path) -> ReviewConfig:
+def _read_graph(config: ReviewConfig, section: Record, path: Path) -> ReviewConfig:
     at = str(path)
     if (held := section.get("tool_reference")) is not None:
         if not isinstance(held, str | Mapping):
@@ -272,7 +274,7 @@ def _read_graph(config: ReviewConfig, section: Mapping[str, Any], path: Path) ->
     return replace(config, graph_weights={_GRAPH_NAMES.get(name, name): value for name, value in given.items()})
 
 
-def _read_system(config: ReviewConfig, section: Mapping[str, Any], at: str) -> ReviewConfig:
+def _read_system(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:
     tiers = section.get("tiers_enabled")
     if tiers is not None:
         if not isinstance(tiers, list) or not tiers or any(tier not in (1, 2, 3) for tier in tiers):

@@ -26,6 +26,7 @@ from markbook.runs.reviews.log import log_answer
 from markbook.runs.reviews.pages.files import reports
 from markbook.runs.reviews.plan import ReviewPlan
 from markbook.runs.reviews.scoring.from_journal import read_journal, score
+from markbook.runs.reviews.scoring.records import ReviewRow, Tier
 from markbook.runs.reviews.tiers import (
     Similarities,
     TraceFolder,
@@ -194,7 +195,7 @@ class _Review:
         is_absent = bool(attempt.meta.get("absent"))
         return Subject(attempt.text, self._sections[paper_id], trace, is_absent=is_absent, trace_share=share)
 
-    def _incomplete(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    def _incomplete(self, rows: Sequence[ReviewRow]) -> list[str]:
         """Return what was asked for and could not do its work."""
         found: list[str] = []
         if self.config.semantic_asked and 1 in self.config.tiers:
@@ -220,16 +221,14 @@ def _summary_of(record: Mapping[str, Any]) -> tuple[str, float]:
     return str(record.get("summary", "")), float(record.get("summary_share", 1.0))
 
 
-def _lost_answers(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _lost_answers(rows: Sequence[ReviewRow]) -> list[str]:
     """Return how many samples or judges of a panel gave nothing where others did."""
     details = [detail for row in rows for detail in row["tier2"].get("details", {}).values() if detail["n"]]
     lost = sum(detail["n_missing"] for detail in details)
     return [f"tier2: {lost} of {lost + sum(detail['n'] for detail in details)} answers are missing"] if lost else []
 
 
-def _gaps(
-    rows: Sequence[Mapping[str, Any]], tier: str, names: Sequence[str], only: MissingKind | None = None
-) -> list[str]:
+def _gaps(rows: Sequence[ReviewRow], tier: Tier, names: Sequence[str], only: MissingKind | None = None) -> list[str]:
     gaps = []
     for name in names:
         reasons = (reasons_of(row[tier]).get(name) for row in rows)

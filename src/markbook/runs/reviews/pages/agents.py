@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from markbook.report import planes
 from markbook.report.page import Chart, Section
 from markbook.results.files_view import FilesView
+from markbook.runs.reviews.scoring.records import Numbers, ReviewRow, Tier, rows_of
 from markbook.stats.intervals import mean_interval
 from markbook.text import Table
 from markbook.text.table import NOTHING
 
 GRAPHS_SHOWN = 4
 EDGES_SHOWN = 40
-_SCORES = (("composite", "composite_score"), ("tier1", "overall_score"), ("tier1", "cosine_score"))
+_SCORES: tuple[tuple[Tier, str], ...] = (
+    ("composite", "composite_score"),
+    ("tier1", "overall_score"),
+    ("tier1", "cosine_score"),
+)
 
 
 def time_sections(view: FilesView, systems: Sequence[str]) -> list[Section]:
     """Return score against time by system: the composite, or the first number of tier 1 that any review has."""
-    rows = [_slim(row) for row in view.rows()]
-    field = next((one for one in _SCORES if any(row[one[0]].get(one[1]) is not None for row in rows)), None)
-    if field is None or not any(row["tier1"].get("execution_time") is not None for row in rows):
+    rows = [(row["system"], _slim(row)) for row in rows_of(view)]
+    field = next((one for one in _SCORES if any(row[one[0]].get(one[1]) is not None for _, row in rows)), None)
+    if field is None or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
         return []
     tier, name = field
     lines, cells = [], []
     for system in systems:
-        mine = [row for row in rows if row["system"] == system]
+        mine = [row for owner, row in rows if owner == system]
         times = [float(seconds) for row in mine if (seconds := row["tier1"].get("execution_time")) is not None]
         marks = [float(value) for row in mine if (value := row[tier].get(name)) is not None]
         if not times or not marks:
@@ -48,9 +52,9 @@ def time_sections(view: FilesView, systems: Sequence[str]) -> list[Section]:
     return [Section("time", "Score against time", "Up and to the left is better.", (table,), chart)]
 
 
-def _slim(row: Mapping[str, Any]) -> dict[str, Any]:
+def _slim(row: ReviewRow) -> dict[str, Numbers]:
     """Return of a row what the section needs, so that a large run's page does not hold all of them."""
-    kept: dict[str, Any] = {"system": row["system"], "tier1": {"execution_time": row["tier1"].get("execution_time")}}
+    kept: dict[str, Numbers] = {"tier1": {"execution_time": row["tier1"].get("execution_time")}}
     for tier, name in _SCORES:
         kept.setdefault(tier, {})[name] = row[tier].get(name)
     return kept

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from markbook import text
 from markbook.report.words import interval_text, missing_text
 from markbook.runs.reviews.scoring import lacking as review_lacking
+from markbook.runs.reviews.scoring.records import ReviewSummary, SystemSummary, WeightSensitivityRecord
 from markbook.runs.reviews.scoring.summary import FIELDS
 from markbook.types import Summary
 
@@ -21,14 +21,14 @@ def cells(metric: Summary) -> tuple[str, str, str, str]:
     return value, spread, f"{metric.n} of {metric.n_items}", missing_text(metric.n_missing)
 
 
-def tier_rows(system: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def tier_rows(system: SystemSummary) -> list[tuple[str, ...]]:
     """Return the tier table of one system: tier, metric, value, 95 % interval, scored, missing."""
     return [
         (_SHORT[tier], name, *cells(Summary.from_record(system["metrics"][f"{tier}.{name}"]))) for tier, name in FIELDS
     ]
 
 
-def short_rows(system: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def short_rows(system: SystemSummary) -> list[tuple[str, ...]]:
     """Return the tier table for a terminal: a tier in which nothing has a value is one row."""
     rows = tier_rows(system)
     empty = {tier for tier, *_ in rows if all(row[2] == "-" for row in rows if row[0] == tier)}
@@ -44,7 +44,7 @@ def short_rows(system: Mapping[str, Any]) -> list[tuple[str, ...]]:
 HEAD = ("tier", "metric", "mean", "95 % interval", "scored", "missing")
 
 
-def markdown(summary: Mapping[str, Any]) -> str:
+def markdown(summary: ReviewSummary) -> str:
     """Return evaluation_summary.md; foreign names are escaped."""
     lines = [
         "# Review evaluation",
@@ -73,7 +73,7 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
     return ["| " + " | ".join(head) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)]
 
 
-def _below(system: Mapping[str, Any]) -> list[str]:
+def _below(system: SystemSummary) -> list[str]:
     labels = ", ".join(f"{count} {name}" for name, count in system["recommendations"].items()) or "none"
     own = system["own_recommendation"]
     lines = [f"Recommendations by composite: {labels}."]
@@ -95,7 +95,7 @@ def _below(system: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _human(summary: Mapping[str, Any]) -> list[str]:
+def _human(summary: ReviewSummary) -> list[str]:
     found = summary["human_yardstick"]
     if not found["papers"]:
         return ["No paper has two human reviews."]
@@ -117,7 +117,7 @@ def _human(summary: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _sensitivity(found: Mapping[str, Any]) -> list[str]:
+def _sensitivity(found: WeightSensitivityRecord) -> list[str]:
     if not found["reviews"]:
         return ["No composite is complete, so there is none to vary the weights of."]
     lines = [

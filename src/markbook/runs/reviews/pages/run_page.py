@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from markbook.report import charts
 from markbook.report.page import Answer, Chart, Page, Problem, Section
@@ -13,6 +12,7 @@ from markbook.results.files_view import FilesView
 from markbook.results.kind import Status
 from markbook.results.rows import reasons_of
 from markbook.runs.reviews.pages.agents import graph_sections, time_sections
+from markbook.runs.reviews.scoring.records import ReviewRow, ReviewSummary, Tier, rows_of, summary_of
 from markbook.text import Table, cut
 from markbook.types import Summary
 
@@ -35,7 +35,7 @@ _TIERS = {
 
 def review_page(view: FilesView) -> Page:
     """Return everything that a review's report shows."""
-    summary = view.summary
+    summary = summary_of(view)
     systems = list(summary["systems"])
     return Page(
         title="Review evaluation",
@@ -55,7 +55,7 @@ def review_page(view: FilesView) -> Page:
     )
 
 
-def _warnings(summary: Mapping[str, Any]) -> list[str]:
+def _warnings(summary: ReviewSummary) -> list[str]:
     found = []
     for system, record in summary["systems"].items():
         composite = record["metrics"]["composite.composite_score"]
@@ -79,7 +79,7 @@ def _warnings(summary: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _sections(summary: Mapping[str, Any], systems: Sequence[str]) -> list[Section]:
+def _sections(summary: ReviewSummary, systems: Sequence[str]) -> list[Section]:
     found = [_tier(summary, systems, tier) for tier in ("composite", "tier1", "tier2", "tier3")]
     found.append(_labels(summary, systems))
     if summary["judge_agreement"]:
@@ -98,7 +98,7 @@ def _sections(summary: Mapping[str, Any], systems: Sequence[str]) -> list[Sectio
     return found
 
 
-def _tier(summary: Mapping[str, Any], systems: Sequence[str], tier: str) -> Section:
+def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section:
     title, lead = _TIERS[tier]
     rows, cells = [], []
     names = [name for name in summary["systems"][systems[0]]["metrics"] if name.startswith(tier)] if systems else []
@@ -121,7 +121,7 @@ def _tier(summary: Mapping[str, Any], systems: Sequence[str], tier: str) -> Sect
     return Section(tier, title, lead, (table,), chart)
 
 
-def _labels(summary: Mapping[str, Any], systems: Sequence[str]) -> Section:
+def _labels(summary: ReviewSummary, systems: Sequence[str]) -> Section:
     labels = list(dict.fromkeys(label for name in systems for label in summary["systems"][name]["recommendations"]))
     rows = tuple(
         (system, *(str(summary["systems"][system]["recommendations"].get(label, 0)) for label in labels))
@@ -153,9 +153,9 @@ def _labels(summary: Mapping[str, Any], systems: Sequence[str]) -> Section:
 
 def _papers(view: FilesView) -> list[Problem]:
     """Return the papers with each system's numbers: the first ones by order of the rows."""
-    by_paper: dict[str, list[dict[str, Any]]] = {}
+    by_paper: dict[str, list[ReviewRow]] = {}
     total: Counter[str] = Counter()
-    for row in view.rows():
+    for row in rows_of(view):
         paper = str(row["paper_id"])
         if paper in by_paper or len(by_paper) < PAPERS_SHOWN:
             shown = by_paper.setdefault(paper, [])
@@ -166,7 +166,7 @@ def _papers(view: FilesView) -> list[Problem]:
     return [_paper(paper, rows, systems, total[paper]) for paper, rows in by_paper.items()]
 
 
-def _paper(paper: str, rows: Sequence[Mapping[str, Any]], systems: Sequence[str], total: int) -> Problem:
+def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total: int) -> Problem:
     answers = []
     worst: dict[str, tuple[str, Status, str]] = {system: (system, "absent", "") for system in systems}
     for row in rows:
@@ -189,7 +189,7 @@ def _paper(paper: str, rows: Sequence[Mapping[str, Any]], systems: Sequence[str]
     )  # fmt: skip
 
 
-def _numbers(row: Mapping[str, Any]) -> str:
+def _numbers(row: ReviewRow) -> str:
     parts = []
     for tier in ("tier1", "tier2", "tier3"):
         known = [f"{name} {value:.3f}" for name, value in row[tier].items() if isinstance(value, float)]

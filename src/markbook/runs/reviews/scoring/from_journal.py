@@ -8,6 +8,7 @@ from typing import Any
 
 from markbook.errors import DataError
 from markbook.runs.reviews.config import ReviewConfig
+from markbook.runs.reviews.scoring.records import ReviewRow, ReviewSummary
 from markbook.runs.reviews.scoring.rows import Kept, row_of
 from markbook.runs.reviews.scoring.summary import add_label_stability, summarise
 from markbook.runs.reviews.scoring.yardstick import Yardstick, measure_yardstick, percentile
@@ -61,7 +62,7 @@ def score(
     *,
     judge_asked: bool,
     models: Sequence[str],
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[list[ReviewRow], ReviewSummary]:
     """Return the rows and the summary of what was kept. Pure and idempotent."""
     yardstick = _yardstick(human, config)
     config, threshold_from = _calibrated(config, yardstick)

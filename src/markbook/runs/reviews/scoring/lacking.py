@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from markbook.results.rows import reasons_of
+from markbook.runs.reviews.scoring.records import Lack, ReviewRow, SystemSummary
 
 NO_TRACE = "there is no trace of the run"
 NOT_ASKED = "no judge was asked"
@@ -29,12 +29,12 @@ _GIVE: tuple[tuple[str, str, str], ...] = (
 """By metric and the words of a reason: what would give it a value."""
 
 
-def lacking(rows: Sequence[Mapping[str, Any]], weights: Mapping[str, float]) -> list[dict[str, Any]]:
+def lacking(rows: Sequence[ReviewRow], weights: Mapping[str, float]) -> list[Lack]:
     """Return each metric that some composite lacks: of how many reviews, the most frequent reason, what to give.
 
     `give` is empty where nothing that one could give is known to help.
     """
-    found = []
+    found: list[Lack] = []
     for metric in (name for name, weight in weights.items() if weight > 0):
         gone = [row for row in rows if metric in reasons_of(row["composite"])]
         if not gone:
@@ -45,7 +45,7 @@ def lacking(rows: Sequence[Mapping[str, Any]], weights: Mapping[str, float]) -> 
     return found
 
 
-def _give(metric: str, reason: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def _give(metric: str, reason: str, rows: Sequence[ReviewRow]) -> str:
     give = next((words for name, part, words in _GIVE if name == metric and part in reason), "")
     graphs = (reasons_of(row["tier3"]).get("path_convergence") for row in rows)
     if give == _JUDGE and any(reason is not None and reason.detail == NO_TRACE for reason in graphs):
@@ -53,7 +53,7 @@ def _give(metric: str, reason: str, rows: Sequence[Mapping[str, Any]]) -> str:
     return give
 
 
-def lines(system: Mapping[str, Any]) -> list[str]:
+def lines(system: SystemSummary) -> list[str]:
     """Return in words what a system's composites lack; nothing where all are complete."""
     found = system.get("lacking") or []
     told = [

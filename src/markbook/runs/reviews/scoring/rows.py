@@ -14,6 +14,7 @@ from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.scoring.composite import METRICS, Composite, compose
 from markbook.runs.reviews.scoring.formulas import Best, choose_reference, combine, task_success, time_score
 from markbook.runs.reviews.scoring.lacking import NO_TIME, NO_TRACE, NOT_ASKED
+from markbook.runs.reviews.scoring.records import Numbers, ReviewRow
 from markbook.runs.reviews.tiers import UNREAD, from_json, to_json
 from markbook.types import Missing, MissingKind
 
@@ -52,35 +53,43 @@ class Fields:
         else:
             self.record[name] = value
 
-    def done(self) -> dict[str, Any]:
+    def done(self) -> Numbers:
         """Return the record, the reasons under `missing`."""
         return {**self.record, "missing": self.missing}
 
 
-def row_of(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> dict[str, Any]:
+def row_of(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> ReviewRow:
     """Return a review's row: three tiers, the composite, and every reason once more by its full name."""
     tier1 = _tier1(kept, config)
     tier2 = _tier2(kept, config, judge_asked=judge_asked, models=models)
     tier3 = _tier3(kept, config)
     tiers = {"tier1": tier1, "tier2": tier2, "tier3": tier3}
     composite = _composite(tiers, config)
-    row: dict[str, Any] = {"paper_id": kept.paper_id, "system": kept.system, "index": kept.index}
-    row |= {**tiers, "composite": composite, "own_recommendation": _own(kept, config)}
-    row["missing"] = {
+    missing = {
         f"{name}.{part}": reason
         for name, record in (*tiers.items(), ("composite", composite))
         for part, reason in record["missing"].items()
     }
-    return row
+    return {
+        "paper_id": kept.paper_id,
+        "system": kept.system,
+        "index": kept.index,
+        "tier1": tier1,
+        "tier2": tier2,
+        "tier3": tier3,
+        "composite": composite,
+        "own_recommendation": _own(kept, config),
+        "missing": missing,
+    }
 
 
-def read_value(record: Mapping[str, Any], name: str) -> Value:
+def read_value(record: Numbers, name: str) -> Value:
     """Return a value of a finished record, or its reason."""
     value = record.get(name)
     return reasons_of(record).get(name, _NOT_ASKED) if value is None else float(value)
 
 
-def _tier1(kept: Kept, config: ReviewConfig) -> dict[str, Any]:
+def _tier1(kept: Kept, config: ReviewConfig) -> Numbers:
     fields = Fields()
     if 1 not in config.tiers:
         return _switched_off(1, ("cosine_score", "jaccard_score", "semantic_score", "time_score", "overall_score"))
@@ -133,7 +142,7 @@ def _overall1(similarity: Value, timed: Value, config: ReviewConfig) -> Value:
     return combine(both, {"similarity": 1 - config.time_weight, "time_taken": config.time_weight})
 
 
-def _tier2(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> dict[str, Any]:
+def _tier2(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> Numbers:
     names = (*RUBRICS, "overall_score")
     if 2 not in config.tiers:
         return _switched_off(2, (*names, "api_cost"))
@@ -177,7 +186,7 @@ def _cost(kept: Kept) -> Value:
     return math.fsum(known)
 
 
-def _detail(found: Assessment) -> dict[str, Any]:
+def _detail(found: Assessment) -> Numbers:
     return {
         "marks": dict(found.marks),
         "by_judge": {model: dict(marks) for model, marks in found.by_judge.items()},
@@ -191,7 +200,7 @@ def _detail(found: Assessment) -> dict[str, Any]:
     }
 
 
-def _tier3(kept: Kept, config: ReviewConfig) -> dict[str, Any]:
+def _tier3(kept: Kept, config: ReviewConfig) -> Numbers:
     names = (*_TIER3, "communication_overhead", "graph_complexity")
     if 3 not in config.tiers:
         return _switched_off(3, (*names, "overall_score"))
@@ -214,14 +223,14 @@ def _over(values: Mapping[str, Value], weights: Mapping[str, float], config: Rev
     return combine(values, weights)
 
 
-def _switched_off(tier: int, names: Sequence[str]) -> dict[str, Any]:
+def _switched_off(tier: int, names: Sequence[str]) -> Numbers:
     fields = Fields()
     for name in names:
         fields.put(name, Missing(MissingKind.NOT_APPLICABLE, f"tier {tier} is not enabled"))
     return fields.done()
 
 
-def six_metrics(tiers: Mapping[str, Mapping[str, Any]]) -> dict[str, Value]:
+def six_metrics(tiers: Mapping[str, Numbers]) -> dict[str, Value]:
     """Return the composite's six metrics from the tiers, as documented."""
     homes = {
         "time_taken": ("tier1", "time_score"),
@@ -234,7 +243,7 @@ def six_metrics(tiers: Mapping[str, Mapping[str, Any]]) -> dict[str, Value]:
     return {name: read_value(tiers[homes[name][0]], homes[name][1]) for name in METRICS}
 
 
-def _composite(tiers: Mapping[str, Mapping[str, Any]], config: ReviewConfig) -> dict[str, Any]:
+def _composite(tiers: Mapping[str, Numbers], config: ReviewConfig) -> Numbers:
     scores = six_metrics(tiers)
     found = compose(scores, config.weights, policy=config.policy, profile=config.profile, scale=config.scale)
     fields = Fields()
@@ -271,7 +280,7 @@ def _composite(tiers: Mapping[str, Mapping[str, Any]], config: ReviewConfig) -> 
     return {**fields.record, **record, "missing": fields.missing}
 
 
-def _tier1_only(scores: Mapping[str, Value], config: ReviewConfig) -> dict[str, Any]:
+def _tier1_only(scores: Mapping[str, Value], config: ReviewConfig) -> Numbers:
     """Return the fallback that the config asked for, under its own name; the composite stays missing."""
     names = ("time_taken", "task_success", "output_similarity")
     weights = {name: weight for name in names if (weight := config.weights.get(name, 0.0)) > 0}
@@ -289,7 +298,7 @@ def _tier1_only(scores: Mapping[str, Value], config: ReviewConfig) -> dict[str, 
     }
 
 
-def _own(kept: Kept, config: ReviewConfig) -> dict[str, Any]:
+def _own(kept: Kept, config: ReviewConfig) -> Numbers:
     """Return the review's own recommendation beside the human reviewers', both as 0..1 of their scales.
 
     The composite's label says how good the review is, this says whether it judges the paper as people did.

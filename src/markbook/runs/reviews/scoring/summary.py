@@ -14,12 +14,22 @@ from markbook.results.summary import summarise_values
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.scoring.composite import LABELS, label_stability
 from markbook.runs.reviews.scoring.lacking import lacking
+from markbook.runs.reviews.scoring.records import (
+    HumanYardstick,
+    OwnRecommendation,
+    PaperRead,
+    ReviewRow,
+    ReviewSummary,
+    SpreadRecord,
+    SystemSummary,
+    Tier,
+    WeightSensitivityRecord,
+)
 from markbook.runs.reviews.scoring.rows import read_value
-from markbook.runs.reviews.scoring.yardstick import Yardstick
+from markbook.runs.reviews.scoring.yardstick import Spread, Yardstick
 from markbook.types import Missing, MissingKind, Summary
 
-Row = Mapping[str, Any]
-FIELDS: tuple[tuple[str, str], ...] = (
+FIELDS: tuple[tuple[Tier, str], ...] = (
     ("tier1", "cosine_score"),
     ("tier1", "jaccard_score"),
     ("tier1", "semantic_score"),
@@ -40,8 +50,8 @@ FIELDS: tuple[tuple[str, str], ...] = (
 
 
 def summarise(
-    rows: Sequence[Row], config: ReviewConfig, *, papers: Sequence[str], yardstick: Yardstick, threshold_from: str
-) -> dict[str, Any]:
+    rows: Sequence[ReviewRow], config: ReviewConfig, *, papers: Sequence[str], yardstick: Yardstick, threshold_from: str
+) -> ReviewSummary:
     """Return summary.json's content; the same rows give the same bytes."""
     systems = sorted({str(row["system"]) for row in rows})
     return {
@@ -59,7 +69,7 @@ def summarise(
     }
 
 
-def add_label_stability(rows: Sequence[dict[str, Any]], config: ReviewConfig) -> None:
+def add_label_stability(rows: Sequence[ReviewRow], config: ReviewConfig) -> None:
     """Set in every complete composite how often each label comes out when the weights are uncertain."""
     complete = [row for row in rows if row["composite"]["evaluation_complete"]]
     scores = [row["composite"]["metric_scores"] for row in complete]
@@ -67,7 +77,7 @@ def add_label_stability(rows: Sequence[dict[str, Any]], config: ReviewConfig) ->
         row["composite"]["label_stability"] = shares
 
 
-def _system(system: str, rows: Sequence[Row], config: ReviewConfig, papers: Sequence[str]) -> dict[str, Any]:
+def _system(system: str, rows: Sequence[ReviewRow], config: ReviewConfig, papers: Sequence[str]) -> SystemSummary:
     mine = [row for row in rows if row["system"] == system]
     reviewed = {row["paper_id"] for row in mine}
     absent = sum(paper not in reviewed for paper in papers)
@@ -84,14 +94,14 @@ def _system(system: str, rows: Sequence[Row], config: ReviewConfig, papers: Sequ
     }
 
 
-def _paper_read(rows: Sequence[Row]) -> dict[str, Any]:
+def _paper_read(rows: Sequence[ReviewRow]) -> PaperRead:
     """Return how many reviews were judged beside their paper, how many beside a part of it, and the least share."""
     details = [row["tier2"].get("details", {}).get(TECHNICAL_ACCURACY.name) for row in rows]
     shares = [detail["coverage"] for detail in details if detail and detail["coverage"] is not None]
     return {"n": len(shares), "in_part": sum(share < 1 for share in shares), "least_share": min(shares, default=None)}
 
 
-def _metric(rows: Sequence[Row], tier: str, name: str, absent: int, config: ReviewConfig) -> Summary:
+def _metric(rows: Sequence[ReviewRow], tier: Tier, name: str, absent: int, config: ReviewConfig) -> Summary:
     values: list[float] = []
     clusters: list[str] = []
     gaps: Counter[str] = Counter({MissingKind.ABSENT.value: absent} if absent else {})
@@ -117,7 +127,7 @@ def _metric(rows: Sequence[Row], tier: str, name: str, absent: int, config: Revi
     return summary if config.profile == "corrected" else replace(summary, bounds=None)
 
 
-def _own(rows: Sequence[Row]) -> dict[str, Any]:
+def _own(rows: Sequence[ReviewRow]) -> OwnRecommendation:
     gaps = [row["own_recommendation"]["difference"] for row in rows]
     known = [gap for gap in gaps if gap is not None]
     return {
@@ -128,8 +138,8 @@ def _own(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _yardstick(found: Yardstick, config: ReviewConfig) -> dict[str, Any]:
-    def spreads(part: Mapping[str, Any]) -> dict[str, Any]:
+def _yardstick(found: Yardstick, config: ReviewConfig) -> HumanYardstick:
+    def spreads(part: Mapping[str, Spread]) -> dict[str, SpreadRecord]:
         return {name: spread.as_record() for name, spread in part.items()}
 
     return {
@@ -143,7 +153,7 @@ def _yardstick(found: Yardstick, config: ReviewConfig) -> dict[str, Any]:
     }
 
 
-def _sensitivity(rows: Sequence[Row], systems: Sequence[str], config: ReviewConfig) -> dict[str, Any]:
+def _sensitivity(rows: Sequence[ReviewRow], systems: Sequence[str], config: ReviewConfig) -> WeightSensitivityRecord:
     """Return how the order of systems and the labels depend on the weights; only complete composites take part."""
     complete = [row for row in rows if row["composite"]["evaluation_complete"]]
     stable = [
@@ -151,7 +161,7 @@ def _sensitivity(rows: Sequence[Row], systems: Sequence[str], config: ReviewConf
         for row in complete
         if "label_stability" in row["composite"]
     ]
-    result: dict[str, Any] = {
+    result: WeightSensitivityRecord = {
         "reviews": len(complete),
         "label_changes": 1 - math.fsum(stable) / len(stable) if stable else None,
         "ranks": None,
@@ -170,11 +180,11 @@ def _sensitivity(rows: Sequence[Row], systems: Sequence[str], config: ReviewConf
     return result
 
 
-def _means(rows: Sequence[Row], names: Sequence[str]) -> list[float]:
+def _means(rows: Sequence[ReviewRow], names: Sequence[str]) -> list[float]:
     return [math.fsum(row["composite"]["metric_scores"][name] for row in rows) / len(rows) for name in names]
 
 
-def _agreement(rows: Sequence[Row]) -> dict[str, Any]:
+def _agreement(rows: Sequence[ReviewRow]) -> dict[str, Any]:
     """Return Krippendorff's ordinal alpha over a panel's marks, by rubric; nothing for a single judge."""
     from markbook.stats import krippendorff_alpha
 

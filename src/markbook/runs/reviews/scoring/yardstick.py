@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markbook.runs.reviews.scoring.formulas import Best, choose_reference, combine
+from markbook.runs.reviews.scoring.records import SpreadRecord
 from markbook.types import Missing
 
 Similarity = Mapping[str, float | Missing]
@@ -23,7 +24,7 @@ class Spread:
     low: float
     high: float
 
-    def as_record(self) -> dict[str, float | int]:
+    def as_record(self) -> SpreadRecord:
         """Return it as JSON."""
         return {"n": self.n, "median": self.median, "min": self.low, "max": self.high}
 

@@ -1,0 +1,138 @@
+"""What summary.json and results.jsonl of a review run hold, by type: who reads a key that is not there hears it from mypy.
+
+They are what the files hold and nothing else, so `json` reads and writes them as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NotRequired, TypedDict, cast
+
+from markbook.results.files_view import FilesView
+
+Tier = Literal["tier1", "tier2", "tier3", "composite"]
+Numbers = dict[str, Any]
+"""Numbers by name, each null with its reason under `missing`."""
+
+
+class ReviewRow(TypedDict):
+    """One review: a row of results.jsonl."""
+
+    paper_id: str
+    system: str
+    index: int
+    tier1: Numbers
+    tier2: Numbers
+    tier3: Numbers
+    composite: Numbers
+    own_recommendation: Numbers
+    missing: Numbers
+    """Every reason once more, by its full name (`tier1.time_score`)."""
+
+
+class Lack(TypedDict):
+    """A metric that composites of a system lack."""
+
+    metric: str
+    reviews: int
+    reason: str
+    """The most frequent one."""
+    give: str
+    """What would help; empty where nothing is known to."""
+
+
+class OwnRecommendation(TypedDict):
+    """How far the reviews' own recommendations lie from the human mean, in shares of the scale."""
+
+    n: int
+    n_missing: int
+    mean_difference: float | None
+    mean_absolute_difference: float | None
+
+
+class PaperRead(TypedDict):
+    """How much of the papers the judges read."""
+
+    n: int
+    in_part: int
+    least_share: float | None
+
+
+class SystemSummary(TypedDict):
+    """One system's part of the summary."""
+
+    reviews: int
+    papers_reviewed: int
+    papers_without_review: int
+    metrics: dict[str, dict[str, Any]]
+    """By `tier.name` what `Summary.to_record` gives."""
+    recommendations: dict[str, int]
+    lacking: NotRequired[list[Lack]]
+    own_recommendation: OwnRecommendation
+    paper_read: NotRequired[PaperRead]
+
+
+class SpreadRecord(TypedDict):
+    """Where similarities of human reviews lie."""
+
+    n: int
+    median: float
+    min: float
+    max: float
+
+
+class HumanYardstick(TypedDict):
+    """Human against human."""
+
+    papers: int
+    reviews: int
+    every_pair: dict[str, SpreadRecord]
+    closest_other: dict[str, SpreadRecord]
+    closest_pair_of_paper: dict[str, SpreadRecord]
+    success_rate: float | None
+    most_possible_combined: float | None
+
+
+Threshold = TypedDict("Threshold", {"value": float, "from": str})
+"""From where on a similarity counts as a success, and who says so."""
+
+
+class Place(TypedDict):
+    """A system's rank, and how often it has each rank when the weights are uncertain."""
+
+    rank: int
+    rank_shares: list[float]
+
+
+class WeightSensitivityRecord(TypedDict):
+    """How the order of systems and the labels depend on the weights."""
+
+    reviews: int
+    label_changes: float | None
+    ranks: dict[str, Place] | None
+
+
+class ReviewSummary(TypedDict):
+    """The content of summary.json."""
+
+    schema: int
+    papers: int
+    paper_ids: list[str]
+    reviews: int
+    systems: dict[str, SystemSummary]
+    human_yardstick: HumanYardstick
+    task_success_threshold: Threshold
+    weight_sensitivity: WeightSensitivityRecord
+    judge_agreement: dict[str, Any]
+    policy: str
+    profile: str
+
+
+def summary_of(view: FilesView) -> ReviewSummary:
+    """Return the summary of a finished run of reviews."""
+    return cast("ReviewSummary", view.summary)
+
+
+def rows_of(view: FilesView) -> Iterator[ReviewRow]:
+    """Yield the rows of a finished run of reviews."""
+    return (cast("ReviewRow", row) for row in view.rows())
