@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from markbook.errors import DataError
-from markbook.load.peerread import PeerRead
+from markbook.load.peerread.papers import PeerRead
 from markbook.runs.reviews.config import default_config
 from markbook.runs.reviews.tiers import Similarities
 

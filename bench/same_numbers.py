@@ -65,7 +65,7 @@ def _predictions(out: Path, tasks: Path, name: str) -> Path:
 
 def _reviews(out: Path, data: Path) -> Path:
     """Write a review of each paper: its own abstract."""
-    from markbook.load.peerread import PeerRead
+    from markbook.load.peerread.papers import PeerRead
 
     path = out / "reviews.jsonl"
     papers = PeerRead().load(data / "peerread-format").papers

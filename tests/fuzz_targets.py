@@ -16,8 +16,8 @@ from markbook.judge.rubrics import CONSTRUCTIVENESS
 from markbook.load.answers import load_answers
 from markbook.load.benchmark import load_benchmark
 from markbook.load.faults import without_faults
-from markbook.load.peerread import PeerRead
-from markbook.load.peerread_generated import GeneratedReviews
+from markbook.load.peerread.generated import GeneratedReviews
+from markbook.load.peerread.papers import PeerRead
 from markbook.load.predictions import read_answers
 from markbook.load.samples import load_samples
 from markbook.model.cassette import Cassette

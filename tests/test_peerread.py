@@ -5,8 +5,8 @@ import json
 import pytest
 
 from markbook.errors import DataError
-from markbook.load.peerread import EntryKind, PeerRead
-from markbook.load.peerread_text import as_number, mend
+from markbook.load.peerread.papers import EntryKind, PeerRead
+from markbook.load.peerread.text import as_number, mend
 
 
 def write(folder, venue, split, name, reviews, **fields):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from markbook.errors import DataError
-from markbook.load.peerread_generated import GeneratedReviews
+from markbook.load.peerread.generated import GeneratedReviews
 
 
 def load(path):

@@ -3,7 +3,7 @@
 import pytest
 from exam_kit import problem
 
-from markbook.load.codeeval import CodeEval
+from markbook.load.formats.codeeval import CodeEval
 from markbook.runs.exam.marks import Tally
 from markbook.types import ErrorKind, Outcome, TestResult
 

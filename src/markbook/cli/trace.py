@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from markbook.cli._trace_sum import TraceSum
+    from markbook.cli.trace_views.totals import TraceSum
     from markbook.trace import Reference, Trace
 
 
@@ -58,7 +58,7 @@ def command(
     references = _references(file, reference, reader, from_best=reference_from_best)
     total = _summed(file, reader, references, profile)
     if html is not None:
-        from markbook.cli._trace_page import write_page
+        from markbook.cli.trace_views.page import write_page
 
         write_page(total, html)
         click.echo(f"wrote {html}", err=True)
@@ -67,7 +67,7 @@ def command(
 
         click.echo(json.dumps(total.as_json(), ensure_ascii=True, allow_nan=False, indent=2))
         return
-    from markbook.cli._trace_view import show
+    from markbook.cli.trace_views.terminal import show
 
     show(total, steps)
 
@@ -91,7 +91,7 @@ def _runs(file: Path, reader: str | None) -> Iterator[Trace]:
 
 
 def _summed(file: Path, reader: str | None, references: dict[str, Reference], profile: str) -> TraceSum:
-    from markbook.cli._trace_sum import TraceSum
+    from markbook.cli.trace_views.totals import TraceSum
     from markbook.metrics.graph import trace_metrics
     from markbook.traces.references import pick
 

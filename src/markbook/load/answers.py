@@ -21,7 +21,7 @@ from markbook.errors import DataError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.load.assembly import Extract, RowText, assemble
 from markbook.load.benchmark import Benchmark, RowError, data_files
-from markbook.load.mbpp import mbpp_id
+from markbook.load.formats.mbpp import mbpp_id
 from markbook.types import Attempt
 
 KEPT_REJECTIONS = 1000

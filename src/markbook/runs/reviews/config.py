@@ -12,7 +12,7 @@ from typing import get_args
 from markbook.errors import ConfigError
 from markbook.files.jsonl import Rejection
 from markbook.judge.rubrics import TIER_WEIGHTS
-from markbook.load.peerread_text import read_object, read_scale
+from markbook.load.peerread.text import read_object, read_scale
 from markbook.plugins import suggest
 from markbook.runs.reviews.scoring.composite import (
     DOCUMENTED_SCALE,

@@ -13,8 +13,8 @@ from typing import Any
 
 from markbook import plugins
 from markbook.files.jsonl import Rejection
-from markbook.load.peerread import Papers
-from markbook.load.peerread_generated import Generated
+from markbook.load.peerread.generated import Generated
+from markbook.load.peerread.papers import Papers
 from markbook.runs.kind import Planned, Skipped
 from markbook.runs.options import RunOptions, aside
 from markbook.runs.reviews.config import ReviewConfig, default_config

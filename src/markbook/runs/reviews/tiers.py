@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from markbook import plugins
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
 from markbook.judge.assess import NO_REVIEW
-from markbook.load.peerread import Paper
+from markbook.load.peerread.papers import Paper
 from markbook.runs.engines import in_order
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.scoring.composite import Profile

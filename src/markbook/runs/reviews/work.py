@@ -16,7 +16,7 @@ from typing import Any
 
 from markbook.judge.assess import Subject, unreadable
 from markbook.judge.client import Judged
-from markbook.load.peerread import Paper
+from markbook.load.peerread.papers import Paper
 from markbook.results.rows import reasons_of
 from markbook.runs.kind import Ended, Start, Step, Watcher
 from markbook.runs.machines import Machines

@@ -16,8 +16,8 @@ from typing import Any
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
-from markbook.load.peerread import ASPECTS
-from markbook.load.peerread_text import as_number, as_text, mend, read_object, read_scale
+from markbook.load.peerread.papers import ASPECTS
+from markbook.load.peerread.text import as_number, as_text, mend, read_object, read_scale
 from markbook.types import Attempt
 
 DEFAULT_SYSTEM = "default"

@@ -14,7 +14,7 @@ from markbook.text import terminal
 from markbook.trace import StepKind
 
 if TYPE_CHECKING:
-    from markbook.cli._trace_sum import TraceSum
+    from markbook.cli.trace_views.totals import TraceSum
 
 _NODES = 60
 _EDGES = 300
@@ -34,9 +34,9 @@ def write_page(total: TraceSum, path: Path) -> None:
     from jinja2 import Environment, PackageLoader
 
     house = Environment(
-        loader=PackageLoader("markbook.cli", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("markbook.cli.trace_views", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    text = house.get_template("trace.html.j2").render(view(total))
+    text = house.get_template("page.html.j2").render(view(total))
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:

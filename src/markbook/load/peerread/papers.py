@@ -20,7 +20,7 @@ from typing import Any
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Rejection
-from markbook.load.peerread_text import Source, as_number, as_text, mend, read_object
+from markbook.load.peerread.text import Source, as_number, as_text, mend, read_object
 from markbook.types import Sample
 
 

@@ -1,0 +1,1 @@
+"""PeerRead's layout: papers with their reviews, and generated reviews of them."""
