@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..marking import Compiled, Result
-    from .tasks import Task
+    from .tasks import Job, Task
 
     Run = Callable[[list[Compiled], set[int]], dict[str, Any]]
     """Runs these tests, of all that are given those with these numbers."""
@@ -350,7 +350,7 @@ class Conversation:
         self.done: dict[int, Any] = {}
         """How often each part of the tests went well, as that process says."""
 
-    def hold(self, task: Task, job: dict[str, Any], code: Any, compiled: list[Compiled], wanted: list[int]) -> None:
+    def hold(self, task: Task, job: Job, code: Any, compiled: list[Compiled], wanted: list[int]) -> None:
         """Have the solution loaded, and only then hand the tests over and take their results.
 
         Raises:

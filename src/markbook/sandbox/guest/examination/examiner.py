@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from .growth import Growth
+    from .tasks import Job
 
 _SHORT = 20_000
 """Characters of a solution that is compiled by the examiner."""
@@ -43,7 +44,7 @@ class Deadline(Sticky):
 class Attempt:
     """One running child as the examiner sees it."""
 
-    def __init__(self, channel: _socket.socket, job: dict[str, Any], *, beside: bool = False) -> None:
+    def __init__(self, channel: _socket.socket, job: Job, *, beside: bool = False) -> None:
         self._channel = channel
         if beside:
             channel.send(zygote.BLUR)
@@ -87,7 +88,7 @@ class Examiner:
         """Answer jobs until the controller goes away."""
         signal.signal(signal.SIGPROF, self._deadline)
         while True:
-            job = self._jobs.next()
+            job: Job | None = self._jobs.next()  # type: ignore[assignment]  # what the host writes
             if job is None:
                 os._exit(0)
             task = self._task(job)
@@ -100,7 +101,7 @@ class Examiner:
         self._expired = True  # a bare except in a test may swallow what is raised, but not this
         raise Deadline
 
-    def _task(self, job: dict[str, Any]) -> Task | None:
+    def _task(self, job: Job) -> Task | None:
         """Return the task of a job, whose text comes with the first job that a worker is given of it."""
         name, text = job["name"], job.get("task")
         task = self._tasks.get(name)
@@ -115,7 +116,7 @@ class Examiner:
             self._tasks.move_to_end(name)
         return task
 
-    def _examine(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
+    def _examine(self, task: Task, job: Job) -> dict[str, Any]:
         fault = next((fault for fault in task.faults if fault), "")
         seconds = float(job["limits"][0])
         self._expired = False
@@ -137,7 +138,7 @@ class Examiner:
         record.pop("done", None)
         return {**record, "fault": fault}
 
-    def _verdict(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
+    def _verdict(self, task: Task, job: Job) -> dict[str, Any]:
         plan: Plan | None = job.get("plan")
         if task.kind == "text":
             return {"tests": _text_tests(task, job["code"]), "error": None}
@@ -165,9 +166,7 @@ class Examiner:
         hit = record["hit"] or other["hit"]
         return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 
-    def _proved(
-        self, task: Task, job: dict[str, Any], plan: Plan, policies: list[Policy | None]
-    ) -> tuple[dict[str, Any], Counts]:
+    def _proved(self, task: Task, job: Job, plan: Plan, policies: list[Policy | None]) -> tuple[dict[str, Any], Counts]:
         """Run the tests apart, and those in which the candidate's own classes may judge with wrong expectations too.
 
         The two runs come in an order that nobody can foresee, each with a process of its own.
@@ -187,7 +186,7 @@ class Examiner:
         return beside.proved(task, run, judging, beside.Right(plan["canary"], (), *plan["took"])), whole[0]
 
     def _proved_apart(
-        self, task: Task, job: dict[str, Any], plan: Plan, policies: list[Policy | None], record: dict[str, Any]
+        self, task: Task, job: Job, plan: Plan, policies: list[Policy | None], record: dict[str, Any]
     ) -> dict[str, Any]:
         """Label the passes in which objects of the candidate's were given something to judge; no right answer is known."""
         tests = record["tests"]
@@ -203,7 +202,7 @@ class Examiner:
         found = beside.proved(task, run, judged, beside.Right([None] * len(tests)))
         return {**record, "tests": found["tests"]}
 
-    def _runs_apart(self, task: Task, job: dict[str, Any], plan: Plan) -> beside.Run:
+    def _runs_apart(self, task: Task, job: Job, plan: Plan) -> beside.Run:
         """Return what runs tests apart from the candidate of a job as the plan has them."""
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
@@ -230,7 +229,7 @@ class Examiner:
                 self._last = (text, None, record)
         return self._last[1:]
 
-    def _calibrate(self, task: Task, job: dict[str, Any]) -> dict[str, Any]:
+    def _calibrate(self, task: Task, job: Job) -> dict[str, Any]:
         """Run a right answer separated, and where that fails a test, also beside it: the plan says what to do where."""
         needed = [text or bool(fault) for text, fault in zip(task.beside, task.faults, strict=True)]
         if not job["code"]:
@@ -270,7 +269,7 @@ class Examiner:
         return {**together, "plan": plan}
 
     def _beside(
-        self, task: Task, job: dict[str, Any], together: dict[str, Any], plans: list[Any]
+        self, task: Task, job: Job, together: dict[str, Any], plans: list[Any]
     ) -> tuple[list[Any], beside.Useful]:
         """Return the plans, and for the tests that run beside the candidate what of them is worth making wrong.
 
@@ -288,7 +287,7 @@ class Examiner:
         return plans, beside.tried(task, run, there & right, there, float(job["limits"][0]))
 
     def _separated(
-        self, task: Task, job: dict[str, Any], pins: dict[str, str], policies: list[Policy | None],
+        self, task: Task, job: Job, pins: dict[str, str], policies: list[Policy | None],
         compiled: list[Compiled] | None = None,
     ) -> tuple[dict[str, Any], Counts]:  # fmt: skip
         """Run the tests here that have a policy; learn the pins if the policies learn.
@@ -341,7 +340,7 @@ class Examiner:
             raise wire.Gone(type(error).__name__) from None
 
     def _in_process(
-        self, task: Task, job: dict[str, Any], which: set[int], compiled: list[Compiled] | None = None
+        self, task: Task, job: Job, which: set[int], compiled: list[Compiled] | None = None
     ) -> dict[str, Any]:
         """Run these tests beside the candidate, as they are compiled here or as their task has them."""
         code, refused = self._compiled(job["code"])
@@ -358,7 +357,7 @@ class Examiner:
         record.update(attempt.end())
         return {**_settle(task, record, talk.results, which=which), "done": talk.done}
 
-    def _runs(self, task: Task, job: dict[str, Any]) -> beside.Run:
+    def _runs(self, task: Task, job: Job) -> beside.Run:
         """Return what runs tests beside the candidate of a job."""
         return lambda compiled, which: self._in_process(task, job, which, compiled)
 

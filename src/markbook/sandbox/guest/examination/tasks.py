@@ -12,9 +12,23 @@ from .separation import names_used, runs_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NotRequired, TypedDict
 
     from .canary import Canary
+    from .separation import Plan
+
+    class Job(TypedDict):
+        """One attempt to examine, as the host's `sandbox.job` writes it."""
+
+        id: int
+        name: str
+        code: str
+        limits: list[float]
+        task: NotRequired[str]
+        preload: NotRequired[list[str]]
+        imports: NotRequired[list[str]]
+        calibrate: NotRequired[bool]
+        plan: NotRequired[Plan | None]
 
 
 class Task:
