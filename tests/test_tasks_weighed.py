@@ -213,3 +213,23 @@ def test_decontamination_is_left_out_with_a_note(folder):
     _, _, told = command("run", "lm.yaml", "--predictions", samples(folder))
 
     assert "should_decontaminate changes no result here" in told
+
+
+@pytest.mark.parametrize(
+    ("lines", "prompt"),
+    [
+        ("output_type: multiple_choice\ndoc_to_choice: c\n", "Q: Sky? So: blue\n\nQ: Snow? So:"),
+        ("metric_list: [{metric: exact_match}]\n", "Q: Sky? So: 0\n\nQ: Snow? So:"),
+    ],
+)
+def test_a_reply_may_be_begun(folder, lines, prompt):
+    shots = "num_fewshot: 1\nfewshot_config: {sampler: first_n}\nfewshot_split: train\n"
+    head = 'doc_to_text: "Q: {{q}}"\ndoc_to_target: a\ngen_prefix: "So:"\n'
+    task(folder, HEAD + head + shots + lines, ROWS)
+    said = samples(folder) if "choice" in lines else write(folder / "s.jsonl", [{"doc_id": 0, "prediction": "0"}])
+
+    run = markbook.run_task("lm.yaml", predictions=said)
+
+    assert rows_of(run)[2]["prompt"] == prompt
+    with pytest.raises(UsageError, match=r"answered by how likely|begins the reply for the model"):
+        markbook.run_task("lm.yaml", model="openai:m", base_url="http://127.0.0.1:9/v1")

@@ -38,7 +38,6 @@ _UNSUPPORTED = {
     "doc_to_image": "only text is asked",
     "doc_to_audio": "only text is asked",
     "use_prompt": "prompts come from doc_to_text",
-    "gen_prefix": "a reply cannot be begun for the model",
     "class": _CODE,
 }
 """Keys of lm-evaluation-harness that are refused, and why."""
@@ -97,6 +96,7 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         description=model.description,
         process=model.process_docs,
         results=model.process_results,
+        prefix=model.gen_prefix or "",
         output=model.output_type,
         choices=None if model.doc_to_choice is None else _text(model.doc_to_choice, node, "doc_to_choice"),
         notes=(_NO_DECONTAMINATION,) if model.should_decontaminate else (),
@@ -194,6 +194,7 @@ def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
         sampler=config.sampler,
         excludes_self=named == model.test_split,
         split="" if is_here or own else chosen or "",
+        prefix=config.gen_prefix,
         prompt=None if config.doc_to_text is None else _text(config.doc_to_text, node, "fewshot_config"),
         references=None if config.doc_to_target is None else _text(config.doc_to_target, node, "fewshot_config"),
         delimiters=(

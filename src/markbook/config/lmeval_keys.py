@@ -60,6 +60,7 @@ class FewshotConfig(_Strict):
     doc_to_choice: str | list[str] | dict[str, str] | Function | None = None
     target_delimiter: str | None = None
     fewshot_delimiter: str | None = None
+    gen_prefix: str | None = None
 
 
 class FilterEntry(_Strict):
@@ -103,6 +104,7 @@ class TaskFile(_Strict):
     process_results: Function | None = None
     output_type: spec.Output = "generate_until"
     description: str = ""
+    gen_prefix: str | None = None
     target_delimiter: str = " "
     fewshot_delimiter: str = "\n\n"
     fewshot_config: FewshotConfig | None = None

@@ -113,6 +113,8 @@ class FewShot:
     """How an example asks, if not as the task does."""
     references: Text | None = None
     delimiters: tuple[str, str] | None = None
+    prefix: str | None = None
+    """How an answer begins, if not as the task's; a field's name or a template."""
     at: str = ""
 
 
@@ -131,6 +133,8 @@ class Task:
     output: Output = "generate_until"
     choices: Text | None = None
     """In multiple choice: the texts to choose from."""
+    prefix: str = ""
+    """How the reply begins, put behind the question; a field's name or a template."""
     notes: tuple[str, ...] = ()
     """Keys of the file that change nothing here, and why."""
     tests: str = ""

@@ -9,6 +9,7 @@ from typing import Any
 from markbook.config import Task, Text
 from markbook.errors import ConfigError
 from markbook.load.foreign import Find, ForeignError, called
+from markbook.load.joining import answered, asked
 from markbook.load.rows import Row
 from markbook.load.templates import RenderError, check_template, render
 from markbook.load.weighing import Weighing
@@ -37,26 +38,29 @@ class Weigher:
 
     def question(self, row: Row) -> str:
         """Return what is asked about a row; nothing where every choice is a question of its own."""
-        asked = self._question(row, self.task.prompt)
-        return "" if isinstance(asked, int) else asked
+        question = self._question(row, self.task.prompt)
+        if isinstance(question, int):
+            return ""
+        return asked(question, self._prefix(row, self.task.prefix), self.task.delimiters[0])
 
     def shot(self, row: Row) -> str:
         """Return a worked example: question and answer; one without an answer is a question alone."""
         few, task = self.task.few_shot, self.task
         between, after = few.delimiters or task.delimiters
-        asked = self._question(row, few.prompt or task.prompt)
+        question = self._question(row, few.prompt or task.prompt)
         gold = self._gold(row, few.references or task.references)
-        if isinstance(asked, int):
-            asked = _at(self._choices(row), asked)
+        if isinstance(question, int):
+            question = _at(self._choices(row), question)
         elif isinstance(gold, int) and not isinstance(gold, bool) and task.choices is not None:
             gold = _at(self._choices(row), gold)
         answer = gold[0] if isinstance(gold, list) and gold else gold
-        return f"{asked}{between}{answer}{after}" if answer not in (None, "") else str(asked)
+        prefix = self._prefix(row, task.prefix if few.prefix is None else few.prefix)
+        return answered(question, prefix, "" if answer is None else str(answer), (between, after))
 
     def references(self, row: Row) -> tuple[str, ...]:
         """Return the right answers as texts."""
-        gold, asked = self._gold(row, self.task.references), self._question(row, self.task.prompt)
-        gold = asked if isinstance(asked, int) else gold
+        gold, question = self._gold(row, self.task.references), self._question(row, self.task.prompt)
+        gold = question if isinstance(question, int) else gold
         choices = self._choices(row)
         several = gold if isinstance(gold, list) else [gold]
         return tuple(
@@ -76,18 +80,22 @@ class Weigher:
         gold = self._gold(row, self.task.references)
         if self.task.output == "loglikelihood_rolling":
             return Weighing((("", str(gold)),), gold=str(gold))
-        asked = self._question(row, self.task.prompt)
+        question, between = self._question(row, self.task.prompt), self.task.delimiters[0]
+        prefix = self._prefix(row, self.task.prefix)
         if self.task.output == "loglikelihood":
-            return Weighing(((before + str(asked), str(gold)),), gold=str(gold))
-        choices, between = self._choices(row), self.task.delimiters[0]
-        if isinstance(asked, int):
-            pairs = [(before + choice, f"{between}{gold}") for choice in choices]
-            gold = asked
+            return Weighing(((before + asked(str(question), prefix, between), str(gold)),), gold=str(gold))
+        choices = self._choices(row)
+        if isinstance(question, int):
+            pairs = [(before + asked(choice, prefix, ""), f"{between}{gold}") for choice in choices]
+            gold = question
         else:
-            pairs = [(before + asked, between + choice) for choice in choices]
+            pairs = [(before + asked(question, prefix, between), between + choice) for choice in choices]
         if any(use.name == "acc_mutual_info" for use in self.task.metrics):
             pairs += [("", between + choice) for choice in choices]
         return Weighing(tuple(pairs), choices, gold)
+
+    def _prefix(self, row: Row, source: str) -> str:
+        return prefix_of(source, row, self.task.prompt.at)
 
     def _question(self, row: Row, text: Text) -> str | int:
         found = self._value(row, text)
@@ -140,6 +148,13 @@ class Weigher:
                 hint="--allow-code runs the Python file beside the task",
             )
         return own
+
+
+def prefix_of(source: str, row: Row, at: str) -> str:
+    """Return how a row's reply begins: a field's value, or what a template makes of the row."""
+    if not source:
+        return ""
+    return str(row[source]) if source in row else render(source, row, at)
 
 
 def _listed(text: str) -> Any:

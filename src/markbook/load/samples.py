@@ -12,10 +12,11 @@ from typing import Any
 from markbook.config import ContextMode, Function, Task, Text, load
 from markbook.errors import ConfigError, DataError
 from markbook.files.jsonl import Rejection
-from markbook.load.choices import Weigher
+from markbook.load.choices import Weigher, prefix_of
 from markbook.load.few_shot import Examples
 from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, ForeignError, called, nothing, selected
+from markbook.load.joining import answered, asked as joined
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
 from markbook.load.rows import Numbered, Reading, Row, data_file, read_rows, read_task_rows
 from markbook.load.templates import RenderError, check_template, render, render_references
@@ -108,7 +109,8 @@ def check_sources(task: Task, find: Find = nothing) -> None:
         ConfigError: a name or template that stands for nothing.
     """
     builder = _Builder(task, find, None, documented=False)
-    builder.select([])
+    if builder.process is None:
+        builder.select([])
 
 
 def shown_context(context: object, mode: ContextMode) -> str:
@@ -250,14 +252,19 @@ class _Builder:
 
     def text(self, row: Row) -> str:
         """Return what the model is asked about a row, without examples."""
-        if self.weigher is not None:
-            return self.weigher.question(row)
         if self.asks is not None and self.prompt.function is not None:
             return str(_called(self.prompt.function, self.asks, row))
         if self.prompt.fields:
             return _asked(self.prompt, row)
         shown = {**row, "context": shown_context(row.get("context"), self.mode)}
         return render(self.prompt.template or "", shown, self.prompt.at)
+
+    def question(self, row: Row) -> str:
+        """Return what the model is asked about a row, with the beginning of its reply."""
+        if self.weigher is not None:
+            return self.weigher.question(row)
+        prefix = prefix_of(self.task.prefix, row, self.prompt.at)
+        return joined(self.text(row), prefix, self.task.delimiters[0])
 
     def shot(self, row: Row) -> str:
         """Return a worked example: question and answer; one without an answer is a question alone."""
@@ -272,8 +279,8 @@ class _Builder:
             answers = _as_references(self.shot_answers(row))
         else:
             answers = self.target(row) if few.references is None else _right_answers(few.references, row, exact=True)
-        between, after = few.delimiters or self.task.delimiters
-        return asked + between + answers[0] + after if answers and answers[0] else asked
+        prefix = prefix_of(self.task.prefix if few.prefix is None else few.prefix, row, self.prompt.at)
+        return answered(asked, prefix, answers[0] if answers else "", few.delimiters or self.task.delimiters)
 
     def sample(self, numbered: Numbered, examples: Sequence[Row]) -> Sample:
         """Return a row as a sample.
@@ -291,7 +298,7 @@ class _Builder:
             self.weighings[name] = self.weigher.weighing(row, description + shots)
         return Sample(
             id=name,
-            input=description + shots + self.text(row),
+            input=description + shots + self.question(row),
             references=self.target(row),
             tests=(Test(program="\n".join(_field(row, self.tests))),) if self.tests else (),
             entry_point=str(row.get(task.entry_point, "")) if task.entry_point else "",
