@@ -7,7 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-BY_THEMSELVES = ("agreement", "canonical", "coverage", "exam_command", "fuzz", "reliability", "sandbox", "sandbox_fuzz")
+BY_THEMSELVES = (
+    "agreement",
+    "canonical",
+    "coverage",
+    "exam_command",
+    "fuzz",
+    "reliability",
+    "sandbox",
+    "sandbox_fuzz",
+    "task_language",
+)
 """Take long, or an argument: `all` leaves them out."""
 
 

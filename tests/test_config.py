@@ -127,11 +127,8 @@ def test_a_mistake_is_named_at_its_place(tmp_path, old, new, anchor, words):
         ("do_sample: false", "do_smaple: false", "do_smaple", "did you mean 'do_sample'"),
         ("temperature: 0.0", "temperature: 0.7", "false}", "contradicts temperature"),
         ("test_split: test", "test_split: validation", "{test:", "no split 'validation'"),
-        ("repeats: 4", "output_type: multiple_choice", "multiple_choice", "generate_until"),
-        ("repeats: 4", "process_results: !function utils.own", "process_results", "cannot be honoured"),
+        ("repeats: 4", "output_type: multiple_choice", "multiple_choice", "needs doc_to_choice"),
         ("repeats: 4", "custom_dataset: !function utils.load", "custom_dataset", "cannot be honoured"),
-        ("repeats: 4", "should_decontaminate: true", "true\nfilter", "should_decontaminate"),
-        ("bleu_score, aggregation: mean}", "bleu_score, aggregation: !function u.agg}", "!function u.agg", "u.agg"),
         ("repeats: 4", "dataset_name: main", "main\nfilter", "dataset_name"),
         ("function: take_first}]", "function: custom}]", "{function: custom", "filter_fn"),
     ],
@@ -170,7 +167,7 @@ def test_include_of_the_harness_replaces_whole_keys(tmp_path):
     task = config.load(write(tmp_path, "include: _base\ntask: child\ngeneration_kwargs: {until: []}\n"))
 
     assert task.name == "child"
-    assert task.sampling == config.Sampling(max_tokens=256, samples=4)
+    assert task.sampling == config.Sampling(temperature=0.0, max_tokens=256, samples=4)
 
 
 def test_files_that_extend_themselves_are_refused(tmp_path):

@@ -205,8 +205,8 @@ def test_an_expression_alone_may_be_a_list_of_references():
 
 
 def pipeline(*filters):
-    made = build(config.Pipeline("p", tuple(config.Filter(name, options) for name, options in filters)))
-    return lambda texts: made(texts, {})
+    step = build(config.Pipeline("p", tuple(config.Filter(name, options) for name, options in filters)))
+    return lambda texts, row=None: step(texts, row or {})
 
 
 def test_filters_do_what_those_of_their_name_do_in_the_harness():
@@ -221,6 +221,24 @@ def test_filters_do_what_those_of_their_name_do_in_the_harness():
     assert pipeline(("take_first_k", {"k": 2}))(texts) == texts[:2]
     assert pipeline(("remove_whitespace", {}), ("uppercase", {}))(["  a b "]) == ["A B"]
     assert pipeline(("map", {"mapping_dict": {"a": 1}, "default_value": "?"}))(["a", "b"]) == ["1", "?"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("So (B) it is", "(B)"), ("it must be THE cat!", "(A)"), ("Answer: B", "(B)"), ("neither", "[invalid]"),
+        ("none at all", "[invalid]"),
+    ],
+)  # fmt: skip
+def test_a_choice_is_found_by_letter_by_text_or_after_a_colon(reply, letter):
+    options = {
+        "regex_pattern": r"(\([A-Z]\))",
+        "ignore_case": True,
+        "ignore_punctuation": True,
+        "regexes_to_ignore": ["so"],
+    }
+
+    assert pipeline(("multi_choice_regex", options))([reply], {"choices": ["the cat.", "a dog"]}) == [letter]
 
 
 @pytest.mark.parametrize(

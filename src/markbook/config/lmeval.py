@@ -7,12 +7,11 @@ name here: what it may stand for is decided where tasks are resolved, from regis
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from typing import Any
 
 from markbook.config import spec
 from markbook.config.check import check
+from markbook.config.lmeval_keys import FewshotConfig, GenerationKwargs, GroupFile, MetricEntry, TaskFile
 from markbook.config.tree import Function, Node, find, plain
 from markbook.errors import ConfigError
 
@@ -26,148 +25,22 @@ _LOCAL = ("json", "csv", "parquet")
 """Values of dataset_path that mean files."""
 
 _CODE = "it runs Python code of its own; write the rows to a file and name it in data_files"
+_NO_DECONTAMINATION = "should_decontaminate changes no result here: nothing is held against a training corpus"
+_DEFAULT_METRICS: dict[spec.Output, tuple[str, ...]] = {
+    "generate_until": ("exact_match",),
+    "multiple_choice": ("acc", "acc_norm"),
+    "loglikelihood": ("perplexity", "acc"),
+    "loglikelihood_rolling": ("word_perplexity", "byte_perplexity", "bits_per_byte"),
+}
+"""What a task is marked by that names no metric."""
 _UNSUPPORTED = {
     "custom_dataset": _CODE,
-    "process_results": "results come from metric_list",
-    "doc_to_choice": "multiple choice needs a model's log-likelihoods",
     "doc_to_image": "only text is asked",
     "doc_to_audio": "only text is asked",
     "use_prompt": "prompts come from doc_to_text",
-    "gen_prefix": "a reply cannot be begun for the model",
     "class": _CODE,
 }
 """Keys of lm-evaluation-harness that are refused, and why."""
-
-
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list) else [] if value is None else [value]
-
-
-Words = Annotated[list[str], BeforeValidator(_as_list)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)
-
-
-class DatasetKwargs(BaseModel):
-    """What is handed to the loader; only `data_files` means anything for files that lie here."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    data_files: str | list[str] | dict[str, str | list[str]] | None = None
-
-
-class MetricEntry(BaseModel):
-    """One metric; what is not listed here is an option of the metric, as in lm-evaluation-harness."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
-
-    metric: str | Function
-    aggregation: str | Function = ""
-    higher_is_better: bool | None = None
-    hf_evaluate: Literal[False] = False
-
-
-class FilterStep(BaseModel):
-    """One filter; what is not listed here is an option of the filter."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
-
-    function: str | Function
-    filter_fn: Function | None = None
-
-
-class FewshotConfig(_Strict):
-    """Where worked examples come from and how they look; what is not set is as in the task."""
-
-    sampler: Literal["default", "first_n"] = "default"
-    split: str | None = None
-    samples: list[dict[str, Any]] | None = Field(default=None, max_length=10_000)
-    doc_to_text: str | None = None
-    doc_to_target: str | None = None
-    target_delimiter: str | None = None
-    fewshot_delimiter: str | None = None
-
-
-class FilterEntry(_Strict):
-    """One named chain of filters."""
-
-    name: str
-    filter: list[FilterStep] = Field(min_length=1)
-
-
-class GenerationKwargs(_Strict):
-    """What a model is told beside the prompt."""
-
-    temperature: float | None = Field(default=None, ge=0)
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    do_sample: bool | None = None
-    until: Words | None = None
-    max_gen_toks: int | None = Field(default=None, ge=1)
-    max_tokens: int | None = Field(default=None, ge=1)
-    max_new_tokens: int | None = Field(default=None, ge=1)
-    seed: int | None = None
-
-
-class TaskFile(_Strict):
-    """A task."""
-
-    task: str = Field(min_length=1, max_length=200)
-    task_alias: str = ""
-    tag: Words = []
-    group: Words = []
-    dataset_path: str | None = None
-    dataset_name: str | None = None
-    dataset_kwargs: DatasetKwargs | None = None
-    training_split: str | None = None
-    validation_split: str | None = None
-    test_split: str | None = None
-    fewshot_split: str | None = None
-    process_docs: Function | None = None
-    doc_to_text: str | Function
-    doc_to_target: str | Function
-    output_type: Literal["generate_until"] = "generate_until"
-    description: str = ""
-    target_delimiter: str = " "
-    fewshot_delimiter: str = "\n\n"
-    fewshot_config: FewshotConfig | None = None
-    num_fewshot: int | None = Field(default=None, ge=0, le=100)
-    metric_list: list[MetricEntry] | None = None
-    generation_kwargs: GenerationKwargs | None = None
-    repeats: int = Field(default=1, ge=1, le=10_000)
-    filter_list: list[FilterEntry] | None = None
-    should_decontaminate: Literal[False] = False
-    doc_to_decontamination_query: str | None = None
-    unsafe_code: bool = False
-    metadata: dict[str, Any] = {}
-
-
-class GroupMember(_Strict):
-    """A task in a group, under another heading."""
-
-    task: str
-    task_alias: str = ""
-
-
-class AggregateEntry(_Strict):
-    """How a group sums up one metric."""
-
-    metric: str | Function
-    aggregation: Literal["mean"] = "mean"
-    weight_by_size: bool = True
-    filter_list: Words = []
-
-
-class GroupFile(_Strict):
-    """Several tasks under one name."""
-
-    group: str = Field(min_length=1, max_length=200)
-    group_alias: str = ""
-    task: Annotated[list[str | GroupMember], BeforeValidator(_as_list)] = Field(min_length=1)
-    aggregate_metric_list: Annotated[list[AggregateEntry], BeforeValidator(_as_list)] = []
-    tag: Words = []
-    metadata: dict[str, Any] = {}
 
 
 def is_lm_eval(node: Node) -> bool:
@@ -195,19 +68,38 @@ def read_lm_eval(node: Node, file: Path) -> spec.Task | spec.Group:
 
 def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
     split = model.test_split or model.validation_split or model.training_split
-    metrics = model.metric_list if model.metric_list is not None else [MetricEntry(metric="exact_match")]
+    metrics = model.metric_list
+    if metrics is None:
+        metrics = [MetricEntry(metric=name) for name in _DEFAULT_METRICS[model.output_type]]
+    if model.output_type == "multiple_choice" and model.doc_to_choice is None:
+        raise ConfigError("output_type multiple_choice needs doc_to_choice", at=find(node, ("output_type",)).at)
+    if model.output_type != "generate_until" and model.doc_to_target is None:
+        raise ConfigError(f"output_type {model.output_type} needs doc_to_target", at=find(node, ("output_type",)).at)
+    if model.output_type == "generate_until" and model.process_results is None:
+        if model.doc_to_choice is not None:
+            raise ConfigError(
+                "'doc_to_choice' cannot be honoured where texts are generated: name the right one in doc_to_target",
+                at=node.key_at("doc_to_choice"),
+            )
+        if model.doc_to_target is None and model.metric_list is None:
+            raise ConfigError("'doc_to_target' is missing", at=node.at)
     return spec.Task(
         name=model.task,
         file=file,
         version=str(model.metadata.get("version", "")),
         data=_data(model, node, split),
         prompt=_text(model.doc_to_text, node, "doc_to_text"),
-        references=_text(model.doc_to_target, node, "doc_to_target"),
+        references=None if model.doc_to_target is None else _text(model.doc_to_target, node, "doc_to_target"),
         metrics=tuple(_use(each, node, place) for place, each in enumerate(metrics)),
         format="lm-eval",
         context=_context(model, node),
         description=model.description,
         process=model.process_docs,
+        results=model.process_results,
+        prefix=model.gen_prefix or "",
+        output=model.output_type,
+        choices=None if model.doc_to_choice is None else _text(model.doc_to_choice, node, "doc_to_choice"),
+        notes=(_NO_DECONTAMINATION,) if model.should_decontaminate else (),
         pipelines=_pipelines(model, node),
         sampling=_sampling(model, node),
         few_shot=_few_shot(model, node, split),
@@ -302,6 +194,7 @@ def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
         sampler=config.sampler,
         excludes_self=named == model.test_split,
         split="" if is_here or own else chosen or "",
+        prefix=config.gen_prefix,
         prompt=None if config.doc_to_text is None else _text(config.doc_to_text, node, "fewshot_config"),
         references=None if config.doc_to_target is None else _text(config.doc_to_target, node, "fewshot_config"),
         delimiters=(
@@ -312,9 +205,11 @@ def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
     )
 
 
-def _text(value: str | Function, node: Node, key: str) -> spec.Text:
-    """Return a source of text: a function, or a string that is a field's name or else a template."""
+def _text(value: str | Function | object, node: Node, key: str) -> spec.Text:
+    """Return a source of text: a function, a string that is a field's name or else a template, or a constant."""
     at = find(node, (key,)).at
+    if not isinstance(value, str | Function):
+        return spec.Text(constant=value, at=at)
     if isinstance(value, Function):
         return spec.Text(function=value, at=at)
     if value.isidentifier():

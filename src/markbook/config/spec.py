@@ -9,6 +9,9 @@ from typing import Literal
 
 from markbook.config.tree import Function
 
+Output = Literal["generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"]
+"""How a task is answered: by a text, or by how likely given texts are."""
+
 ContextMode = Literal["full", "minimal", "none"]
 """How much of a row's `context` reaches the prompt."""
 
@@ -17,7 +20,7 @@ CONTEXT_MODES: tuple[ContextMode, ...] = ("full", "minimal", "none")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Where a text of a row comes from: exactly one of the three is set."""
+    """Where a text of a row, or what stands for one, comes from: exactly one of the four is set."""
 
     template: str | None = None
     """A Jinja template over the row's fields."""
@@ -25,6 +28,8 @@ class Text:
     """Names of fields whose values are taken as they are; a list gives several references."""
     function: Function | None = None
     """A registered name."""
+    constant: object = None
+    """The same for every row: a place among the choices, or the choices themselves."""
     at: str = ""
 
 
@@ -108,6 +113,8 @@ class FewShot:
     """How an example asks, if not as the task does."""
     references: Text | None = None
     delimiters: tuple[str, str] | None = None
+    prefix: str | None = None
+    """How an answer begins, if not as the task's; a field's name or a template."""
     at: str = ""
 
 
@@ -123,6 +130,13 @@ class Task:
     references: Text | None
     metrics: tuple[Use, ...]
     format: Literal["markbook", "lm-eval"] = "markbook"
+    output: Output = "generate_until"
+    choices: Text | None = None
+    """In multiple choice: the texts to choose from."""
+    prefix: str = ""
+    """How the reply begins, put behind the question; a field's name or a template."""
+    notes: tuple[str, ...] = ()
+    """Keys of the file that change nothing here, and why."""
     tests: str = ""
     """The field that holds the test statements."""
     entry_point: str = ""

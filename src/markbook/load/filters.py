@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import string
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -11,7 +13,7 @@ from typing import Any
 from markbook.config import Filter, Function, Pipeline
 from markbook.errors import ConfigError
 from markbook.load.extraction import compiles, extract
-from markbook.load.foreign import Find, filtered, nothing
+from markbook.load.foreign import Find, ForeignError, filtered, nothing
 from markbook.load.registered import FILTERS, last
 from markbook.load.rows import Row
 from markbook.plugins import suggest
@@ -55,6 +57,61 @@ def regex(regex_pattern: str = r"#### (\-?[0-9\.\,]+)", group_select: int = 0, f
         return str(match).strip()
 
     return _each(one)
+
+
+def multi_choice_regex(
+    regex_pattern: str = r"#### (\-?[0-9\.\,]+)",
+    group_select: int = 0,
+    fallback: str = "[invalid]",
+    ignore_case: bool = False,  # noqa: FBT001, FBT002 - an option of the task file
+    ignore_punctuation: bool = False,  # noqa: FBT001, FBT002 - as above
+    regexes_to_ignore: Sequence[str] = (),
+) -> Step:
+    """Keep the letter of the choice that a reply names: by a pattern, else by a choice's text, else after a colon.
+
+    The row's choices are in its field `choices`. What is found by text or after a colon is given as `(A)`.
+    """
+    pattern = re.compile(regex_pattern)
+    ignored = [re.compile(each) for each in regexes_to_ignore]
+
+    def plain(text: str) -> str:
+        for each in ignored:
+            text = each.sub("", text)
+        text = text.lower() if ignore_case else text
+        if ignore_punctuation:
+            text = "".join(sign for sign in text if not unicodedata.category(sign).startswith("P"))
+        return text
+
+    def found(by: re.Pattern[str], text: str) -> str:
+        matches = by.findall(text)
+        if not -len(matches) <= group_select < len(matches):
+            return ""
+        match = matches[group_select]
+        if isinstance(match, tuple):
+            match = next((group for group in match if group), "")
+        return str(match).strip()
+
+    def step(texts: Sequence[str], row: Row) -> list[str]:
+        choices = row.get("choices")
+        if not isinstance(choices, list) or len(choices) > len(string.ascii_uppercase):
+            raise ForeignError("multi_choice_regex needs a list `choices` of at most 26 texts in each row")
+        letters = string.ascii_uppercase[: len(choices)]
+        by_text = {plain(str(choice).strip()): f"({letter})" for choice, letter in zip(choices, letters, strict=True)}
+        listed = re.compile("|".join(map(re.escape, by_text)))
+        after = re.compile(rf":[\s]*({'|'.join(letters)})")
+
+        def one(text: str) -> str:
+            named = found(pattern, text)
+            if not named:
+                named = found(listed, plain(text))
+                named = by_text.get(named, named)
+            if not named and (letter := found(after, text)):
+                named = f"({letter})"
+            return named or fallback
+
+        return [one(text) for text in texts]
+
+    return step
 
 
 def remove_whitespace() -> Step:
@@ -102,6 +159,7 @@ _KNOWN: Mapping[str, Callable[..., Step]] = {
     "lowercase": lowercase,
     "majority_vote": majority_vote,
     "map": replace_by,
+    "multi_choice_regex": multi_choice_regex,
     "regex": regex,
     "remove_whitespace": remove_whitespace,
     "take_first": take_first,

@@ -82,7 +82,9 @@ class Rows(list[Any]):
             raise ValueError("shuffle without a seed gives other rows each time")
         return self.select(np.random.default_rng(seed).permutation(len(self)))
 
-    def sort(self, column: str, *, reverse: bool = False, **_hints: object) -> Rows:  # type: ignore[override]  # the library's
+    def sort(  # type: ignore[override]  # a data set's, which gives rows back
+        self, column: str, *, reverse: bool = False, **_hints: object
+    ) -> Rows:
         """Return the rows by the order of a field."""
         return Rows(sorted(self, key=lambda row: row[column], reverse=reverse))
 

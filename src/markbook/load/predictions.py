@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,7 +100,14 @@ def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
 
 
 def read_answers(
-    path: Path, task: str, samples: Sequence[Sample], *, several: bool, shared: bool = False, unsure: str = ""
+    path: Path,
+    task: str,
+    samples: Sequence[Sample],
+    *,
+    several: bool,
+    shared: bool = False,
+    unsure: str = "",
+    weighs: bool = False,
 ) -> Answers:
     """Return the answers of a file to a task's samples.
 
@@ -111,6 +120,7 @@ def read_answers(
         samples: the task's.
         several: whether more than one answer to a row is expected (pass@k): else a second one that differs is refused.
         shared: whether the file answers several tasks, so that each row must name its `task`.
+        weighs: whether answers are log-likelihoods instead of texts.
         unsure: a line of the task's data that cannot be read and that may or may not be one of its rows: answers that
             name rows by their place are refused, for any place after it would be a guess.
 
@@ -138,7 +148,7 @@ def read_answers(
             continue
         rows += 1
         try:
-            found += list(_predictions(line))
+            found += [_likelihoods(line)] if weighs else list(_predictions(line))
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
     answers.inputs[path.name] = digest.hexdigest()
@@ -178,6 +188,44 @@ def _predictions(line: Line) -> Iterator[Prediction]:
             model=str(record.get("model") or ""),
             filtered=filtered,
         )
+
+
+def _likelihoods(line: Line) -> Prediction:
+    """Return a row's log-likelihoods, one for each text that was weighed, as the text of one answer.
+
+    Raises:
+        ValueError: it holds none.
+    """
+    record = line.record
+    given = next((record[key] for key in ("resps", "filtered_resps", "likelihoods") if record.get(key)), None)
+    if not isinstance(given, list):
+        raise ValueError("no log-likelihoods in it: `likelihoods` with a pair [number, is likeliest] for each text")  # noqa: TRY004 - the caller turns it into a rejection
+    pairs = json.dumps([_weighed(each) for each in given])
+    name = next((record[key] for key in IDS if record.get(key) is not None), None)
+    return Prediction(
+        text=pairs,
+        source=line.at,
+        id=None if name is None else str(name),
+        doc_id=_whole(record.get("doc_id"), "doc_id"),
+        model=str(record.get("model") or ""),
+        filtered=True,
+    )
+
+
+def _weighed(value: object) -> tuple[float, bool | None]:
+    """Return a log-likelihood and whether it is that of the likeliest text; the harness writes both as texts."""
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]  # the first of several tries
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        value = value[0]
+    pair: list[Any] = value if isinstance(value, list) else [value, None]
+    try:
+        number = float(pair[0])
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError("a log-likelihood is no number") from error
+    if not math.isfinite(number) or isinstance(pair[0], bool) or len(pair) != 2:
+        raise ValueError("a log-likelihood is no finite number")
+    return number, None if pair[1] is None else str(pair[1]).lower() == "true"
 
 
 def _texts(record: Mapping[str, Any]) -> tuple[list[str | None], bool]:

@@ -12,9 +12,11 @@ from typing import Any
 from markbook.config import ContextMode, Function, Task, Text, load
 from markbook.errors import ConfigError, DataError
 from markbook.files.jsonl import Rejection
+from markbook.load.choices import Weigher, prefix_of
 from markbook.load.few_shot import Examples
 from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, ForeignError, called, nothing, selected
+from markbook.load.joining import answered, asked as joined
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
 from markbook.load.rows import Numbered, Reading, Row, data_file, read_rows, read_task_rows
 from markbook.load.templates import RenderError, check_template, render, render_references
@@ -94,9 +96,21 @@ def load_samples(
         tuple(reading.rejections),
         MappingProxyType(reading.inputs),
         builder.mode,
-        notes,
-        unsure=reading.unsure,
+        (*task.notes, *notes),
+        builder.weighings,
+        reading.unsure,
     )
+
+
+def check_sources(task: Task, find: Find = nothing) -> None:
+    """Look up what makes samples out of a task's rows, and read no row.
+
+    Raises:
+        ConfigError: a name or template that stands for nothing.
+    """
+    builder = _Builder(task, find, None, documented=False)
+    if builder.process is None:
+        builder.select([])
 
 
 def shown_context(context: object, mode: ContextMode) -> str:
@@ -122,7 +136,7 @@ def _refuse_bare_field(task: Task, reading: Reading) -> None:
         ConfigError: it is.
     """
     text = task.references
-    if text is None or text.template is None or not reading.rows:
+    if text is None or text.template is None or not reading.rows or task.output != "generate_until":
         return
     name = text.template.strip()
     if name in reading.rows[0].row:
@@ -150,15 +164,37 @@ class _Builder:
         self.find = find
         self.process = None if task.process is None else find(task.process)
         self.asks = None if task.prompt.function is None else find(task.prompt.function)
-        self.prompt, own_mode, self.system = self._prompt()
-        self.mode: ContextMode = mode or own_mode
         self.tests = task.tests
-        self.target = self.canonical = self._target()
+        self.has_own_target = False
+        self.weigher = None if task.output == "generate_until" else Weigher(task, find)
+        self.weighings: dict[str, Weighing] = {}
+        own_mode: ContextMode = task.context
+        self.prompt, self.system = task.prompt, task.system
+        if self.weigher is None:
+            self.prompt, own_mode, self.system = self._prompt()
+        self.mode: ContextMode = mode or own_mode
+        self.target: Callable[[Row], tuple[str, ...]] = (
+            self._target() if self.weigher is None else self.weigher.references
+        )
+        self.canonical = self.target
         if documented and self.tests and not self.has_own_target:
             self.target = lambda row: ("\n".join(_field(row, self.tests)),)
+        if self.weigher is not None:
+            return  # it has parsed its templates
+        self.shot_asks = self._own_function(task.few_shot.prompt, "prompt")
+        self.shot_answers = self._own_function(task.few_shot.references, "target")
         for text in (self.prompt, task.references):
             if text is not None and text.template is not None:
                 check_template(text.template, text.at)
+
+    def _own_function(self, text: Text | None, what: str) -> Callable[[Row], Any] | None:
+        """Return what the file's own function says of a row, None where something else says it."""
+        if text is None or text.function is None:
+            return None
+        function, own = text.function, self.find(text.function)
+        if own is None:
+            raise unregistered(what, function, [])
+        return lambda row: _called(function, own, row)
 
     def _prompt(self) -> tuple[Text, ContextMode, str]:
         """Return the prompt's source and its context mode; a registered function is a ready task's prompt."""
@@ -176,7 +212,6 @@ class _Builder:
 
     def _target(self) -> Callable[[Row], tuple[str, ...]]:
         text = self.task.references
-        self.has_own_target = False
         if text is None:
             return lambda _row: ()
         function = text.function
@@ -224,13 +259,28 @@ class _Builder:
         shown = {**row, "context": shown_context(row.get("context"), self.mode)}
         return render(self.prompt.template or "", shown, self.prompt.at)
 
+    def question(self, row: Row) -> str:
+        """Return what the model is asked about a row, with the beginning of its reply."""
+        if self.weigher is not None:
+            return self.weigher.question(row)
+        prefix = prefix_of(self.task.prefix, row, self.prompt.at)
+        return joined(self.text(row), prefix, self.task.delimiters[0])
+
     def shot(self, row: Row) -> str:
         """Return a worked example: question and answer; one without an answer is a question alone."""
+        if self.weigher is not None:
+            return self.weigher.shot(row)
         few = self.task.few_shot
-        asked = self.text(row) if few.prompt is None else _asked(few.prompt, row)
-        answers = self.target(row) if few.references is None else _right_answers(few.references, row, exact=True)
-        between, after = few.delimiters or self.task.delimiters
-        return asked + between + answers[0] + after if answers and answers[0] else asked
+        if self.shot_asks is not None:
+            asked = str(self.shot_asks(row))
+        else:
+            asked = self.text(row) if few.prompt is None else _asked(few.prompt, row)
+        if self.shot_answers is not None:
+            answers = _as_references(self.shot_answers(row))
+        else:
+            answers = self.target(row) if few.references is None else _right_answers(few.references, row, exact=True)
+        prefix = prefix_of(self.task.prefix if few.prefix is None else few.prefix, row, self.prompt.at)
+        return answered(asked, prefix, answers[0] if answers else "", few.delimiters or self.task.delimiters)
 
     def sample(self, numbered: Numbered, examples: Sequence[Row]) -> Sample:
         """Return a row as a sample.
@@ -243,9 +293,12 @@ class _Builder:
         description = (
             render(task.description, row, task.prompt.at) if task.description and task.format == "lm-eval" else ""
         )
+        name = str(_field(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number)
+        if self.weigher is not None:
+            self.weighings[name] = self.weigher.weighing(row, description + shots)
         return Sample(
-            id=str(_field(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number),
-            input=description + shots + self.text(row),
+            id=name,
+            input=description + shots + self.question(row),
             references=self.target(row),
             tests=(Test(program="\n".join(_field(row, self.tests))),) if self.tests else (),
             entry_point=str(row.get(task.entry_point, "")) if task.entry_point else "",

@@ -141,6 +141,9 @@ def _samples(rows: list[dict[str, Any]]) -> Iterator[str]:
             "target_hash": _digest(str(target)),
             **_means(answers),
         }
+        if "likelihoods" in first:
+            pairs = [[str(value) for value in pair if value is not None] for pair in first["likelihoods"]]
+            record |= {"resps": [[pair] for pair in pairs], "filtered_resps": pairs}
         missing: dict[str, Any] = {}
         for row in answers:
             for key, reason in row["missing"].items():

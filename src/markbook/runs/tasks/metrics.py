@@ -103,7 +103,8 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
         if found is None:
             raise unregistered("metric", use.name, list(METRICS))
         if use.aggregation not in ("", "mean"):
-            raise ConfigError(f"aggregation {use.aggregation!r} is not supported here: mean", at=use.at)
+            shown = use.aggregation.name if isinstance(use.aggregation, Function) else use.aggregation
+            raise ConfigError(f"aggregation {shown!r} is not supported here: mean", at=use.at)
         for each in found:
             yield Documented(each.metric, use.key or each.key, {**each.options, **use.options}, each.documented)
         return
@@ -112,7 +113,8 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
         yield Documented(_CORPUS[name], use.key or name, use.options)
         return
     if use.aggregation not in ("", "mean"):
-        raise ConfigError(f"aggregation {use.aggregation!r} of {name!r} is not supported: mean", at=use.at)
+        shown = f"!function {use.aggregation.name}" if isinstance(use.aggregation, Function) else repr(use.aggregation)
+        raise ConfigError(f"aggregation {shown} of {name!r} is not supported: mean", at=use.at)
     options = {_SPELLINGS.get(key, key): value for key, value in use.options.items()}
     key = use.key or name
     as_documented = next((each.documented for group in METRICS.values() for each in group if each.key == key), None)

@@ -16,6 +16,7 @@ from markbook.load.foreign import Find, Finder, nothing
 from markbook.load.predictions import Answers, find_file, read_answers
 from markbook.load.samples import TaskRows, load_samples
 from markbook.model import Request, Settings
+from markbook.runs.tasks.likelihoods import row_scorer
 from markbook.runs.tasks.metrics import Bound, PassAtK, bind
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.scorers import Scorer, function_scorers
@@ -158,9 +159,10 @@ def _plan_one(
     is_documented = options.profile == "documented"
     data = None if options.data is None else Path(options.data)
     rows = load_samples(task, data=data, limit=options.limit, mode=mode, find=find, documented=is_documented)
+    whole = row_scorer(task, find)
     scorers = function_scorers(task, find)
     metrics, passes = bind(
-        task,
+        task if whole is None else dataclasses.replace(task, metrics=()),
         options.profile,
         has_references=task.references is not None or any(sample.references for sample in rows.samples),
         has_tests=any(sample.tests for sample in rows.samples),
@@ -179,7 +181,7 @@ def _plan_one(
         rows=rows,
         pipelines=tuple(Filtered(each, build(each, find)) for each in task.pipelines),
         metrics=tuple(metrics),
-        scorers=tuple(scorers.values()),
+        scorers=tuple(scorers.values()) if whole is None else (whole,),
         passes=passes,
         count=count,
         answers=answers,
@@ -192,7 +194,9 @@ def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, seve
         return Answers()
     shared = not alone and (path == predictions or path.name == "results.jsonl")
     unsure = "" if task.data.id_field else rows.unsure
-    return read_answers(path, task.name, rows.samples, several=several, shared=shared, unsure=unsure)
+    return read_answers(
+        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighs=bool(rows.weighings)
+    )
 
 
 def _check_contexts(plans: Sequence[TaskPlan], contexts: Sequence[ContextMode]) -> None:

@@ -226,6 +226,8 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
         # A question that was not answered has a bill in run.json, not a row of numbers.
         if reply.missing is None and getattr(reply, name) not in (None, ""):
             row[name] = getattr(reply, name)
+    if reply.missing is None and answer.sample.id in plan.rows.weighings:
+        row["likelihoods"] = json.loads(answer.text)
     if marked.tested is not None:
         row["tests"] = marked.tested.as_record()
     stats = {key: dict(one.stats) for key, one in marked.measurements.items() if one.stats}

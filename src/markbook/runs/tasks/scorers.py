@@ -52,8 +52,8 @@ class Scorer:
 
     known: Mapping[str, Scored]
     """What the task file names, by key."""
-    give: Callable[[RowAnswer], Mapping[str, Any]]
-    """Returns what it has to say of an answered row; raises `ForeignError` where it fails."""
+    give: Callable[[RowAnswer], Mapping[str, Any] | Missing]
+    """Returns what it has to say of an answered row, or why it has nothing; raises `ForeignError` where it fails."""
     signature: str
     came: set[str] = field(default_factory=set)
     """The names that came when it was called."""
@@ -153,6 +153,8 @@ def _given(scorer: Scorer, row: RowAnswer) -> Mapping[str, Any] | Missing:
         values: object = scorer.give(row)
     except ForeignError as error:
         return Missing(MissingKind.FAILED, f"the function {error}")
+    if isinstance(values, Missing):
+        return values
     if not isinstance(values, Mapping):
         return Missing(MissingKind.FAILED, f"the function gives {type(values).__name__}, not numbers by name")
     return {str(key): value for key, value in values.items()}

@@ -113,6 +113,17 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
     if workers is not None and workers.is_local:
         machines.renderer = workers.executor
     found = plan_tasks(options)
+    if options.model is not None and (weighed := next((each for each in found.tasks if each.rows.weighings), None)):
+        raise UsageError(
+            f"{weighed.task.name!r} is answered by how likely given texts are, which a chat model does not say",
+            hint="--predictions takes samples of lm-evaluation-harness, or rows with `likelihoods`",
+        )
+    begun = next((each for each in found.tasks if each.task.prefix), None)
+    if options.model is not None and begun is not None:
+        raise UsageError(
+            f"{begun.task.name!r} begins the reply for the model (`gen_prefix`), which chat servers do not offer",
+            hint="--predictions takes samples of lm-evaluation-harness",
+        )
     return TasksPlan(
         manifest=_manifest(found, options),
         skipped=Skipped(len(found.rejections), next(iter(found.rejections), None)),

@@ -1,0 +1,29 @@
+"""How lm-evaluation-harness puts a question, the beginning of a reply and an answer together."""
+
+from __future__ import annotations
+
+
+def asked(question: str, prefix: str, between: str) -> str:
+    """Return a question with the beginning of its reply; white space already there stands for what comes between.
+
+    >>> asked("2+2?", "Answer:", " ")
+    '2+2? Answer:'
+    """
+    if not prefix:
+        return question
+    return question + (between if question and not (question[-1].isspace() or prefix[0].isspace()) else "") + prefix
+
+
+def answered(question: str, prefix: str, answer: str, ends: tuple[str, str]) -> str:
+    """Return a worked example; one without an answer is a question alone.
+
+    >>> answered("2+2?", "Answer:", "4", (" ", ";"))
+    '2+2? Answer: 4;'
+    """
+    between, after = ends
+    if not answer:
+        return asked(question, prefix, between)
+    if not prefix:
+        return question + between + answer + after
+    gap = "" if prefix[-1].isspace() or answer[0].isspace() else " "
+    return asked(question, prefix, between) + gap + answer + after
