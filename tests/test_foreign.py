@@ -9,6 +9,7 @@ import zipfile
 
 import pytest
 from foreign_files import BROKEN, FORMATS, ITEMS, evalplus, human_eval, inspect_log, lm_eval, mark, prompt, table
+from made_files import task_row, task_run
 
 from markbook import compare, open_run
 from markbook.cli import cli
@@ -224,6 +225,29 @@ def test_a_damaged_file_is_refused_in_words(tmp_path, name, content, words):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=words):
         results_of(open_run(tmp_path / name)).sheet(None)
+
+
+def test_a_log_without_a_score_is_refused_and_not_called_a_wrong_metric(tmp_path):
+    about = {"model": "m", "dataset": {}, "config": {}}
+    log = {
+        "version": 2,
+        "status": "error",
+        "eval": about,
+        "samples": [{"id": 1, "epoch": 1, "input": "q", "scores": {}}],
+    }
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    with pytest.raises(DataError, match="no sample in this inspect file has a score"):
+        results_of(open_run(tmp_path / "log.json")).sheet(None)
+
+
+def test_a_run_of_ours_is_compared_with_another_tools(tmp_path):
+    run = task_run(tmp_path / "ours", [task_row(at, at % 2) for at in range(8)])
+    ours = results_of(run).sheet(None)
+    lines = [f"{sample},other,{(at // 2) % 2}" for at, sample in enumerate(ours.samples)]
+    (tmp_path / "t.csv").write_text("\n".join(["item,model,score", *lines]) + "\n")
+    found = compare([run, tmp_path / "t.csv"], metric=[ours.metric, "score"])
+    assert found.n_common == 8
+    assert found.metric == f"{ours.metric} / score"
 
 
 def test_a_line_that_cannot_be_read_is_counted_and_said(tmp_path):

@@ -56,6 +56,10 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
     if not marked.rows:
         why = "; ".join(f"{count} x {reason}" for reason, count in marked.lost.items())
         raise DataError(f"no result of a sample in this {reader.name} file{': ' + why if why else ''}", at=str(path))
+    if not marked.columns:
+        raise DataError(
+            f"no sample in this {reader.name} file has a score", at=str(path), hint="mark it, then compare it"
+        )
     return reader.name, marked
 
 

@@ -70,8 +70,8 @@ def new_site(output: Path, pages: Iterable[tuple[str, str]]) -> int:
             target.parent.mkdir(parents=True, exist_ok=True)
             _write(target, content)
             written.add(target)
-        for path in old - written:
-            path.unlink()
+        for page in old - written:
+            page.unlink()
     except OSError as error:
         raise OutputError(f"the site cannot be written: {error.strerror or error}", at=str(output)) from error
     return len(written)

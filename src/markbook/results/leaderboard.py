@@ -76,5 +76,5 @@ def _apart(sheet: Sheet, names: Sequence[str], alpha: float) -> set[tuple[str, s
     is_known = (n >= 2) & (spread > 1e-12)
     found = [float(one) if ok else None for one, ok in zip(p, is_known, strict=True)]
     adjusted = holm(found)
-    pairs = zip(rows, columns, adjusted, strict=True)
+    pairs = zip(rows.tolist(), columns.tolist(), adjusted, strict=True)
     return {(names[a], names[b]) for a, b, value in pairs if value is not None and value < alpha}

@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from markbook.stats.passes import pass_at_k as pass_at_k, pass_at_k_summary as pass_at_k_summary
     from markbook.stats.ranking import bradley_terry as bradley_terry, weight_sensitivity as weight_sensitivity
     from markbook.stats.records import Estimate as Estimate, Ranking as Ranking, WeightSensitivity as WeightSensitivity
+    from markbook.stats.sequential import anytime_difference as anytime_difference
 
 _HOMES = {
     "Estimate": "markbook.stats.records",
     "Ranking": "markbook.stats.records",
     "WeightSensitivity": "markbook.stats.records",
+    "anytime_difference": "markbook.stats.sequential",
     "benjamini_hochberg": "markbook.stats.difference",
     "bootstrap_mean": "markbook.stats.intervals",
     "bradley_terry": "markbook.stats.ranking",
@@ -73,6 +75,7 @@ __all__ = [
     "Estimate",
     "Ranking",
     "WeightSensitivity",
+    "anytime_difference",
     "benjamini_hochberg",
     "bootstrap_mean",
     "bradley_terry",
