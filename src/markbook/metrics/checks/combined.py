@@ -14,7 +14,7 @@ from markbook.metrics.checks.numbers import numeric
 from markbook.metrics.checks.patterns import json_schema, regex
 from markbook.metrics.checks.texts import contains, length, not_contains
 from markbook.metrics.pairs import Score
-from markbook.plugins import suggest
+from markbook.plugins import example, suggest
 from markbook.types import Missing
 
 MOST_CHECKS = 50
@@ -24,6 +24,7 @@ Described = str | Mapping[str, Any]
 """A check's name, or a mapping of its `name` and `options`."""
 
 
+@example(values=["a b c a", "x"])
 def one_of(
     *,
     values: str | Sequence[str] | None = None,
@@ -57,6 +58,7 @@ def one_of(
     return _combined("one_of", checks)
 
 
+@example(checks=["contains"])
 def all_of(*, checks: Sequence[Described]) -> Check:
     """Return 1 if every check holds, else 0; higher is better.
 

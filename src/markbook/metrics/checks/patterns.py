@@ -13,13 +13,14 @@ from markbook.errors import ConfigError
 from markbook.metrics.checks.bounded import Helper
 from markbook.metrics.checks.check import Check, signed, truth
 from markbook.metrics.pairs import Score
-from markbook.plugins import need
+from markbook.plugins import example, need
 from markbook.types import Missing
 
 LONGEST_PATTERN = 10_000
 LARGEST_SCHEMA = 200_000
 
 
+@example(pattern="(a|b)+")
 def regex(
     *,
     pattern: str,

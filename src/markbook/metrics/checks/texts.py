@@ -10,6 +10,7 @@ from markbook.errors import ConfigError
 from markbook.metrics.checks.bounded import Helper
 from markbook.metrics.checks.check import Check, signed, texts_of, truth
 from markbook.metrics.pairs import Score
+from markbook.plugins import example
 
 _UNITS = ("characters", "words", "lines")
 
@@ -96,6 +97,7 @@ def _is_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 
+@example(at_most=10)
 def length(
     *,
     at_least: int | None = None,
