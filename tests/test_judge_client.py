@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+import sys
 import time
 
 import pytest
@@ -9,7 +11,9 @@ from fake_openai import FAULTS, FakeOpenAI, Reply, good, structured, text
 
 from markbook.errors import UsageError
 from markbook.judge.assess import Settings, Subject, questions
+from markbook.judge.cases import Case, case_questions
 from markbook.judge.client import Judge
+from markbook.judge.rubric_file import read_rubric
 from markbook.model.asker import Patience
 from markbook.model.cassette import Cassette
 from markbook.model.connect import check, connected
@@ -25,11 +29,37 @@ def quick_waits(monkeypatch):
     monkeypatch.setattr("markbook.model.pace.FIRST_WAIT", 0.01)
 
 
+def review_question(number, settings):
+    return questions(Subject(f"Review number {number}."), settings)[0][0]
+
+
+def answer_question(rubric):
+    def make(number, settings):
+        case = Case(f"Review number {number}.", "What is it?", "Another answer.", "A context.")
+        return case_questions(read_rubric(rubric), case, settings)[0]
+
+    return make
+
+
+MAKERS = {"review": review_question, "answer": answer_question("helpfulness")}
+
+
+_FIRST = {MAKERS["review"]: "actionable_feedback", MAKERS["answer"]: "solves"}
+
+
+@pytest.fixture(params=sorted(MAKERS), autouse=True)
+def maker(request, monkeypatch):
+    """Every test is held against the judge of reviews and the judge of any answer: they must be one."""
+    monkeypatch.setattr(sys.modules[__name__], "_make", MAKERS[request.param])
+
+
+_make = review_question
+
+
 def ask(server, count=1, *, patience=QUICK, cassette=None, price=None, mode="auto"):
     """Ask `count` different questions; return how each ended, and the account."""
     settings = Settings((MODEL,), mode=mode)
-    subjects = [Subject(f"Review number {number}.") for number in range(count)]
-    asked = [questions(subject, settings)[0][0] for subject in subjects]
+    asked = [_make(number, settings) for number in range(count)]
 
     async def go():
         async with connected(MODEL, server.base_url, patience.seconds) as client:
@@ -45,16 +75,19 @@ def test_every_output_mode_brings_an_answer_in_one_request(mode):
     with FakeOpenAI(lambda request, _n: good(request) if mode != "prompted" else _from_prompt(request)) as server:
         (judged,), account = ask(server, mode=mode, patience=QUICK)
 
-    assert json.loads(judged.answer.payload)["actionable_feedback"] == 4
+    assert json.loads(judged.answer.payload)[_FIRST[_make]] == 4
     assert (server.calls, account.requests, account.input_tokens, account.output_tokens) == (1, 1, 100, 20)
     request = server.requests[0]
     assert ("tools" in request) == (mode == "tool")
     assert (request["temperature"], request["seed"]) == (0.0, 0)
 
 
+NAMES = ("actionable_feedback", "balanced_critique", "improvement_guidance", "solves", "correct", "usable")
+"""What the two rubrics ask for; a reply may hold more than was asked."""
+
+
 def _from_prompt(_request):
-    names = ("actionable_feedback", "balanced_critique", "improvement_guidance")
-    return text(json.dumps(dict.fromkeys(names, 4)))
+    return text(json.dumps(dict.fromkeys(NAMES, 4)))
 
 
 @pytest.mark.parametrize("position", [0, 1, 2])
@@ -202,8 +235,8 @@ def test_the_fence_is_new_each_time_and_stands_around_the_review():
     prompts = [request["messages"][-1]["content"] for request in server.requests]
     assert prompts[0] != prompts[1]
     assert "\x00" not in prompts[0]
-    fence = prompts[0].split("<review ")[1].split(">")[0]
-    assert prompts[0].count(fence) == 2
+    fence = re.split("<(?:review|answer) ", prompts[0])[1].split(">")[0]
+    assert prompts[0].count(fence) == 2 * prompts[0].count("</")  # around each text
     assert fence in server.requests[0]["messages"][0]["content"]
 
 
@@ -261,7 +294,7 @@ def test_a_reply_edited_into_a_cassette_is_checked_like_any_other(tmp_path):
 
 
 def test_the_reply_is_read_wherever_the_server_puts_it():
-    payload = json.dumps(dict.fromkeys(("actionable_feedback", "balanced_critique", "improvement_guidance"), 2))
+    payload = json.dumps(dict.fromkeys(NAMES, 2))
     with FakeOpenAI([text(payload)]) as server:
         (as_text,), _ = ask(server, mode="tool")
     with FakeOpenAI(lambda request, _n: structured(request, payload)) as server:

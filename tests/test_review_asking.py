@@ -9,10 +9,11 @@ from fake_openai import FAULTS, FakeOpenAI, good
 from review_kit import GENERATED, TRACE, markbook, only_run, papers, reviews, rows_of
 
 from markbook.errors import StorageError, UsageError
+from markbook.judge.asking import Asking
+from markbook.judge.panel import JudgeOptions
 from markbook.runs.reviews import work as conductor
-from markbook.runs.reviews.asking import Asking
 from markbook.runs.reviews.config import default_config
-from markbook.runs.reviews.judge import JudgeOptions, make_plan
+from markbook.runs.reviews.judge import make_plan
 from markbook.runs.reviews.tiers import Similarities
 
 PAIR = ("--similarity", "cosine,jaccard")
@@ -134,10 +135,11 @@ def make(script_server, keep, **options):
 
 
 def work(number):
-    from markbook.judge.assess import Subject
-    from markbook.runs.reviews.asking import Work
+    from markbook.judge.asking import Work
+    from markbook.judge.assess import Settings, Subject, questions
 
-    return Work((f"paper {number}", "mas", 0), Subject(f"A review, number {number}."))
+    subject = Subject(f"A review, number {number}.")
+    return Work((f"paper {number}", "mas", 0), lambda: questions(subject, Settings(("openai:m",)))[0])
 
 
 def test_what_ends_the_asking_reaches_the_one_who_waits():

@@ -8,7 +8,7 @@ from fake_openai import FAULTS, FakeOpenAI, good
 from review_kit import markbook, only_run, papers, reviews, rows_of, traces
 
 import markbook as api
-from markbook.runs.reviews import judge as review_judge
+from markbook.judge import panel
 
 PAIR = ("--similarity", "cosine,jaccard")
 
@@ -458,8 +458,8 @@ def test_the_log_goes_to_the_file_that_was_named(tmp_path, inputs):
 
 def test_a_paper_that_was_read_in_part_is_said_to_be(tmp_path, inputs, monkeypatch):
     """The text of paper one has 611 characters: in parts of 40, of which 12 at most are read, some are left out."""
-    make = review_judge.Settings
-    monkeypatch.setattr(review_judge, "Settings", lambda **options: make(**options, part_chars=40))
+    make = panel.Settings
+    monkeypatch.setattr(panel, "Settings", lambda **options: make(**options, part_chars=40))
     with FakeOpenAI(good) as server:
         judge = ("--judge", "openai:m", "--base-url", server.base_url)
         code, folder, _, err = run(tmp_path, *inputs, *PAIR, *judge)

@@ -225,8 +225,8 @@ async def _assess(
 ) -> dict[str, float]:
     """Ask one rubric in the documented profile; return its marks and the overall."""
     from markbook.judge.assess import Settings, Subject, questions, settle
+    from markbook.judge.panel import JudgePlan, open_judges
     from markbook.judge.rubrics import RUBRICS
-    from markbook.runs.reviews.judge import JudgePlan, open_judges
 
     plan = JudgePlan(Settings((judge,), profile="documented"), base_url=base_url)
     asked, missing = questions(Subject(review, [paper], trace), plan.settings)

@@ -14,7 +14,7 @@ import importlib
 import re
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from markbook import installed
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
@@ -134,6 +134,25 @@ def make(kind: str, name: str, options: Mapping[str, object], *, allow_code: boo
 
         return completed(made)
     return made
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def example(**options: object) -> Callable[[_F], _F]:
+    """Return a decorator for a factory that makes nothing without options: with these a listing shows it."""
+
+    def mark(build: _F) -> _F:
+        vars(build)["example"] = options
+        return build
+
+    return mark
+
+
+def example_of(kind: str, name: str) -> Mapping[str, object]:
+    """Return the options with which a part is shown; none for most."""
+    found: Mapping[str, object] = getattr(factory(kind, name), "example", {})
+    return found
 
 
 def describe(kind: str) -> list[dict[str, str]]:

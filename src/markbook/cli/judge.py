@@ -1,4 +1,4 @@
-"""`markbook judge check`."""
+"""`markbook judge check` and `markbook judge correct`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from markbook.cli._judge_correct import command as correct
 from markbook.cli.judge_options import judge_choices, read_judge_options
 from markbook.cli.options import fail_under_option, json_option
 
@@ -25,6 +26,9 @@ Examples:
 @click.group("judge")
 def command() -> None:
     """Ask how far a judge can be trusted."""
+
+
+command.add_command(correct)
 
 
 @command.command("check", epilog=_EXAMPLES)

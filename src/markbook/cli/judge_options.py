@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from markbook.runs.reviews.judge import JudgeOptions
+    from markbook.judge.panel import JudgeOptions
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path)
@@ -70,7 +70,7 @@ def judge_choices(function: _F) -> _F:
 
 def read_judge_options(options: Mapping[str, Any]) -> JudgeOptions:
     """Return what the command line says about its judges."""
-    from markbook.runs.reviews.judge import JudgeOptions
+    from markbook.judge.panel import JudgeOptions
 
     return JudgeOptions(
         base_url=options["base_url"],

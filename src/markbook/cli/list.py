@@ -51,7 +51,7 @@ def _with_metric(row: dict[str, object]) -> dict[str, object]:
 
     name = str(row["name"])
     try:
-        metric = plugins.create("metrics", name)
+        metric = plugins.create("metrics", name, **plugins.example_of("metrics", name))
         options = list(inspect.signature(plugins.factory("metrics", name)).parameters)
     except MarkbookError as error:
         return {**row, "range": None, "direction": None, "version": None, "problem": str(error)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +20,7 @@ from markbook.cli.options import (
     read_baseline,
     resume_option,
 )
-from markbook.cli.resume import Kept, fill_from_run, sent_a_key
+from markbook.cli.resume import Kept, fill_from_run, sent_a_key, written
 
 INCOMPLETE = 3
 
@@ -109,6 +110,20 @@ class _Run(Spread):
     "--price", default="", metavar="IN/OUT", help="US dollars for a million tokens, where no price is listed."
 )
 @click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="PROVIDER:NAME",
+    help="Who judges in metrics `judge`; repeat for a panel.",
+)
+@click.option("--judge-url", default="", metavar="URL", help="Where the judges' server is.")
+@click.option(
+    "--cassette", type=click.Path(), help="Record the judges' answers in this file; replay it if it is there."
+)
+@click.option("--judge-samples", type=click.IntRange(1, 100), help="Answers a question and judge [default: 1].")
+@click.option("--judge-max-cost", type=click.FloatRange(min=0), metavar="USD", help="What each judge may cost.")
+@click.option("--judge-price", default="", metavar="IN/OUT", help="US dollars for a million tokens of the judges.")
+@click.option(
     "--allow-code",
     is_flag=True,
     help="Let a task name code: `!function` a Python file beside it, a metric `package.module:factory`.",
@@ -174,6 +189,9 @@ _KEPT = (
     *(Kept(name, f"config.{name}") for name in ("profile", "seed")),
     *(Kept(name, f"asking.{name}") for name in ("concurrency", "retries", "max_cost", "price")),
     *(Kept(name, f"asking.{name}") for name in ("per_minute", "request_seconds")),
+    *(Kept(name, f"judging.{name}") for name in ("judges", "judge_samples", "judge_max_cost", "judge_price")),
+    Kept("judge_url", "judging.judge_url", sent_a_key),
+    Kept("cassette", "judging.cassette", lambda path: written(Path(path))),
     Kept("base_url", "config.base_url", sent_a_key),
     Kept(
         "allow_code", "config.allow_code", lambda is_allowed: "would run code that its tasks name" if is_allowed else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from markbook.cli.judge_options import judge_choices
 from markbook.cli.options import fail_under_option
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ Examples:
   markbook score rougeL answers.jsonl
   markbook score bleu,rouge_score,meteor answers.jsonl --json
   markbook score bleu answers.jsonl -o tokenize=intl -o lowercase=true
+  markbook score judge answers.jsonl --rubric helpfulness --judge openai:gpt-4o-mini --cassette judged.jsonl
   markbook score edit_distance answers.jsonl --fail-under edit_distance=0.3
 """
 
@@ -35,6 +37,9 @@ Examples:
 @click.option("--strict", is_flag=True, help="Stop with exit 65 at the first row that cannot be read.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--rubric", help="Of the metric `judge`: a ready rubric's name, or a .yaml file.")
+@click.option("--judge", "judges", multiple=True, metavar="PROVIDER:NAME", help="Who judges; repeat for a panel.")
+@judge_choices
 @fail_under_option("a metric")
 def command(  # noqa: PLR0913 - one argument an option, as click wants it
     metrics: str,
@@ -47,8 +52,14 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     strict: bool,
     workers: int,
     seed: int,
+    rubric: str | None,
+    judges: tuple[str, ...],
+    **judging: Any,
 ) -> int:
-    """Mark the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS."""
+    """Mark the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS.
+
+    The metric `judge` also reads "question" and "context".
+    """
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
@@ -57,14 +68,18 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
     given = _options(options)
     gates = parse_gates(fail_under)
+    if "judge" in names:
+        given |= _judging(rubric, judges, judging)
     made = make(names, given)
+    for metric in made.values():
+        getattr(metric, "check", lambda: None)()
     check_gates(gates, _marks(made))
     read = _read(file, strict=strict, needs_reference=any(m.needs_reference for m in made.values()))
     if workers > 1:
         with create("engines", "local", workers=workers) as executor:
-            found = measure_rows(made, read.candidates, read.references, given, executor=executor)
+            found = measure_rows(made, read.candidates, read.references, given, executor=executor, **read.beside)
     else:
-        found = measure_rows(made, read.candidates, read.references, given)
+        found = measure_rows(made, read.candidates, read.references, given, **read.beside)
     summaries = {name: summarise_with(made[name], found[name], seed=seed) for name in names}
     for problem in read.problems:
         click.echo(f"markbook: {problem}", err=True)
@@ -86,8 +101,15 @@ class _Read:
 
     candidates: list[object] = field(default_factory=list)
     references: list[object] = field(default_factory=list)
+    questions: list[object] = field(default_factory=list)
+    contexts: list[object] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What metrics may read of a row beside the two texts."""
+        return {"questions": self.questions, "contexts": self.contexts}
 
 
 def _read(file: Path, *, strict: bool, needs_reference: bool) -> _Read:
@@ -105,6 +127,8 @@ def _read(file: Path, *, strict: bool, needs_reference: bool) -> _Read:
         assert not isinstance(line, Rejection)
         read.candidates.append(line.record["candidate"])
         read.references.append(line.record.get("references", line.record.get("reference")))
+        read.questions.append(line.record.get("question"))
+        read.contexts.append(line.record.get("context"))
         read.places.append(line.at)
     if not read.candidates:
         for problem in read.problems[:5]:
@@ -139,6 +163,15 @@ def _options(pairs: Sequence[str]) -> dict[str, object]:
         except ValueError:
             found[name] = text
     return found
+
+
+def _judging(rubric: str | None, judges: Sequence[str], said: Mapping[str, Any]) -> dict[str, object]:
+    """Return the options of the metric `judge` that the command line states in words of its own."""
+    names = {"judge_mode": "mode", "max_retries": "retries", "judge_timeout": "seconds", "judge_workers": "workers"}
+    names |= {"requests_per_minute": "per_minute", "judge_price": "price"}
+    stated = {names.get(name, name): value for name, value in said.items() if value is not None}
+    found: dict[str, object] = {**stated, **({"models": list(judges)} if judges else {})}
+    return found if rubric is None else found | {"rubric": rubric}
 
 
 def _marks(made: Mapping[str, Metric], summaries: Mapping[str, Summary] | None = None) -> list[Mark]:

@@ -1,4 +1,4 @@
-"""From a review to the calls that judge it, and from the answers to marks: parts, samples, panels."""
+"""From a text to the calls that judge it, and from the answers to marks: parts, samples, panels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from markbook.judge.client import Judged, from_record, to_record
-from markbook.judge.prompts import PART_CHARS, REVIEW_CHARS, SYSTEM, Call, Cut, Part, cut, question
+from markbook.judge.prompts import PART_CHARS, REVIEW_CHARS, Call, Cut, Part, cut, question, system_text
 from markbook.judge.reply import Mark, Violation, parse_marks, quotes_found
 from markbook.judge.rubrics import RUBRICS, Rubric
 from markbook.judge.tokens import weigh
@@ -20,6 +20,8 @@ DOCUMENTED_EXCERPT = 2000
 
 
 NO_REVIEW = "there is no review: it is null"
+WHOLE = Cut((Part("", 1, 1),), 1.0)
+"""What a rubric reads that has no long text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ class Question:
         quotes = [quote for mark in marks.values() for quote in mark.quotes]
         weighted = {}
         if judged.answer and judged.answer.logprobs:
-            found = {name: weigh(judged.answer.payload, judged.answer.logprobs, name) for name in marks}
+            found = {
+                name: weigh(judged.answer.payload, judged.answer.logprobs, name, self.rubric.scale) for name in marks
+            }
             weighted = {name: list(pair) for name, pair in found.items() if pair is not None}
         kept = to_record(judged)
         kept.pop("logprobs", None)
@@ -138,30 +142,48 @@ def _rubric_questions(rubric: Rubric, subject: Subject, settings: Settings) -> I
     if len(review) > REVIEW_CHARS:
         review, share = review[:REVIEW_CHARS], REVIEW_CHARS / len(review)
     note = "" if share == 1 else f"The review is cut: you see its first {share:.0%}."
-    pieces = _pieces(subject, settings) if "paper" in rubric.reads else Cut((Part("", 1, 1),), 1.0)
-    coverage = pieces.coverage * share * (subject.trace_share if "trace" in rubric.reads else 1.0)
+    pieces = _pieces(subject, settings) if "paper" in rubric.reads else WHOLE
+    share *= subject.trace_share if "trace" in rubric.reads else 1.0
+    texts = {"review": review, "trace": subject.trace}
+    yield from questions_of(rubric, texts, pieces, settings, share=share, note=note)
+
+
+def questions_of(
+    rubric: Rubric, texts: Mapping[str, str], pieces: Cut, settings: Settings, *, share: float, note: str = ""
+) -> Iterator[Question]:
+    """Yield every call of a rubric over texts.
+
+    Args:
+        rubric: what is asked.
+        texts: by the names that it reads, all but the long one.
+        pieces: the parts of the long text; `WHOLE` where the rubric reads none.
+        settings: how the judges are asked.
+        share: of the other texts, that is shown.
+        note: what the judge is told about what it does not see.
+    """
+    wire: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+    if settings.token_weights:
+        wire |= {"openai_logprobs": True, "openai_top_logprobs": 10}
+    system, schema = system_text(rubric), rubric.schema
     for part in pieces.parts:
-        texts = {"paper": part.text, "review": review, "trace": subject.trace}
-        prompt = question(rubric, texts, part=part, excerpt_note=note)
+        shown = {**texts, rubric.long: part.text}
+        prompt = question(rubric, shown, part=part, excerpt_note=note)
+        read = tuple(shown[name] for name in rubric.reads)
         for model in settings.models:
             for sample in range(settings.samples):
-                wire: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
-                if settings.token_weights:
-                    wire |= {"openai_logprobs": True, "openai_top_logprobs": 10}
                 call = Call(
                     model=model,
                     rubric=rubric.name,
-                    system=SYSTEM,
+                    system=system,
                     prompt=prompt,
-                    schema=rubric.schema,
+                    schema=schema,
                     settings={**wire, "seed": settings.seed + sample},
                     sample=sample,
                     mode=settings.mode,
                     told=_told(rubric, settings, part),
                 )
-                read = tuple(texts[name] for name in rubric.reads)
                 chars = len(part.text) or 1
-                yield Question(rubric, model, part.number, sample, chars, coverage, call, read)
+                yield Question(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
 
 
 def _told(rubric: Rubric, settings: Settings, part: Part) -> str:
@@ -187,7 +209,7 @@ class Assessment:
     value: float | None
     missing: Missing | None
     marks: Mapping[str, float]
-    """Per criterion: the mean over samples and parts, the median over judges; on the judge's own scale 1..5."""
+    """Per criterion: the mean over samples and parts, the median over judges; on the rubric's own scale."""
     by_judge: Mapping[str, Mapping[str, float]]
     deviation: float | None
     """Standard deviation of the value over samples; None for fewer than two."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -37,11 +37,34 @@ class Verdict:
     """The position that won both times, if it flipped."""
 
 
-def compare_call(first: str, second: str, model: str, settings: Settings, *, sample: int = 0) -> Call:
-    """Return the call that puts `first` in place A and `second` in place B."""
-    prompt = "\n\n".join((QUESTION, block("review-A", first), block("review-B", second)))
+def compare_call(  # noqa: PLR0913 - two texts and all that is said about them
+    first: str,
+    second: str,
+    model: str,
+    settings: Settings,
+    *,
+    sample: int = 0,
+    asked: Sequence[str] = (QUESTION,),
+    name: str = "review",
+    rubric: str = "pairwise",
+    system: str = SYSTEM,
+) -> Call:
+    """Return the call that puts `first` in place A and `second` in place B.
+
+    Args:
+        first: one text.
+        second: the other.
+        model: the judge.
+        settings: how it is asked.
+        sample: which of several answers this is.
+        asked: what is asked, a paragraph each, with whatever both are judged by.
+        name: of the two texts.
+        rubric: its name, for a reader.
+        system: what the judge is told beforehand.
+    """
+    prompt = "\n\n".join((*asked, block(f"{name}-A", first), block(f"{name}-B", second)))
     wire = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": settings.seed + sample}
-    return Call(model, "pairwise", SYSTEM, prompt, SCHEMA, wire, sample, settings.mode)
+    return Call(model, rubric, system, prompt, SCHEMA, wire, sample, settings.mode)
 
 
 def parse_winner(payload: str) -> Winner:

@@ -26,7 +26,7 @@ class Mark:
     """A judge's word on one criterion."""
 
     score: float
-    """1..5, as the judge gave it."""
+    """On the rubric's scale, as the judge gave it."""
     reason: str = ""
     quotes: tuple[str, ...] = ()
 
@@ -59,23 +59,24 @@ def parse_marks(payload: str, rubric: Rubric) -> dict[str, Mark]:
     """Return one mark a criterion of the rubric.
 
     Raises:
-        Violation: as `parse_object`; also a criterion that is missing, no number, or outside 1 to 5.
+        Violation: as `parse_object`; also a criterion that is missing, no number, or outside the scale.
     """
     record = parse_object(payload)
-    return {criterion.name: _mark(record, criterion.name) for criterion in rubric.criteria}
+    return {criterion.name: _mark(record, criterion.name, rubric.scale) for criterion in rubric.criteria}
 
 
-def mark_number(value: object, name: str) -> float:
-    """Return a mark from 1 to 5.
+def mark_number(value: object, name: str, scale: tuple[int, int] = (LOWEST, HIGHEST)) -> float:
+    """Return a mark on a scale.
 
     Raises:
         Violation: it is no number (a string of digits is none either) or outside the scale.
     """
+    low, high = scale
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Violation(f"{name} is {_short(value)}, not a number from {LOWEST} to {HIGHEST}")
+        raise Violation(f"{name} is {_short(value)}, not a number from {low} to {high}")
     # NaN compares as false; a huge integer would overflow as a float.
-    if not LOWEST <= value <= HIGHEST:
-        raise Violation(f"{name} is {_short(value)}, outside {LOWEST} to {HIGHEST}")
+    if not low <= value <= high:
+        raise Violation(f"{name} is {_short(value)}, outside {low} to {high}")
     return float(value)
 
 
@@ -85,14 +86,14 @@ def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
     return sum(any(_plain(quote) in body for body in bodies) for quote in quotes if quote.strip())
 
 
-def _mark(record: Mapping[str, Any], name: str) -> Mark:
+def _mark(record: Mapping[str, Any], name: str, scale: tuple[int, int]) -> Mark:
     if name not in record:
         raise Violation(f"the reply has no {name}")
     reason = record.get(f"{name}_reason")
     quotes = record.get(f"{name}_quotes")
     listed = quotes if isinstance(quotes, list) else []
     return Mark(
-        mark_number(record[name], name),
+        mark_number(record[name], name, scale),
         _kept(reason) if isinstance(reason, str) else "",
         tuple(_kept(quote) for quote in listed[:QUOTES_CAP] if isinstance(quote, str)),
     )

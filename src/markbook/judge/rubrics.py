@@ -1,29 +1,49 @@
-"""What a judge is asked about a review, and how its marks become a score.
+"""What a judge is asked about a text, and how its marks become a score.
 
-Formula source: spec 002, tier 2. Each criterion is an integer from 1 to 5; the overall is computed here and never asked
+Formula source of the three of the documents: spec 002, tier 2. Each criterion is an integer from 1 to 5 (or on the
+rubric's own scale); the overall is computed here and never asked
 for. The score of a mark x is (x - 1) / 4, so that 1 is 0; the documented x / 5 starts at .2 and stays under its profile.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Any
 
 PROMPT_VERSION = 1
 """Raised whenever a word of a prompt changes: it is part of every cassette key."""
 
 LOWEST, HIGHEST = 1, 5
+_REVIEWING = "academic reviewing"
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One thing to mark from 1 to 5."""
+    """One thing to mark on the rubric's scale."""
 
     name: str
     question: str
-    weight: float
+    weight: float = 1.0
+    anchors: tuple[tuple[int, str], ...] = ()
+    """What some marks mean, in words."""
+    evidence: str = ""
+    """What a mark should rest on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A marked example that is shown to the judge."""
+
+    texts: tuple[tuple[str, str], ...]
+    """By the names that the rubric reads."""
+    marks: tuple[tuple[str, int], ...] = ()
+    winner: str = ""
+    """In a pairwise rubric: `A` (the answer), `B` (the other one) or `tie`."""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,36 +53,56 @@ class Rubric:
     name: str
     task: str
     criteria: tuple[Criterion, ...]
-    reads: tuple[Literal["paper", "review", "trace"], ...]
+    reads: tuple[str, ...]
+    scale: tuple[int, int] = (LOWEST, HIGHEST)
+    judged: str = "answer"
+    """Which of the texts is judged; the others are what it is judged by."""
+    long: str = "context"
+    """Which of the texts is read in parts where it is long."""
+    field: str = ""
+    """Of what the judge is a judge: `academic reviewing`."""
+    wants_quotes: bool = True
+    examples: tuple[Example, ...] = ()
+    is_pairwise: bool = False
+    """Whether two texts are compared, in both orders, instead of one being marked."""
+    version: str = "1"
 
     @property
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of a reply: for each criterion a reason, quotes, then the mark."""
+        low, high = self.scale
         properties: dict[str, Any] = {}
         for criterion in self.criteria:
             properties[f"{criterion.name}_reason"] = {
                 "type": "string",
                 "description": f"One or two sentences: why this mark for {criterion.name}.",
             }
-            properties[f"{criterion.name}_quotes"] = {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "Up to three short verbatim quotes that the mark rests on.",
-            }
+            if self.wants_quotes:
+                properties[f"{criterion.name}_quotes"] = {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "Up to three short verbatim quotes that the mark rests on.",
+                }
             properties[criterion.name] = {
                 "type": "integer",
-                "minimum": LOWEST,
-                "maximum": HIGHEST,
-                "description": f"{criterion.question} 1 = poor, 5 = excellent.",
+                "minimum": low,
+                "maximum": high,
+                "description": f"{criterion.question} {low} = poor, {high} = excellent.",
             }
         required = list(properties)
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
+    @property
+    def digest(self) -> str:
+        """Return what tells this rubric from any other: every word of it counts."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode("utf-8", "replace")).hexdigest()[:16]
+
     def overall(self, marks: Mapping[str, float], *, profile: str = "corrected") -> float:
         """Return the weighted score of one mark a criterion: 0..1, or .2..1 in the documented profile."""
+        low, high = self.scale
         mean = math.fsum(criterion.weight * marks[criterion.name] for criterion in self.criteria)
         mean /= math.fsum(criterion.weight for criterion in self.criteria)
-        return mean / HIGHEST if profile == "documented" else (mean - LOWEST) / (HIGHEST - LOWEST)
+        return mean / high if profile == "documented" else (mean - low) / (high - low)
 
 
 TECHNICAL_ACCURACY = Rubric(
@@ -74,6 +114,9 @@ TECHNICAL_ACCURACY = Rubric(
         Criterion("domain_knowledge", "Is technical terminology used appropriately?", 0.2),
     ),
     ("paper", "review"),
+    judged="review",
+    long="paper",
+    field=_REVIEWING,
 )
 CONSTRUCTIVENESS = Rubric(
     "constructiveness",
@@ -84,6 +127,9 @@ CONSTRUCTIVENESS = Rubric(
         Criterion("improvement_guidance", "Does it give the authors a clear direction?", 1.0),
     ),
     ("review",),
+    judged="review",
+    long="paper",
+    field=_REVIEWING,
 )
 PLANNING_RATIONALITY = Rubric(
     "planning_rationality",
@@ -94,6 +140,9 @@ PLANNING_RATIONALITY = Rubric(
         Criterion("resource_efficiency", "Were tools and agents used well?", 0.2),
     ),
     ("trace",),
+    judged="trace",
+    long="paper",
+    field=_REVIEWING,
 )
 RUBRICS: Mapping[str, Rubric] = {
     rubric.name: rubric for rubric in (TECHNICAL_ACCURACY, CONSTRUCTIVENESS, PLANNING_RATIONALITY)

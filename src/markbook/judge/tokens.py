@@ -1,7 +1,7 @@
 """Weighing a mark by the probabilities of the tokens that could have stood in its place.
 
 A judge that says 4 may have been as close to 3 as to 5; where a server gives log probabilities, the mark is the mean of
-1 to 5 under them, as in G-Eval (arXiv 2303.16634), and the probability mass that 1 to 5 hold is kept beside it.
+the scale's marks under them, as in G-Eval (arXiv 2303.16634), and the probability mass that they hold is kept beside it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-_DIGITS = tuple("12345")
+_DIGITS = tuple("0123456789")
 _CERTAIN = 0.01
 """Log probabilities end at 0; rounding may lift one a little above it, and anything more is none."""
 
 
 def reduce_logprobs(tokens: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """Return each token with the log probabilities of the digits 1 to 5 among its alternatives, all that is needed."""
+    """Return each token with the log probabilities of the digits among its alternatives, all that is needed."""
     reduced = []
     for token in tokens:
         digits: dict[str, float] = {}
@@ -36,7 +36,9 @@ def _log_sum(one: float, other: float) -> float:
     return high + math.log(math.exp(one - high) + math.exp(other - high))
 
 
-def weigh(payload: str, tokens: Sequence[Mapping[str, Any]], name: str) -> tuple[float, float] | None:
+def weigh(
+    payload: str, tokens: Sequence[Mapping[str, Any]], name: str, scale: tuple[int, int] = (1, 5)
+) -> tuple[float, float] | None:
     """Return the expected mark of a criterion and the probability mass it rests on.
 
     None if the tokens do not spell the payload, or the mark's own token holds no probability for its digit or for any.
@@ -45,12 +47,16 @@ def weigh(payload: str, tokens: Sequence[Mapping[str, Any]], name: str) -> tuple
         payload: the reply, one JSON object.
         tokens: as `reduce_logprobs` returns them.
         name: the criterion's key in the reply.
+        scale: its ends; marks of more than one digit are not weighed.
     """
+    allowed = {str(mark) for mark in range(scale[0], scale[1] + 1)}
+    if not allowed <= set(_DIGITS):
+        return None
     text = "".join(str(token["token"]) for token in tokens)
     if text.strip() != payload.strip():
         return None
     # A quote inside a JSON string is escaped, so a judged text that cites the key cannot match.
-    found = re.search(rf'"{re.escape(name)}"\s*:\s*([1-5])(?![\d.eE])', text)
+    found = re.search(rf'"{re.escape(name)}"\s*:\s*([0-9])(?![\d.eE])', text)
     if found is None:
         return None
     place = 0
@@ -58,9 +64,9 @@ def weigh(payload: str, tokens: Sequence[Mapping[str, Any]], name: str) -> tuple
         spelled = str(token["token"])
         if place <= found.start(1) < place + len(spelled):
             digits = token.get("digits") or {}
-            if spelled.strip() != found.group(1) or found.group(1) not in digits:
+            if spelled.strip() != found.group(1) or found.group(1) not in digits or found.group(1) not in allowed:
                 return None
-            weights = {digit: math.exp(min(0.0, float(digits[digit]))) for digit in digits if digit in _DIGITS}
+            weights = {digit: math.exp(min(0.0, float(digits[digit]))) for digit in digits if digit in allowed}
             mass = math.fsum(weights.values())
             if mass == 0.0:
                 return None  # servers say -9999 for what they rule out

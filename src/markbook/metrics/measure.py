@@ -6,6 +6,7 @@ import inspect
 import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Literal, overload
 
 from markbook import plugins
@@ -44,6 +45,8 @@ def measure(  # type: ignore[overload-overlap]  # three spellings stand for seve
     references: Sequence[object] | None = None,
     *,
     executor: Executor | None = None,
+    questions: Sequence[object] | None = None,
+    contexts: Sequence[object] | None = None,
     **options: object,
 ) -> dict[str, list[Measurement]]: ...
 
@@ -55,6 +58,8 @@ def measure(  # type: ignore[overload-overlap]  # a str is a sequence of str, an
     references: Sequence[object] | None = None,
     *,
     executor: Executor | None = None,
+    questions: Sequence[object] | None = None,
+    contexts: Sequence[object] | None = None,
     **options: object,
 ) -> list[Measurement]: ...
 
@@ -66,6 +71,8 @@ def measure(
     references: Sequence[object] | None = None,
     *,
     executor: Executor | None = None,
+    questions: Sequence[object] | None = None,
+    contexts: Sequence[object] | None = None,
     **options: object,
 ) -> dict[str, list[Measurement]]: ...
 
@@ -76,6 +83,8 @@ def measure(
     references: Sequence[object] | None = None,
     *,
     executor: Executor | None = None,
+    questions: Sequence[object] | None = None,
+    contexts: Sequence[object] | None = None,
     **options: object,
 ) -> list[Measurement] | dict[str, list[Measurement]]:
     """Return one measurement a row: the candidate's mark against its reference or references.
@@ -90,6 +99,8 @@ def measure(
         references: for each candidate a text or a list of texts; None for metrics that need no reference.
         executor: where big batches run, such as `concurrent.futures.ProcessPoolExecutor()`; the measurements are
             the same. None means this process.
+        questions: what each candidate answers, for metrics that read it (`judge`).
+        contexts: what each question states beside itself, as above.
         options: of the metric, by keyword; with several metrics each takes those it knows.
 
     Returns:
@@ -102,7 +113,12 @@ def measure(
     """
     names = expand([metrics] if isinstance(metrics, str) else metrics)
     rows, answers = paired_rows(candidates, references)
-    found = measure_rows(make(names, options), rows, answers, options, executor=executor)
+    for name, given_rows in (("questions", questions), ("contexts", contexts)):
+        if given_rows is not None and len(given_rows) != len(rows):
+            raise UsageError(f"{len(rows)} candidates and {len(given_rows)} {name}", hint="one for each row")
+    found = measure_rows(
+        make(names, options), rows, answers, options, executor=executor, questions=questions, contexts=contexts
+    )
     if isinstance(metrics, str) and len(names) == 1:
         return found[names[0]]
     return found
@@ -171,6 +187,8 @@ def measure_rows(
     options: Mapping[str, object],
     *,
     executor: Executor | None = None,
+    questions: Sequence[object] | None = None,
+    contexts: Sequence[object] | None = None,
 ) -> dict[str, list[Measurement]]:
     """Return each metric's measurements of rows that were checked before; see `measure`."""
     found: dict[str, list[Measurement]] = {}
@@ -182,6 +200,8 @@ def measure_rows(
         else:
             found[name] = held_to_range(metric.range, measured)
     items, problems = _items(candidates, references)
+    if questions is not None or contexts is not None:
+        items = [_asked(item, questions, contexts) for item in items]
     for name, metric in pairwise.items():
         if references is None and metric.needs_reference:
             raise UsageError(f"{name} needs references")
@@ -210,6 +230,15 @@ def _items(candidates: Sequence[object], references: Sequence[object] | None) ->
         texts = given([one for one in several if isinstance(one, str)])
         items.append(Item(Sample(str(i), references=texts), Attempt(str(i), text)))
     return items, problems
+
+
+def _asked(item: Item, questions: Sequence[object] | None, contexts: Sequence[object] | None) -> Item:
+    """Return an item with its question and context, where a row has them as texts."""
+    place = int(item.sample.id)
+    question, context = (None if rows is None else rows[place] for rows in (questions, contexts))
+    text = question if isinstance(question, str) else ""
+    sample = replace(item.sample, input=text, context=context if isinstance(context, str) else None)
+    return replace(item, sample=sample)
 
 
 def _missing(name: str, signature: str, i: int, missing: Missing) -> Measurement:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from markbook.judge.panel import JudgeOptions
 from markbook.runs.conductor import conduct
 from markbook.runs.reviews import Reviews
 from markbook.runs.reviews.config import ReviewConfig, check_policy, default_config, parse_similarity, read_config
-from markbook.runs.reviews.judge import JudgeOptions
 from markbook.runs.reviews.plan import ReviewRequest
 from markbook.store import Run
 

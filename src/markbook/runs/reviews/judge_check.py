@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 from markbook import plugins
 from markbook.errors import DataError
+from markbook.judge.panel import JudgeOptions, open_judges
 from markbook.judge.reliability import Examination, HumanReview, five_point
 from markbook.load.peerread.papers import EntryKind, Paper
 from markbook.runs.reviews.config import ReviewConfig, default_config
-from markbook.runs.reviews.judge import JudgeOptions, make_plan, open_judges
+from markbook.runs.reviews.judge import make_plan
 
 _T = TypeVar("_T")
 

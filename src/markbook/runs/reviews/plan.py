@@ -13,12 +13,13 @@ from typing import Any
 
 from markbook import plugins
 from markbook.files.jsonl import Rejection
+from markbook.judge.panel import JudgeOptions, JudgePlan
 from markbook.load.peerread.generated import Generated
 from markbook.load.peerread.papers import Papers
 from markbook.runs.kind import Planned, Skipped
 from markbook.runs.options import RunOptions, aside
 from markbook.runs.reviews.config import ReviewConfig, default_config
-from markbook.runs.reviews.judge import JudgeOptions, JudgePlan, make_plan
+from markbook.runs.reviews.judge import make_plan
 from markbook.runs.reviews.tiers import tool_references
 from markbook.store import Manifest
 from markbook.text import terminal

@@ -12,15 +12,16 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
-from markbook.judge.assess import Subject, unreadable
+from markbook.judge.asking import Asking, Work
+from markbook.judge.assess import Question, Subject, questions, unreadable
 from markbook.judge.client import Judged
 from markbook.load.peerread.papers import Paper
 from markbook.results.rows import reasons_of
 from markbook.runs.kind import Ended, Start, Step, Watcher
 from markbook.runs.machines import Machines
-from markbook.runs.reviews.asking import Asking, Work
 from markbook.runs.reviews.clock import Clock
 from markbook.runs.reviews.log import log_answer
 from markbook.runs.reviews.pages.files import reports
@@ -157,7 +158,11 @@ class _Review:
                 subject = self._subject(attempt, *summaries.pop(key, ("", 1.0)))
                 reasons = {name: to_json(value) for name, value in unreadable(subject).items()}
                 self.writer.add("unanswerable", key, reasons)
-                asking.give(Work(key, subject))
+                asking.give(Work(key, partial(self._questions, subject)))
+
+    def _questions(self, subject: Subject) -> list[Question]:
+        assert self.judging is not None
+        return questions(subject, self.judging.settings)[0]
 
     def _asking(self) -> Asking:
         assert self.judging is not None

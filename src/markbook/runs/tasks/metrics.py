@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from markbook import plugins
@@ -23,6 +25,8 @@ _QUALITY = frozenset({"context_adherence", "style_compliance", "security_complia
 _RUNS_CODE = ("pass_hat_k",)
 _NOT_FROM_FILES = ("isolation", "run")
 """How untrusted programs are run is the user's to say, not a task file's."""
+JUDGE = "judge"
+_NOT_OF_JUDGES = ("base_url", "cassette", "folder", "max_cost", "price")
 _SPELLINGS = {"ignore_case": "lowercase"}
 """Options of lm-evaluation-harness's exact_match, and ours."""
 
@@ -58,6 +62,7 @@ def bind(
     has_tests: bool,
     own: Collection[Function],
     allow_code: bool = False,
+    judging: Mapping[str, object] = MappingProxyType({}),
 ) -> tuple[list[Bound], PassAtK | None]:
     """Return a task's metrics, in its order, and its pass@k if it asks for it.
 
@@ -68,6 +73,7 @@ def bind(
         has_tests: whether any sample has tests.
         own: functions of a Python file beside the task, which mark rows by themselves.
         allow_code: whether a metric may be named `package.module:factory`.
+        judging: options of the metric `judge` that only the user may state, over what the task says.
 
     Raises:
         ConfigError: an unknown metric, an option or aggregation that it does not take, a metric that does not fit
@@ -83,7 +89,8 @@ def bind(
             if each.metric == PASS_AT_K:
                 passes = _passes(use, has_tests=has_tests)
                 continue
-            metric = _make(each, use, profile, allow_code=allow_code)
+            given = _judged(each, use, judging) if each.metric == JUDGE else each
+            metric = _make(given, use, profile, allow_code=allow_code)
             _check_fit(metric, use, has_references=has_references)
             bound.append(Bound(each.key, metric, use.at))
     _refuse_twins(bound)
@@ -119,6 +126,16 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
     key = use.key or name
     as_documented = next((each.documented for group in METRICS.values() for each in group if each.key == key), None)
     yield Documented(name, key, options, as_documented)
+
+
+def _judged(each: Documented, use: Use, judging: Mapping[str, object]) -> Documented:
+    """Return the metric `judge` with what the user says of it; a task decides neither where a key is sent nor what is paid."""
+    for option in each.options:
+        if option in _NOT_OF_JUDGES:
+            raise ConfigError(f"{option!r} of 'judge' is not for a task file to choose", at=use.at)
+    # A rubric lies beside the file that names it, also when another file extends that one.
+    folder = Path(use.at.rsplit(":", 2)[0]).parent
+    return Documented(each.metric, each.key, {**each.options, **judging, "folder": folder})
 
 
 def _make(each: Documented, use: Use, profile: Profile, *, allow_code: bool) -> Metric:

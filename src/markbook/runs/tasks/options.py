@@ -13,6 +13,8 @@ from markbook.runs.tasks.metrics import Profile
 
 ASKING = "asking"
 """Where run.json keeps how a model is asked."""
+JUDGING = "judging"
+"""Where run.json keeps how judges are asked; what of it can change a value is in the metrics' signatures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +51,10 @@ class TaskOptions(RunOptions):
     request_seconds: float = aside(120.0, kept=ASKING)
     max_cost: float | None = aside(None, kept=ASKING)
     price: str = aside("", kept=ASKING)
+    judges: tuple[str, ...] = aside((), kept=JUDGING)
+    """Who judges, where a task has the metric `judge`; empty: whom its own options name."""
+    judge_url: str = aside("", kept=JUDGING)
+    cassette: str | os.PathLike[str] | None = aside(None, kept=JUDGING)
+    judge_samples: int | None = aside(None, kept=JUDGING)
+    judge_max_cost: float | None = aside(None, kept=JUDGING)
+    judge_price: str = aside("", kept=JUDGING)

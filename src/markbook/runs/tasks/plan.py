@@ -16,6 +16,7 @@ from markbook.load.foreign import Find, Finder, nothing
 from markbook.load.predictions import Answers, find_file, read_answers
 from markbook.load.samples import TaskRows, load_samples
 from markbook.model import Request, Settings
+from markbook.runs.tasks.judging import judging_options
 from markbook.runs.tasks.likelihoods import row_scorer
 from markbook.runs.tasks.metrics import Bound, PassAtK, bind
 from markbook.runs.tasks.options import TaskOptions
@@ -168,6 +169,7 @@ def _plan_one(
         has_tests=any(sample.tests for sample in rows.samples),
         own=set(scorers),
         allow_code=options.allow_code,
+        judging=judging_options(options),
     )
     count = options.samples or task.sampling.samples
     answers = None

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from markbook.judge.metric import JudgeMetric
 from markbook.results.files_view import SCHEMA
 from markbook.runs.tasks.contexts import ContextGap, adjusted, context_gap
 from markbook.runs.tasks.marks import MarkedAnswer
@@ -135,7 +136,19 @@ class Results:
                 column.key: summarise_column(column, policy=options.missing, seed=options.seed).to_record()
                 for column in columns
             },
+            **({"panels": panels} if (panels := self._panels(plan)) else {}),
         }
+
+    def _panels(self, plan: TaskPlan) -> dict[str, Any]:
+        """Return how well the judges of a panel agree, by metric; nothing where one judges alone."""
+        found: dict[str, Any] = {}
+        for other, filtered, marked in self._marked:
+            for bound in plan.metrics if other is plan else ():
+                if isinstance(bound.metric, JudgeMetric):
+                    agreement = bound.metric.agreement([each.measurements[bound.key] for each in marked])
+                    if agreement is not None:
+                        found[plan.key(bound.key, filtered.pipeline)] = agreement
+        return found
 
     def _group(self, group: Any, names: Sequence[str]) -> dict[str, Any]:
         options = self._options

@@ -20,8 +20,9 @@ from markbook.runs.kind import Ended, Planned, Skipped, Start, Step, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import options_of
 from markbook.runs.tasks import Tasks
+from markbook.runs.tasks.judging import judges_of, remembered
 from markbook.runs.tasks.marks import Answer, Key, Tested, answers, measure, tested
-from markbook.runs.tasks.options import ASKING, TaskOptions
+from markbook.runs.tasks.options import ASKING, JUDGING, TaskOptions
 from markbook.runs.tasks.plan import Plan, TaskPlan, plan_tasks
 from markbook.runs.tasks.results import Results
 from markbook.runs.tasks.shards import Workers, start_workers
@@ -143,6 +144,8 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
     """
     if plan.generator is not None:
         getattr(plan.generator, "check", lambda: None)()
+    for _, metric in judges_of(plan.plan.tasks):
+        metric.check()
     if plan.runs_tests:
         from markbook.runs.sandboxes import BoxSettings
 
@@ -153,12 +156,13 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     """Ask what is not answered yet, run what is not run yet, and measure."""
     generator, options, box = plan.generator, plan.options, machines.box
     replies = _ask(journal, plan, watch) if generator is not None else _replay(plan.plan)
-    results = Results(plan.plan, options)
-    for each in plan.plan.tasks:
-        for filtered in each.pipelines:
-            given = list(answers(each, filtered, replies, options.model or ""))
-            outcomes = _execute(journal, each, given, box, options) if each.passes else {}
-            results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
+    with remembered(plan.plan, journal, watch) as (judged, memory):
+        results = Results(judged, options)
+        for each in judged.tasks:
+            for filtered in each.pipelines:
+                given = list(answers(each, filtered, replies, options.model or ""))
+                outcomes = _execute(journal, each, given, box, options) if each.passes else {}
+                results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
     summary = results.summary(options.model or "")
     files = {
         "results.jsonl": results.rows(),
@@ -169,6 +173,8 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     usage = _usage(list(replies.values())) if generator is not None else None
     broken = results.broken
     facts = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
+    if memory is not None:
+        facts["judge_account"] = memory.accounts
     if box is not None:
         facts["isolation"] = box.level.value
     return Ended(status="incomplete" if broken else "done", facts=facts, files=files)
@@ -198,6 +204,8 @@ def _manifest(work: Plan, options: TaskOptions) -> Manifest:
         "tasks": {each.task.name: {**each.task.resolved, "context": each.mode} for each in work.tasks},
         "groups": {group.name: dict(group.resolved) for group, _names in work.groups},
     }
+    if judges := {name: metric.signature for name, metric in judges_of(work.tasks)}:
+        config["judges"] = judges
     extra = {
         "sources": {
             "tasks": [os.fspath(task) for task in options.tasks],
@@ -205,6 +213,7 @@ def _manifest(work: Plan, options: TaskOptions) -> Manifest:
             "data": None if options.data is None else os.fspath(options.data),
         },
         ASKING: options.kept(ASKING),
+        **({JUDGING: _plain_judging(options)} if judges else {}),
         "files": {each.task.name: each.task.file.name for each in work.tasks},
         "rows": len(work),
         "skipped": {"rows_and_answers": len(work.rejections)},
@@ -212,6 +221,18 @@ def _manifest(work: Plan, options: TaskOptions) -> Manifest:
         "workers": options.workers,
     }
     return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra)
+
+
+def _plain_judging(options: TaskOptions) -> dict[str, Any]:
+    """Return how the judges are asked, as JSON and without secrets."""
+    kept = options.kept(JUDGING)
+    cassette = None if options.cassette is None else os.fspath(options.cassette)
+    return {
+        **kept,
+        "judges": list(options.judges),
+        "cassette": cassette,
+        "judge_url": without_secrets(options.judge_url),
+    }
 
 
 def _replay(work: Plan) -> dict[Key, Reply]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from markbook.judge.cases import panel_agreement
 from markbook.judge.rubrics import RUBRICS, TECHNICAL_ACCURACY
 from markbook.results.files_view import SCHEMA
 from markbook.results.summary import summarise_values
@@ -186,18 +187,10 @@ def _means(rows: Sequence[ReviewRow], names: Sequence[str]) -> list[float]:
 
 def _agreement(rows: Sequence[ReviewRow]) -> dict[str, Any]:
     """Return Krippendorff's ordinal alpha over a panel's marks, by rubric; nothing for a single judge."""
-    from markbook.stats import krippendorff_alpha
-
     found: dict[str, Any] = {}
     for name, rubric in RUBRICS.items():
         panels = [d["by_judge"] for row in rows if (d := row["tier2"].get("details", {}).get(name)) and d["by_judge"]]
-        judges = sorted({judge for panel in panels for judge in panel})
-        if len(judges) < 2:
-            continue
-        ratings = [
-            [panel.get(judge, {}).get(criterion.name) for panel in panels for criterion in rubric.criteria]
-            for judge in judges
-        ]
-        alpha = krippendorff_alpha(ratings, "ordinal")
-        found[name] = {**alpha.to_record(), "judges": judges}
+        agreement = panel_agreement(panels, [criterion.name for criterion in rubric.criteria])
+        if agreement is not None:
+            found[name] = agreement
     return found

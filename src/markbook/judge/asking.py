@@ -1,33 +1,64 @@
-"""Tier 2 at work: the judges are asked side by side, in a thread of their own, while the other tiers are measured.
+"""Judges at work: they are asked side by side, in a thread of their own, while the caller does something else.
 
-Each answer is in the journal the moment it comes. The order in which answers come is in no report.
+Each answer is handed over the moment it comes. The order in which answers come is in no report.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from markbook.errors import MarkbookError
-from markbook.judge.assess import Question, Subject, questions
 from markbook.judge.client import Judge, Judged
-from markbook.runs.reviews.judge import JudgePlan, open_judges
+from markbook.judge.panel import JudgePlan, open_judges
+from markbook.judge.prompts import Call
+from markbook.model.cassette import Cassette
 
 Key = tuple[str | int, ...]
-Keep = Callable[[Question, Judged, Key], None]
-"""Takes an answer with its question and the key of its review."""
+
+
+class Asked(Protocol):
+    """One call to one judge, and what is made of its answer."""
+
+    @property
+    def model(self) -> str:
+        """Return the judge."""
+        ...
+
+    @property
+    def call(self) -> Call:
+        """Return what is sent."""
+        ...
+
+    @property
+    def key(self) -> Key:
+        """Return what names it within its work."""
+        ...
+
+    def check(self, payload: str) -> object:
+        """Raise `Violation` unless the payload has the asked structure."""
+        ...
+
+    def record(self, judged: Judged) -> dict[str, Any]:
+        """Return the answer as a journal keeps it."""
+        ...
+
+
+Keep = Callable[[Any, Judged, Key], None]
+"""Takes a question's answer, with the question and its whole key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One review to judge, with the key of its rows."""
+    """Something to judge, with the key of its rows."""
 
     key: Key
-    subject: Subject
+    questions: Callable[[], Sequence[Asked]]
+    """Makes its questions when its turn comes: a long text is not held in many prompts at once."""
 
 
 class Asking:
@@ -45,6 +76,7 @@ class Asking:
         is_done: Callable[[Key], bool] = lambda _key: False,
         tick: Callable[[], None] = lambda: None,
         spent: Mapping[str, float] | None = None,
+        cassette: Cassette | None = None,
     ) -> None:
         """Set up, asking nothing.
 
@@ -55,9 +87,13 @@ class Asking:
             is_done: whether the answer of this key is known already.
             tick: is told of each answer.
             spent: US dollars that each judge has cost before, in the run that is resumed.
+            cassette: one that is open already and that the caller closes.
         """
         self._plan, self._keep, self._is_done, self._tick = plan, keep, is_done, tick
         self._spent = spent or {}
+        self._cassette = cassette
+        self.is_complete = False
+        """Whether every answer is a lasting one; known once all is finished."""
         self._thread = threading.Thread(target=self._work, name="markbook-judges", daemon=True)
         self._running = threading.Event()
         self._inbox: asyncio.Queue[Work | None]
@@ -79,7 +115,7 @@ class Asking:
         self._thread.join()
 
     def give(self, work: Work) -> None:
-        """Have one more review judged.
+        """Have one more thing judged.
 
         Raises:
             MarkbookError: what ended the asking.
@@ -127,21 +163,21 @@ class Asking:
         self._inbox = asyncio.Queue()
         self._task = asyncio.current_task()  # type: ignore[assignment]  # there is one: this runs in it
         self._running.set()
-        async with open_judges(self._plan, self._spent) as (judges, cassette):
-            complete = await self._ask(judges)
-            if cassette is not None:
-                cassette.close(whole=complete)
+        async with open_judges(self._plan, self._spent, self._cassette) as (judges, cassette):
+            self.is_complete = await self._ask(judges)
+            if cassette is not None and self._cassette is None:
+                cassette.close(whole=self.is_complete)
         return {name: judge.account.as_record() for name, judge in judges.items()}
 
     async def _ask(self, judges: Mapping[str, Judge]) -> bool:
         """Ask every question of all work until there is no more; return whether every answer is a lasting one."""
         complete = True
         # A queue with a few servers instead of one task a question: memory stays flat in the number of questions.
-        waiting: asyncio.Queue[tuple[Key, Question]] = asyncio.Queue(maxsize=4 * self._plan.patience.concurrency)
+        waiting: asyncio.Queue[tuple[Key, Asked]] = asyncio.Queue(maxsize=4 * self._plan.patience.concurrency)
 
         async def feed() -> None:
             while (work := await self._inbox.get()) is not None:
-                for question in questions(work.subject, self._plan.settings)[0]:
+                for question in work.questions():
                     if not self._is_done((*work.key, *question.key)):
                         await waiting.put((work.key, question))
 

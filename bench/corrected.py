@@ -1,0 +1,99 @@
+"""How often the interval of a corrected mean holds the true one, and how wide it is, by simulation.
+
+python -m bench.corrected [--trials 2000]
+
+Twelve regimes: n labels among N items, what people and judge say drawn together. Each line: coverage of 95 %, the mean
+width over that of the labels alone, and the judge's correlation with the labels. With 2,000 trials the standard error of a
+coverage is .5 points.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from markbook.stats import corrected_mean, t_interval
+
+REGIMES = {
+    "strong judge": {"n": 100, "N": 2000, "r": 0.9},
+    "good judge": {"n": 100, "N": 2000, "r": 0.8},
+    "middling judge": {"n": 100, "N": 2000, "r": 0.5},
+    "useless judge": {"n": 100, "N": 2000, "r": 0.0},
+    "biased judge": {"n": 100, "N": 2000, "r": 0.85, "bias": 0.3},
+    "contrary judge": {"n": 100, "N": 2000, "r": -0.5},
+    "few labels": {"n": 40, "N": 2000, "r": 0.85},
+    "many labels": {"n": 500, "N": 2000, "r": 0.85},
+    "shares": {"n": 120, "N": 3000, "r": 0.85, "kind": "share"},
+    "clusters of five": {"n": 200, "N": 3000, "r": 0.8, "kind": "cluster"},
+    "three strata": {"n": 150, "N": 3000, "r": 0.85, "kind": "strata"},
+    "unequal probabilities": {"n": 150, "N": 3000, "r": 0.85, "kind": "probability"},
+}
+
+
+def draw(rng, n, N, r, bias=0.0, kind=""):  # noqa: N803 - the method's own letters
+    """Return scores, labels, and what else `corrected_mean` takes; the true mean is 0, of shares .7."""
+    size = N // 5 if kind == "cluster" else N
+    truth = rng.normal(size=N)
+    groups = np.arange(N) // 5
+    if kind == "cluster":
+        truth = (rng.normal(size=size)[groups] + truth) / np.sqrt(2)
+    score = r * truth + np.sqrt(1 - r * r) * rng.normal(size=N) + bias
+    options, known = {}, np.zeros(N, dtype=bool)
+    if kind == "share":
+        truth, score = (truth < 0.5244005127).astype(float), -score
+        score = 1 / (1 + np.exp(-2.5 * (score + 0.52)))
+    if kind == "cluster":
+        known[np.isin(groups, rng.choice(size, n // 5, replace=False))] = True
+        options["clusters"] = groups.tolist()
+    elif kind == "strata":
+        parts = rng.integers(0, 3, N)
+        shift = np.array([-0.5, 0.0, 0.5])[parts]
+        truth, score = truth + shift, score + shift * (1 + parts)
+        for part in range(3):
+            known[rng.choice(np.flatnonzero(parts == part), n // 3, replace=False)] = True
+        options["strata"] = parts.tolist()
+    elif kind == "probability":
+        wanted = 0.4 + np.abs(score)
+        chance = np.minimum(1, n * wanted / wanted.sum())
+        known = rng.random(N) < chance
+        options["probabilities"] = chance.tolist()
+    else:
+        known[rng.choice(N, n, replace=False)] = True
+    return score, truth, known, options
+
+
+def measure(name, trials):
+    """Return coverage, relative width and correlation of a regime."""
+    regime = REGIMES[name]
+    rng = np.random.default_rng(sum(map(ord, name)))
+    mean = 0.7 if regime.get("kind") == "share" else 0.0
+    hits, widths, alone, rs = 0, [], [], []
+    for _ in range(trials):
+        score, truth, known, options = draw(rng, **regime)
+        labels = [float(value) if here else None for value, here in zip(truth, known, strict=True)]
+        found = corrected_mean(score, labels, **options)
+        hits += found.low <= mean <= found.high
+        widths.append(found.high - found.low)
+        if "clusters" in options or "probabilities" in options or "strata" in options:
+            # The labels alone by the same design: a judge that says nothing.
+            plain = corrected_mean(np.zeros(score.size), labels, **options)
+        else:
+            plain = t_interval(truth[known].tolist())
+        alone.append(plain.high - plain.low)
+        rs.append(found.stats["correlation"])
+    return hits / trials, float(np.mean(widths) / np.mean(alone)), float(np.mean(rs))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=2000)
+    trials = parser.parse_args().trials
+    print(f"{'regime':<24} coverage  width  correlation")
+    for name in REGIMES:
+        covered, width, r = measure(name, trials)
+        print(f"{name:<24}   {100 * covered:5.1f}%  {width:5.2f}        {r:5.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""`markbook judge correct`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from markbook.cli.options import json_option
+
+_FILE = click.Path(path_type=Path)
+_EXAMPLES = """
+\b
+Examples:
+  markbook judge correct --judged generated/latest/results.jsonl --score helpful --labels labels.jsonl
+  markbook judge correct --judged judged.jsonl --labels labels.jsonl --systems new old --by topic
+"""
+
+
+@click.command("correct", epilog=_EXAMPLES)
+@click.option(
+    "--judged", type=_FILE, required=True, help='Every item with the judge\'s score: {"id": .., "score": ..}.'
+)
+@click.option("--labels", type=_FILE, required=True, help='People\'s labels of some: {"id": .., "label": ..}.')
+@click.option(
+    "--score", default="score", show_default=True, help="The key of the judge's score, in a row or its `metrics`."
+)
+@click.option(
+    "--systems", nargs=2, metavar="A B", help="The paired difference A - B of two systems instead of the mean."
+)
+@click.option("--cluster", default="", metavar="KEY", help="Items that share this are not independent.")
+@click.option("--stratum", default="", metavar="KEY", help="Labels were drawn in each of these parts.")
+@click.option("--by", default="", metavar="KEY", help="Tell the judge's errors by these groups.")
+@click.option(
+    "--target", type=click.FloatRange(min=0, min_open=True), help="Half-width to plan for [half of what it is]."
+)
+@click.option(
+    "--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    help="Of the interval.",
+)  # fmt: skip
+@json_option
+def command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -> int:
+    """Correct a judge's mean by people's labels of some items, with a valid interval.
+
+    A label may state the `probability` with which its item was drawn; several labels of an item are averaged. Exit code 3
+    where the labels cannot support an interval; the reason is said.
+    """
+    from markbook.judge.correction import Asked, correct
+
+    report = correct(Asked(systems=systems or (), **options))
+    for problem in report["problems"]:
+        click.echo(f"markbook: {problem}", err=True)
+    if as_json:
+        click.echo(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False, sort_keys=True))
+    else:
+        _show(report)
+    return 0 if report["corrected"]["value"] is not None else 3
+
+
+def _show(report: Mapping[str, Any]) -> None:
+    from markbook.text import terminal
+
+    found, stats = report["corrected"], report["stats"]
+    click.echo(f"{terminal(report['what'], limit=120)}: {report['items']} items, {report['labels']} labels")
+    if found["value"] is None:
+        click.echo(f"no corrected value: {found['note']}")
+        return
+    interval = found["interval"]
+    click.echo(f"  judge alone   {stats['judge_mean']:.4f}   (biased by what the judge gets wrong)")
+    click.echo(f"  labels alone  {stats['labels_mean']:.4f}")
+    click.echo(f"  corrected     {found['value']:.4f}   [{interval['low']:.4f}, {interval['high']:.4f}]")
+    if "width_of_labels_alone" in stats:
+        click.echo(f"  the interval is {stats['width_of_labels_alone']:.2f} times as wide as that of the labels alone")
+    if found["note"]:
+        click.echo(f"  beware: {found['note']}")
+    for group in report["errors_by_group"]:
+        error = group["judge_minus_label"]
+        between = (
+            "" if error["interval"] is None else f" [{error['interval']['low']:+.3f}, {error['interval']['high']:+.3f}]"
+        )
+        p = "" if group["p_adjusted"] is None else f", p {group['p_adjusted']:.3f}"
+        name = terminal(group["group"], limit=40)
+        click.echo(f"  {name}: judge - label {error['value']:+.3f}{between}, n {error['n']}{p}")
+    plan = report["plan"]
+    if plan["more"] is not None:
+        click.echo(f"  {plan['more']} more labels bring the half-width to {plan['half_width']:.4f}")
+    elif plan["note"]:
+        click.echo(f"  no number of labels brings the half-width to {plan['half_width']:.4f}: {plan['note']}")

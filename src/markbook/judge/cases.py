@@ -1,0 +1,223 @@
+"""Any answer before a judge: by its question, a reference, a context, or beside another answer."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markbook.judge.assess import WHOLE, Assessment, Question, Settings, questions_of, settle
+from markbook.judge.client import Judged, from_record, to_record
+from markbook.judge.pairwise import both_orders, compare_call, parse_winner
+from markbook.judge.prompts import REVIEW_CHARS, Call, asked, block, cut, system_text
+from markbook.judge.reply import Violation
+from markbook.judge.rubrics import Rubric
+from markbook.types import Missing, MissingKind
+
+TEXTS = ("question", "context", "reference", "answer")
+"""What a rubric may read of a task's row."""
+_ALIASES = {"review": "answer", "trace": "answer", "paper": "context"}
+"""What the documents' rubrics call them."""
+_LACKING = {
+    "answer": Missing(MissingKind.NO_COMPLETION, "the answer is empty"),
+    "reference": Missing(MissingKind.UNDEFINED, "no reference"),
+    "question": Missing(MissingKind.NOT_APPLICABLE, "there is no question"),
+    "context": Missing(MissingKind.NOT_APPLICABLE, "there is no context"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One answer with what it is judged by."""
+
+    answer: str
+    question: str = ""
+    reference: str = ""
+    context: str = ""
+
+    def text(self, name: str) -> str:
+        """Return what a rubric means by a name."""
+        found: str = getattr(self, _ALIASES.get(name, name))
+        return found
+
+
+def role(name: str) -> str:
+    """Return which text of a row a rubric means by a name.
+
+    >>> role("paper"), role("answer")
+    ('context', 'answer')
+    """
+    return _ALIASES.get(name, name)
+
+
+def lacking(rubric: Rubric, case: Case) -> Missing | None:
+    """Return why a rubric cannot be asked of an answer; None if it can."""
+    needed = {"answer", *map(role, rubric.reads), *(("reference",) if rubric.is_pairwise else ())}
+    return next((why for name, why in _LACKING.items() if name in needed and not getattr(case, name).strip()), None)
+
+
+def case_questions(rubric: Rubric, case: Case, settings: Settings) -> list[Question | Duel]:
+    """Return every call that judges an answer."""
+    shown = {name: case.text(name)[:REVIEW_CHARS] for name in rubric.reads if name != rubric.long}
+    share, notes = 1.0, []
+    for name, text in shown.items():
+        if len(whole := case.text(name)) > len(text):
+            share *= len(text) / len(whole)
+            notes.append(f"The {name} is cut: you see its first {len(text) / len(whole):.0%}.")
+    if rubric.is_pairwise:
+        return list(_duels(rubric, case, settings))
+    pieces = cut([case.text(rubric.long)], size=settings.part_chars) if rubric.long in rubric.reads else WHOLE
+    return list(questions_of(rubric, shown, pieces, settings, share=share, note=" ".join(notes)))
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """One call that compares two answers, in one of both orders."""
+
+    rubric: Rubric
+    model: str
+    order: str
+    """`forward`: the judged answer stands first."""
+    sample: int
+    coverage: float
+    call: Call
+
+    @property
+    def key(self) -> tuple[str | int, ...]:
+        """Return what names it within its case."""
+        return (self.rubric.name, self.model, self.order, self.sample)
+
+    def check(self, payload: str) -> object:
+        """Raise `Violation` unless the payload names a winner."""
+        return parse_winner(payload)
+
+    def record(self, judged: Judged) -> dict[str, Any]:
+        """Return the answer as a journal keeps it."""
+        place = {"model": self.model, "order": self.order, "sample": self.sample, "coverage": self.coverage}
+        return {**to_record(judged), "rubric": self.rubric.name, **place}
+
+
+def _duels(rubric: Rubric, case: Case, settings: Settings) -> Iterator[Duel]:
+    most = REVIEW_CHARS // 2
+    texts = case.text(rubric.judged)[:most], case.reference[:most]
+    others = [name for name in rubric.reads if role(name) not in ("answer", "reference")]
+    lines = asked(rubric)
+    whole = 0
+    for name in others:
+        text = case.text(name)
+        whole += len(text)
+        if len(text) > REVIEW_CHARS:
+            lines.append(f"The {name} is cut: you see its first {REVIEW_CHARS / len(text):.0%}.")
+        lines.append(block(name, text[:REVIEW_CHARS]))
+    read = sum(map(len, texts)) + sum(min(REVIEW_CHARS, len(case.text(name))) for name in others)
+    whole += len(case.text(rubric.judged)) + len(case.reference)
+    for model in settings.models:
+        for sample in range(settings.samples):
+            for order, (one, other) in (("forward", texts), ("backward", texts[::-1])):
+                call = compare_call(
+                    one,
+                    other,
+                    model,
+                    settings,
+                    sample=sample,
+                    asked=lines,
+                    name=rubric.judged,
+                    rubric=rubric.name,
+                    system=system_text(rubric),
+                )
+                yield Duel(rubric, model, order, sample, read / whole, call)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What the judges said of an answer."""
+
+    value: float | None
+    missing: Missing | None
+    stats: dict[str, object] = field(default_factory=dict)
+
+
+def settle_case(rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> Settled:
+    """Return what kept answers amount to; all rows are of one case and rubric."""
+    if rubric.is_pairwise:
+        return _settle_duels(rows)
+    found = settle(rubric, rows)
+    return Settled(found.value, found.missing, _stats(found))
+
+
+def _stats(found: Assessment) -> dict[str, object]:
+    stats: dict[str, object] = {"n": found.n, "n_missing": found.n_missing}
+    if found.value is None:
+        return stats
+    stats |= {"marks": dict(found.marks), "coverage": found.coverage, "evidence": dict(found.evidence)}
+    if found.by_judge:
+        stats["by_judge"] = {judge: dict(marks) for judge, marks in found.by_judge.items()}
+    if found.deviation is not None:
+        stats["deviation"] = found.deviation
+    if found.quotes:
+        stats |= {"quotes": found.quotes, "quotes_found": found.quotes_found}
+    return stats
+
+
+_WORTH = {"first": 1.0, "tie": 0.5, "second": 0.0}
+
+
+def _settle_duels(rows: Sequence[Mapping[str, Any]]) -> Settled:
+    """Return 1 for a win, .5 for a tie, 0 for a loss: the mean over samples, the median over judges."""
+    ends: dict[tuple[str, int], dict[str, str | Missing]] = defaultdict(dict)
+    for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), str(row["order"]))):
+        ends[str(row["model"]), int(row["sample"])][str(row["order"])] = _winner(row)
+    values: dict[str, list[float]] = defaultdict(list)
+    gaps: list[Missing] = []
+    flips = 0
+    for (model, _), said in ends.items():
+        forward, backward = said.get("forward"), said.get("backward")
+        gap = next((one for one in (forward, backward) if isinstance(one, Missing)), None)
+        if gap is not None or forward is None or backward is None:
+            gaps.append(gap or Missing(MissingKind.ABSENT, "the judge was not asked in both orders"))
+            continue
+        verdict = both_orders(forward, backward)  # type: ignore[arg-type]  # parse_winner returned them
+        flips += verdict.flipped
+        values[model].append(_WORTH[verdict.winner])
+    n = sum(map(len, values.values()))
+    stats: dict[str, object] = {"n": n, "n_missing": len(gaps)}
+    if not values:
+        return Settled(None, gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"), stats)
+    by_judge = {model: statistics.fmean(some) for model, some in values.items()}
+    stats |= {"flipped": flips, "coverage": min(float(row["coverage"]) for row in rows)}
+    if len(by_judge) > 1:
+        stats["by_judge"] = {model: {"preferred": value} for model, value in by_judge.items()}
+    every = [value for some in values.values() for value in some]
+    if len(every) > 1:
+        stats["deviation"] = statistics.stdev(every)
+    return Settled(statistics.median(by_judge.values()), None, stats)
+
+
+def _winner(row: Mapping[str, Any]) -> str | Missing:
+    judged = from_record(row)
+    if judged.answer is None:
+        return judged.missing or Missing(MissingKind.FAILED, "no answer")
+    try:
+        return parse_winner(judged.answer.payload)
+    except Violation as error:
+        return Missing(MissingKind.FAILED, str(error))
+
+
+def panel_agreement(
+    by_judges: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return Krippendorff's ordinal alpha over a panel's marks; None for a single judge.
+
+    Args:
+        by_judges: for each judged text its marks by judge.
+        names: the criteria.
+    """
+    from markbook.stats import krippendorff_alpha
+
+    judges = sorted({judge for panel in by_judges for judge in panel})
+    if len(judges) < 2:
+        return None
+    ratings = [[panel.get(judge, {}).get(name) for panel in by_judges for name in names] for judge in judges]
+    return {**krippendorff_alpha(ratings, "ordinal").to_record(), "judges": judges}

@@ -1,0 +1,246 @@
+"""`judge`: a rubric before one judge or a panel, as a metric like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import ConfigError
+from markbook.judge.asking import Asked, Asking, Work
+from markbook.judge.cases import Case, case_questions, lacking, panel_agreement, role, settle_case
+from markbook.judge.client import Judged, from_record
+from markbook.judge.panel import RETRIES, SECONDS, JudgeOptions, JudgePlan, check_plan, plan_panel
+from markbook.judge.rubric_file import read_rubric
+from markbook.judge.rubrics import PROMPT_VERSION, Rubric
+from markbook.metrics.pairs import given, measurement, problem
+from markbook.model.cassette import Cassette
+from markbook.plugins import example
+from markbook.types import Direction, Item, Measurement, Metric, Missing
+
+BETWEEN = "\n\n---\n\n"
+"""Between several references that one judgement reads."""
+
+
+class Memory:
+    """What a judge has said before, and what it has cost: this one knows nothing and keeps nothing."""
+
+    cassette: Cassette | None = None
+    """One that is open already and that the caller closes; None lets each measurement open the plan's own."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[str, Any] = {}
+        """What each judge has cost, after measuring."""
+        self.is_complete = True
+        """Whether every answer until now is a lasting one."""
+
+    def find(self, key: str) -> Mapping[str, Any] | None:  # noqa: ARG002 - for those that know something
+        """Return the kept answer of a call."""
+        return None
+
+    def keep(self, key: str, model: str, judged: Judged) -> None:
+        """Take an answer."""
+
+    def spent(self) -> Mapping[str, float]:
+        """Return US dollars that each judge has cost before."""
+        return {}
+
+    def took(self, accounts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take what each judge has cost in one measuring."""
+        for judge, account in accounts.items():
+            self.accounts[judge] = _sum(self.accounts.get(judge, {}), account)
+
+    def tick(self) -> None:
+        """Be told of one more answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeMetric(Metric):
+    """A rubric and those who judge by it. It asks servers: its measuring is never divided nor sent elsewhere."""
+
+    rubric: Rubric
+    plan: JudgePlan
+    signature: str
+    needs_reference: bool
+    name: str = "judge"
+    version: int = 1
+    range: tuple[float, float] = (0.0, 1.0)
+    direction: Direction = "higher"
+    whole_batch: bool = True
+    memory: Memory = field(default_factory=Memory, compare=False)
+
+    def remembering(self, memory: Memory) -> JudgeMetric:
+        """Return the same metric with a memory of its own."""
+        return replace(self, memory=memory)
+
+    def check(self) -> None:
+        """Find out before any work whether every judge can be asked; nothing is sent.
+
+        Raises:
+            UsageError: an unknown provider, no key, a budget without a price.
+            ExtraMissingError: the extra `judge` is not installed and no cassette makes up for it.
+        """
+        check_plan(self.plan)
+
+    def measure(self, items: Sequence[Item]) -> list[Measurement]:
+        """Return one measurement an item, in order. Equal calls are asked once."""
+        asked: list[list[Any] | Missing] = [self._questions(item) for item in items]
+        calls: dict[str, Asked] = {}
+        for questions in asked:
+            if not isinstance(questions, Missing):
+                calls.update((question.call.key, question) for question in questions if question.call.key not in calls)
+        answers = self._answers(calls)
+        return [self._settle(item, questions, answers) for item, questions in zip(items, asked, strict=True)]
+
+    def _questions(self, item: Item) -> list[Any] | Missing:
+        text, references = item.attempt.text, item.sample.references
+        missing = problem(text, references, needs_reference=self.needs_reference)
+        if missing is not None:
+            return missing
+        known = given(references)
+        reference = known[0] if self.rubric.is_pairwise and known else BETWEEN.join(known)
+        case = Case(text, item.sample.input, reference, item.sample.context or "")
+        return lacking(self.rubric, case) or list(case_questions(self.rubric, case, self.plan.settings))
+
+    def _answers(self, calls: Mapping[str, Asked]) -> dict[str, Judged]:
+        """Return the answer of every call: a remembered one, or one that is asked for now."""
+        memory = self.memory
+        found = {key: from_record(kept) for key in calls if (kept := memory.find(key)) is not None}
+        waiting = [question for key, question in calls.items() if key not in found]
+        if not waiting:
+            return found
+
+        def keep(question: Asked, judged: Judged, _key: object) -> None:
+            memory.keep(question.call.key, question.model, judged)
+            found[question.call.key] = judged
+
+        asking = Asking(self.plan, keep, tick=memory.tick, spent=memory.spent(), cassette=memory.cassette)
+        with asking:
+            for number, question in enumerate(waiting):
+                asking.give(Work((number,), partial(_alone, question)))
+            memory.took(asking.finish())
+        memory.is_complete &= asking.is_complete
+        return found
+
+    def _settle(self, item: Item, questions: list[Any] | Missing, answers: Mapping[str, Judged]) -> Measurement:
+        if isinstance(questions, Missing):
+            return measurement(self.name, self.signature, item, questions, {})
+        rows = [question.record(answers[question.call.key]) for question in questions]
+        found = settle_case(self.rubric, rows)
+        result = found.missing if found.value is None else found.value
+        assert result is not None
+        return measurement(self.name, self.signature, item, result, found.stats)
+
+    def agreement(self, measurements: Sequence[Measurement]) -> dict[str, Any] | None:
+        """Return Krippendorff's alpha over a panel's marks; None for a single judge."""
+        panels = [by_judge for one in measurements if isinstance(by_judge := one.stats.get("by_judge"), Mapping)]
+        names = ["preferred"] if self.rubric.is_pairwise else [criterion.name for criterion in self.rubric.criteria]
+        return panel_agreement(panels, names)
+
+
+def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return two accounts as one; what is unknown of one part is unknown of both."""
+    found: dict[str, Any] = {}
+    for name, value in other.items():
+        before = one.get(name, 0)
+        if isinstance(value, Mapping):
+            found[name] = _sum(before or {}, value) | {
+                key: old for key, old in (before or {}).items() if key not in value
+            }
+        else:
+            found[name] = None if value is None or before is None else before + value
+    return found
+
+
+def _signature(rubric: Rubric, plan: JudgePlan) -> str:
+    """Return everything that can change a value."""
+    asked = plan.settings
+    parts = [f"rubric:{rubric.name}-{rubric.digest}", f"judges:{','.join(asked.models)}"]
+    parts += [f"samples:{asked.samples}", f"temperature:{asked.temperature:g}", f"seed:{asked.seed}"]
+    parts += [f"mode:{asked.mode}", *(["weights:tokens"] if asked.token_weights else [])]
+    return "|".join(("judge", *parts, f"prompt:{PROMPT_VERSION}", "v1"))
+
+
+def _alone(question: Asked) -> list[Asked]:
+    return [question]
+
+
+@example(rubric="helpfulness", models="openai:judge")
+def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
+    *,
+    rubric: object,
+    models: str | Sequence[str] = (),
+    samples: int = 1,
+    temperature: float | None = None,
+    seed: int = 0,
+    mode: str = "auto",
+    token_weights: bool = False,
+    base_url: str = "",
+    cassette: str | Path | None = None,
+    per_minute: float | None = None,
+    workers: int = 4,
+    retries: int = RETRIES,
+    seconds: float = SECONDS,
+    max_cost: float | None = None,
+    price: str = "",
+    folder: Path | None = None,
+) -> JudgeMetric:
+    """Return how well an answer does by a rubric, as a language model judges it: 0..1, higher is better.
+
+    Missing: what the rubric reads is not there, or the judges gave no reply that counts (`unavailable`, `failed`,
+    `timeout`, `budget`), with the reason.
+
+    Args:
+        rubric: the name of a ready one, a `.yaml` file, or a mapping as such a file holds it.
+        models: `PROVIDER:NAME` of one judge or of a panel.
+        samples: answers a question and judge.
+        temperature: of the judges; None: 0 for one sample, else 0.7.
+        seed: of the judges.
+        mode: how the structured reply is asked for: `auto`, `tool`, `native`, `prompted`.
+        token_weights: weigh marks by token probabilities, where the server gives them.
+        base_url: where the judges' server is, if not at its provider's own address.
+        cassette: a file to record the answers in, or to replay them from if it is there.
+        per_minute: the most requests a minute to each judge.
+        workers: judgements under way at once.
+        retries: further requests for one judgement.
+        seconds: the deadline of one request.
+        max_cost: US dollars.
+        price: `IN/OUT` in dollars for a million tokens, where no price is known.
+        folder: where a rubric file's name starts from.
+
+    Raises:
+        ConfigError: a rubric that cannot be honoured, an option out of its range.
+        UsageError: no judge, or one that is named twice.
+    """
+    read = read_rubric(rubric, folder)
+    if mode not in ("auto", "tool", "native", "prompted"):
+        raise ConfigError(f"judge: mode must be auto, tool, native or prompted, not {mode!r:.40}")
+    _hold("samples", samples, 1, 100)
+    _hold("workers", workers, 1, 64)
+    _hold("retries", retries, 0, 20)
+    _hold("temperature", 0 if temperature is None else temperature, 0, 2)
+    named = [models] if isinstance(models, str) else list(models)
+    if not all(isinstance(one, str) for one in named):
+        raise ConfigError(f"judge: models must be a text or a list of texts, not {models!r:.60}")
+    options = JudgeOptions(
+        base_url=base_url,
+        cassette=None if cassette is None else Path(cassette),
+        samples=samples,
+        temperature=temperature,
+        mode=mode,
+        per_minute=per_minute,
+        workers=workers,
+        max_cost=max_cost,
+        price=price,
+        token_weights=token_weights,
+    )
+    plan = plan_panel(named, options, seed=seed, retries=retries, seconds=seconds)
+    needs_reference = read.is_pairwise or "reference" in map(role, read.reads)
+    return JudgeMetric(read, plan, _signature(read, plan), needs_reference)
+
+
+def _hold(name: str, value: object, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise ConfigError(f"judge: {name} must lie between {low} and {high}, not {value!r:.40}")

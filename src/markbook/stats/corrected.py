@@ -1,0 +1,279 @@
+"""A judge's mean put right by people's labels of some items: prediction-powered inference (PPI++).
+
+The labels say what the judge gets wrong on average, the judge says how the many without a label differ from the few with
+one. How much the judge is heeded (`weight`) follows from how well it goes with the labels: a useless judge changes nothing.
+
+Source: Angelopoulos, Duchi, Zrnic 2023, PPI++, arXiv 2311.01453; unequal probabilities: Zrnic, Candes 2024, arXiv
+2403.03208; strata: Fisch et al. 2024, arXiv 2406.04291. With `method="ppi++"` the numbers are those of the package
+ppi-python: normal quantiles and variances over n. The default counts two degrees of freedom for mean and weight and
+takes Student's quantile, which holds its promise with few labels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from markbook.stats.arrays import check_confidence, finite, normal_quantile, t_quantile
+from markbook.stats.intervals import t_interval
+from markbook.stats.records import Estimate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from markbook.stats.arrays import Floats, Ints
+
+    Mask = NDArray[np.bool_]
+
+FEWEST = 10
+"""Labels, in all: with fewer nobody knows how far the judge is off."""
+FEWEST_IN_STRATUM = 5
+FEWEST_CLUSTERS = 8
+Method = Literal["ppi++t", "ppi++"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One stratum, or all."""
+
+    value: float
+    variance: float
+    degrees: float
+    weight: float
+    n: int
+
+
+def corrected_mean(
+    scores: Sequence[float],
+    labels: Sequence[float | None],
+    *,
+    probabilities: Sequence[float] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    strata: Sequence[Hashable] | None = None,
+    confidence: float = 0.95,
+    method: Method = "ppi++t",
+) -> Estimate:
+    """Return the mean that people's labels would have over all judged items, with its interval.
+
+    There is no value where the labels cannot support one; `note` says why. `stats` hold the judge's weight, its plain mean,
+    the labels' own mean and interval width, and the correlation.
+
+    Args:
+        scores: the judge's score of every item; of a paired comparison the differences.
+        labels: people's for some items, on the same scale; None for the others.
+        probabilities: with which each item was drawn for labelling; None: all the same.
+        clusters: what items share (a document, a user): such items are not independent.
+        strata: parts of the items in each of which labels were drawn.
+        confidence: between 0 and 1.
+        method: `ppi++t`, or `ppi++` as the package ppi-python computes it (no clusters or strata).
+
+    Raises:
+        ValueError: sequences of unequal length, a score that is no number, a probability outside (0, 1].
+    """
+    import numpy as np
+
+    check_confidence(confidence)
+    f = finite(scores, "scores")
+    known = np.array([label is not None for label in labels], dtype=bool)
+    y = finite([0.0 if label is None else label for label in labels], "labels")
+    w = _inverse(probabilities, known)
+    for other, name in ((clusters, "clusters"), (strata, "strata")):
+        if other is not None and len(other) != f.size:
+            raise ValueError(f"{name}: {len(other)} for {f.size} scores")
+    if y.size != f.size:
+        raise ValueError(f"labels: {y.size} for {f.size} scores")
+    if method == "ppi++" and (clusters is not None or strata is not None):
+        raise ValueError("ppi++ as published knows neither clusters nor strata")
+    groups = _codes(clusters)
+    parts = _codes(strata)
+    reason = _refusal(y, known, groups, parts, strata)
+    n = int(known.sum())
+    if reason:
+        return Estimate(None, n=n, method=method, confidence=confidence, note=reason)
+    chosen = [np.ones(f.size, dtype=bool)] if parts is None else [parts == code for code in range(int(parts.max()) + 1)]
+    found = [_part(f, y, known, w, groups, here, method) for here in chosen]
+    shares = [float(here.mean()) for here in chosen]
+    value = math.fsum(share * part.value for share, part in zip(shares, found, strict=True))
+    terms = [(share**2 * part.variance, part.degrees) for share, part in zip(shares, found, strict=True)]
+    # The shares of the strata are themselves seen in these items only.
+    spread = math.fsum(share * (part.value - value) ** 2 for share, part in zip(shares, found, strict=True)) / f.size
+    variance = math.fsum(term for term, _ in terms) + spread
+    small = math.fsum(term**2 / degrees for term, degrees in terms)
+    degrees = variance**2 / small if small else math.inf
+    quantile = normal_quantile(confidence)
+    if method == "ppi++t" and degrees < 1e6:
+        quantile = t_quantile(confidence, degrees)
+    reach = quantile * math.sqrt(variance)
+    stats = _stats(f, y, known, found, shares, confidence, reach)
+    return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=n, method=method,
+                    confidence=confidence, note=_drift_note(f, known, w), stats=stats)  # fmt: skip
+
+
+def _inverse(probabilities: Sequence[float] | None, known: Mask) -> Floats | None:
+    """Return 1 / probability, 1 on average over the labelled items."""
+    if probabilities is None:
+        return None
+    given = finite(probabilities, "probabilities")
+    if given.size != known.size:
+        raise ValueError(f"probabilities: {given.size} for {known.size} scores")
+    if given.size and not (given.min() > 0 and given.max() <= 1):
+        raise ValueError("probabilities must lie above 0 and be at most 1")
+    inverse: Floats = 1 / given
+    return inverse / inverse[known].mean() if known.any() else inverse
+
+
+def _codes(names: Sequence[Hashable] | None) -> Ints | None:
+    import numpy as np
+
+    if names is None:
+        return None
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names])
+
+
+def _refusal(y: Floats, known: Mask, groups: Ints | None, parts: Ints | None, strata: Sequence[Hashable] | None) -> str:
+    import numpy as np
+
+    n = int(known.sum())
+    if n < FEWEST:
+        return f"{n} labels are too few: {FEWEST} is the least"
+    if float(np.ptp(y[known])) == 0.0:
+        return f"all {n} labels are {float(y[known][0]):g}: how far the mean may be off cannot be told"
+    if groups is not None and (held := len(np.unique(groups[known]))) < FEWEST_CLUSTERS:
+        return f"the labels lie in {held} clusters: {FEWEST_CLUSTERS} is the least"
+    if parts is not None and strata is not None:
+        for code, name in enumerate(dict.fromkeys(strata)):
+            if (held := int((known & (parts == code)).sum())) < FEWEST_IN_STRATUM:
+                return f"the stratum {str(name)[:60]!r} has {held} labels: {FEWEST_IN_STRATUM} is the least"
+    return ""
+
+
+def _part(
+    f: Floats, y: Floats, known: Mask, w: Floats | None, groups: Ints | None, here: Mask, method: Method
+) -> _Part:
+    """Return the corrected mean of one stratum."""
+    import numpy as np
+
+    labelled = known & here
+    # Drawn with unequal probabilities, what is left without a label is a skewed lot: then all items speak.
+    rest = here if w is not None else here & ~known
+    n, m = int(labelled.sum()), int(rest.sum())
+    ones = np.ones(n) if w is None else w[labelled] / w[labelled].mean()
+    label, score, others = y[labelled], f[labelled], f[rest]
+    weight = _weight(label, score, others, ones)
+    imputed = weight * others if m else np.zeros(0)
+    residual = label - weight * score
+    value = float((imputed.mean() if m else 0.0) + (ones * residual).mean())
+    if method == "ppi++":
+        second = ones * residual
+        variance = (float(imputed.var()) / m if m else 0.0) + float(second.var()) / n
+        return _Part(value, variance, math.inf, weight, n)
+    centred = ones * (residual - (ones * residual).mean())
+    left = n - (2 if weight else 1)
+    if groups is None:
+        first = float(imputed.var(ddof=1)) / m if m > 1 else 0.0
+        second_term = float((centred**2).sum()) / left / n
+        small = second_term**2 / left + (first**2 / (m - 1) if m > 1 else 0.0)
+        variance = first + second_term
+        return _Part(value, variance, variance**2 / small if small else float(left), weight, n)
+    size = int(groups.max()) + 1
+    sums = np.bincount(groups[labelled], centred / n, size)
+    if m:
+        sums += np.bincount(groups[rest], (imputed - imputed.mean()) / m, size)
+    held = len(np.unique(groups[labelled]))
+    variance = float((sums**2).sum()) * held / (held - 1) * (n - 1) / left
+    return _Part(value, variance, float(held - 1), weight, n)
+
+
+def _weight(label: Floats, score: Floats, others: Floats, ones: Floats) -> float:
+    """Return how much the judge is heeded, 0 to 1: what makes the interval shortest."""
+    import numpy as np
+
+    n, m = label.size, others.size
+    if m < 2:
+        return 0.0
+    centre = float(others.mean() + (ones * (label - score)).mean())
+    one, two = ones * (label - centre), ones * (score - centre)
+    covariance = float(((one - one.mean()) * (two - two.mean())).mean())
+    spread = float(np.concatenate([two, others - centre]).var(ddof=1))
+    return min(1.0, max(0.0, covariance / ((1 + n / m) * spread))) if spread else 0.0
+
+
+def _stats(
+    f: Floats,
+    y: Floats,
+    known: Mask,
+    found: Sequence[_Part],
+    shares: Sequence[float],
+    confidence: float,
+    reach: float,
+) -> dict[str, float]:
+    import numpy as np
+
+    alone = t_interval([float(one) for one in y[known]], confidence=confidence)
+    stats = {
+        "items": float(f.size),
+        "judge_weight": math.fsum(share * part.weight for share, part in zip(shares, found, strict=True)),
+        "judge_mean": float(f.mean()),
+        "labels_mean": float(y[known].mean()),
+        "half_width": reach,
+        "label_sd": float(y[known].std(ddof=1)),
+        "score_sd": float(f.std(ddof=1)),
+    }
+    if alone.low is not None and alone.high is not None and alone.high > alone.low:
+        stats["width_of_labels_alone"] = 2 * reach / (alone.high - alone.low)
+    if float(np.ptp(f[known])) > 0:
+        stats["correlation"] = float(np.corrcoef(f[known], y[known])[0, 1])
+    return stats
+
+
+def _drift_note(f: Floats, known: Mask, w: Floats | None) -> str:
+    """Return a warning where the labelled items are unlike the others: then they were hardly drawn at random."""
+    one, other = f[known], f[~known]
+    if w is not None or other.size < 2 or one.size < 2:
+        return ""
+    error = math.sqrt(float(one.var(ddof=1)) / one.size + float(other.var(ddof=1)) / other.size)
+    gap = float(one.mean() - other.mean())
+    if abs(gap) <= 4 * error:
+        return ""
+    return f"the judge scores the labelled items {gap:+.3g} from the others: were they drawn at random, or with probabilities?"
+
+
+def labels_needed(found: Estimate, half_width: float) -> Estimate:
+    """Return how many labels in all would bring the interval of `corrected_mean` to this half-width.
+
+    Without strata or clusters in mind; no value where even a label of every item would not do.
+
+    Args:
+        found: what the labels until now have given.
+        half_width: what is wanted.
+
+    Raises:
+        ValueError: a half-width that is not above 0.
+    """
+    if half_width <= 0:
+        raise ValueError("a half-width must be above 0")
+    if found.value is None:
+        return Estimate(None, note=found.note)
+    stats = found.stats
+    items, label, score = int(stats["items"]), stats["label_sd"], stats["score_sd"]
+    r = max(0.0, stats.get("correlation", 0.0))
+    z = normal_quantile(found.confidence)
+
+    def reach(n: int) -> float:
+        rest = max(1, items - n)
+        # Variance of the best weight: the judge takes away r^2 of the labels' variance, less what it cannot know itself.
+        explained = r * r * rest / (rest + n) if score else 0.0
+        return z * label * math.sqrt((1 - explained) / n)
+
+    low, high = 2, items
+    if reach(high) > half_width:
+        note = f"a label of each of the {items} items gives {reach(high):.3g}: judge more items"
+        return Estimate(None, n=items, method="planned", note=note)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reach(middle) <= half_width else (middle + 1, high)
+    return Estimate(float(low), n=low, method="planned", confidence=found.confidence)

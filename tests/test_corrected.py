@@ -1,0 +1,195 @@
+"""A judge's mean put right by labels: fixed numbers, the peers', what the labels cannot support, the command."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from review_kit import markbook
+
+from markbook.stats import corrected_mean, labels_needed
+
+rng = np.random.default_rng(7)
+SCORES = rng.random(300)
+TRUTH = np.clip(SCORES + rng.normal(0, 0.2, 300), 0, 1)
+LABELS = [float(value) if place < 60 else None for place, value in enumerate(TRUTH)]
+
+
+def peer(found):
+    """Return value, low and high."""
+    return (found.value, found.low, found.high)
+
+
+def test_by_hand():
+    # judge: labelled 0 1 0 1 ..., the other ten half ones. label = judge everywhere but in two of ten.
+    scores = [0, 1] * 5 + [0, 1] * 5
+    labels = [0, 1, 0, 1, 0, 1, 0, 1, 1, 0] + [None] * 10
+
+    found = corrected_mean(scores, labels, method="ppi++")
+
+    # covariance over n: .4 - .25 = .15; variance over all: .25 x 20/19; weight .15 / (2 x .263158) = .285
+    assert found.stats["judge_weight"] == pytest.approx(0.285)
+    # .285 x .5 + mean(label - .285 judge) = .1425 + .5 - .1425
+    assert found.value == pytest.approx(0.5)
+    # var(.285 f) / 10 + var(label - .285 f) / 10 = (.0812 x .25 + .25 - .57 x .15 + .0812 x .25) / 10
+    assert found.se == pytest.approx(math.sqrt((0.285**2 * 0.5 + 0.25 - 0.57 * 0.15) / 10))
+
+
+def test_equal_to_ppi_python_where_it_is_installed():
+    ppi = pytest.importorskip("ppi_py", reason="ppi-python is not installed", exc_type=ImportError)
+    labelled, rest = SCORES[:60], SCORES[60:]
+
+    low, high = ppi.ppi_mean_ci(TRUTH[:60], labelled, rest, alpha=0.05)
+    found = corrected_mean(SCORES, LABELS, method="ppi++")
+
+    value = float(np.ravel(ppi.ppi_mean_pointestimate(TRUTH[:60], labelled, rest))[0])
+    assert peer(found) == pytest.approx((value, float(low[0]), float(high[0])), abs=1e-9)
+
+
+def test_equal_to_ppi_python_with_unequal_probabilities():
+    ppi = pytest.importorskip("ppi_py", reason="ppi-python is not installed", exc_type=ImportError)
+    chance = np.clip(SCORES, 0.1, 0.9)
+    known = np.random.default_rng(1).random(300) < chance
+    labels = [float(value) if here else None for value, here in zip(TRUTH, known, strict=True)]
+
+    low, high = ppi.ppi_mean_ci(TRUTH[known], SCORES[known], SCORES, alpha=0.05, w=1 / chance[known])
+    found = corrected_mean(SCORES, labels, probabilities=chance, method="ppi++")
+
+    assert peer(found)[1:] == pytest.approx((float(low[0]), float(high[0])), abs=1e-9)
+
+
+def test_equal_to_truescore_where_it_is_installed():
+    correct = pytest.importorskip("truescore.correct", reason="truescore is not installed", exc_type=ImportError)
+
+    theirs = correct.ppi_estimate(SCORES, TRUTH[:60], list(range(60)))
+    found = corrected_mean(SCORES, LABELS, method="ppi++")
+
+    # The estimate and its weight; their variances divide by n - 1, those of the paper's package by n.
+    assert (found.value, found.stats["judge_weight"]) == pytest.approx((theirs.point, theirs.lambda_), abs=1e-9)
+
+
+def test_numbers_that_stay():
+    plain, published = corrected_mean(SCORES, LABELS), corrected_mean(SCORES, LABELS, method="ppi++")
+
+    assert peer(published) == pytest.approx(PUBLISHED, abs=1e-9)
+    assert peer(plain) == pytest.approx(PLAIN, abs=1e-9)
+    assert plain.value == published.value
+    assert plain.high - plain.low > published.high - published.low
+
+
+PUBLISHED = (0.5126327834348802, 0.46343810002897134, 0.561827466840789)
+PLAIN = (0.5126327834348802, 0.46219672891191466, 0.5630688379578457)
+
+
+def test_a_judge_that_says_nothing_leaves_the_labels():
+    found = corrected_mean([0.5] * 300, LABELS)
+
+    known = TRUTH[:60]
+    assert found.value == pytest.approx(known.mean())
+    assert found.se == pytest.approx(known.std(ddof=1) / math.sqrt(60))
+    assert found.stats["width_of_labels_alone"] == pytest.approx(1.0)
+
+
+def test_strata_of_one_part_are_the_mean_itself():
+    assert peer(corrected_mean(SCORES, LABELS, strata=["a"] * 300)) == pytest.approx(
+        peer(corrected_mean(SCORES, LABELS))
+    )
+
+
+def test_equal_probabilities_come_close_to_none():
+    plain, weighted = corrected_mean(SCORES, LABELS), corrected_mean(SCORES, LABELS, probabilities=[0.2] * 300)
+
+    assert weighted.value == pytest.approx(plain.value, abs=0.01)
+    assert weighted.se == pytest.approx(plain.se, rel=0.1)
+
+
+def test_copies_of_an_item_are_no_further_items():
+    doubled = np.repeat(SCORES, 2)
+    labels = [label for label in LABELS for _ in range(2)]
+
+    naive = corrected_mean(doubled, labels)
+    clustered = corrected_mean(doubled, labels, clusters=[place // 2 for place in range(600)])
+
+    assert clustered.value == pytest.approx(naive.value)
+    assert clustered.se / naive.se == pytest.approx(math.sqrt(2), rel=0.03)
+    assert clustered.se == pytest.approx(corrected_mean(SCORES, LABELS).se, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "reason"),
+    [
+        ([1.0, 0.0] * 4 + [None] * 292, {}, "8 labels are too few"),
+        ([1.0] * 50 + [None] * 250, {}, "all 50 labels are 1"),
+        (LABELS, {"clusters": [place // 20 for place in range(300)]}, "3 clusters: 8 is the least"),
+        (LABELS, {"strata": ["a"] * 57 + ["b"] * 243}, "'b' has 3 labels: 5 is the least"),
+    ],
+)
+def test_labels_that_cannot_support_an_interval_give_none(labels, options, reason):
+    found = corrected_mean(SCORES, labels, **options)
+
+    assert (found.value, found.low) == (None, None)
+    assert reason in found.note
+
+
+def test_labels_of_the_best_items_only_are_noticed():
+    order = np.argsort(-SCORES)
+    known = set(order[:60].tolist())
+
+    found = corrected_mean(SCORES, [float(TRUTH[place]) if place in known else None for place in range(300)])
+
+    assert "were they drawn at random" in found.note
+
+
+def test_the_plan_holds_when_it_is_followed():
+    generator = np.random.default_rng(3)
+    scores = generator.normal(size=5000)
+    truth = 0.8 * scores + 0.6 * generator.normal(size=5000)
+    found = corrected_mean(scores, [float(one) if place < 100 else None for place, one in enumerate(truth)])
+
+    needed = int(labels_needed(found, 0.06).value)
+    then = corrected_mean(scores, [float(one) if place < needed else None for place, one in enumerate(truth)])
+
+    assert (then.high - then.low) / 2 == pytest.approx(0.06, rel=0.1)
+    assert labels_needed(found, 0.001).value is None
+
+
+def test_the_command(tmp_path):
+    judged, labels = tmp_path / "judged.jsonl", tmp_path / "labels.jsonl"
+    rows = [
+        {"id": str(place), "system": system, "metrics": {"judge": float(score) - shift}, "topic": "ab"[place % 2]}
+        for place, score in enumerate(SCORES)
+        for system, shift in (("new", 0.0), ("old", 0.2))
+    ]
+    judged.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = [
+        {"id": str(place), "system": system, "label": round(float(TRUTH[place]) - shift, 6), "rater": "me"}
+        for place in range(60)
+        for system, shift in (("new", 0.0), ("old", 0.1 + 0.02 * (place % 3)))
+    ]
+    said += [{"id": "70", "system": "new", "label": None}, {"id": "no such", "label": 1}]
+    labels.write_text("".join(json.dumps(row) + "\n" for row in said))
+    base = ("judge", "correct", "--judged", judged, "--labels", labels, "--score", "judge")
+
+    code, out, err = markbook(*base, "--systems", "new", "old", "--by", "topic", "--json")
+    shown = markbook(*base, "--cluster", "id")
+
+    report = json.loads(out)
+    assert code == 0, err
+    assert (report["what"], report["items"], report["labels"], report["cannot_say"]) == ("new - old", 300, 60, 1)
+    # the judge says .2 for every item; people say .10, .12, .14 in turn
+    assert report["corrected"]["value"] == pytest.approx(0.12)
+    assert [group["group"] for group in report["errors_by_group"]] == ["a", "b"]
+    assert "1 labels belong to no judged row" in err
+    assert shown[0] == 0, shown[2]
+    assert "corrected" in shown[1]
+    assert "more labels bring the half-width to" in shown[1]
+
+
+def test_too_few_labels_exit_3_with_the_reason(tmp_path):
+    (tmp_path / "j.jsonl").write_text("".join(f'{{"id": {n}, "score": {n / 10}}}\n' for n in range(10)))
+    (tmp_path / "l.jsonl").write_text('{"id": 1, "label": 1}\n')
+
+    code, out, _ = markbook("judge", "correct", "--judged", tmp_path / "j.jsonl", "--labels", tmp_path / "l.jsonl")
+
+    assert code == 3
+    assert "1 labels are too few: 10 is the least" in out
