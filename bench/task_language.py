@@ -50,7 +50,13 @@ def defined(function: Function) -> Callable[..., Any] | None:
     """Return something callable where a `!function` names what its file defines."""
     module, _, name = function.name.rpartition(".")
     path = function.folder.joinpath(*module.split(".")).with_suffix(".py") if module else Path()
-    return _never if name in _names(path) else None
+    return _never if name in _names(path) or _makes_names(path) else None
+
+
+@functools.cache
+def _makes_names(path: Path) -> bool:
+    """Whether a file makes functions under names that only running it would tell."""
+    return path.is_file() and "globals()" in path.read_text(encoding="utf-8", errors="replace")
 
 
 def _never(*_given: object, **_options: object) -> object:
@@ -86,11 +92,11 @@ def check_task(task: Task, find: Find) -> None:
 
 def _kind(path: Path) -> str:
     text = path.read_text(encoding="utf-8", errors="replace")
-    if re.search(r"^group:", text, re.MULTILINE) and not re.search(
+    if re.search(r"""^["']?group["']?:""", text, re.MULTILINE) and not re.search(
         r"^(doc_to|dataset_path|include)", text, re.MULTILINE
     ):
         return "group"
-    return "task" if re.search(r"^task:", text, re.MULTILINE) else "other"
+    return "task" if re.search(r"""^["']?task["']?:""", text, re.MULTILINE) else "other"
 
 
 def _general(message: str) -> str:
