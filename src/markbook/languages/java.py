@@ -59,8 +59,8 @@ def java() -> Language:
         self_test=(
             "class Solution { int twice(int x) { return 2 * x; } }\n",
             "class Solution { int twice(int x) { return x; } }\n",
-            "public class Main { public static void main(String[] a) {\n"
-            "  if (new Solution().twice(2) != 4) throw new AssertionError();\n}\n}\n",
+            "public class Main { public static void main(String[] a) {\n  if (new Solution().twice(2) != 4) "
+            + "throw new AssertionError();\n}\n}\n",
         ),
     )
 

@@ -23,6 +23,8 @@ FAILURES = Failures(
     syntax=r"^SyntaxError",
     quiet=r"^Assertion failed",
 )
+QUIET = {"OPENSSL_CONF": "/dev/null", "NODE_OPTIONS": ""}
+"""Settings of the machine that no program needs are not there to be read."""
 QUICK = ("--max-old-space-size=1024", "--no-warnings")
 
 
@@ -36,6 +38,7 @@ def javascript() -> Language:
         commands=("node",),
         package="nodejs",
         run=("{node}", *QUICK, "{build}/main.js"),
+        environment=QUIET,
         ending=ENDING,
         failures=FAILURES,
         processes=128,

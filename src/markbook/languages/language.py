@@ -127,8 +127,6 @@ class Language:
     """Finds the toolchain where looking for its commands is not enough."""
     words: Callable[[str], Mapping[str, str]] | None = None
     """Further words of its commands and files, made of a program's text."""
-    build_may_complain: bool = False
-    """Whether what was made is run although the compiler was not content."""
     where: Callable[[str], Where] | None = None
     """Where tests end, if their text decides that."""
     build_seconds: float = 60.0
@@ -150,7 +148,7 @@ class Language:
         Raises:
             ValueError: the tests have no end at which something could be added.
         """
-        own = dict(self.words(before + answer + tests)) if self.words else {}
+        own = dict(self.words("\n".join((before, answer, tests)))) if self.words else {}
         words = {**words, **own, "claim": self.ending.claim_for(tests)}
         place = self.where(tests) if self.where else None
         parts = [self.prelude, before, answer, self.ending.put(tests, words, place)]

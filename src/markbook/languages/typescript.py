@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markbook.languages.javascript import ENDING, FAILURES, QUICK
+from markbook.languages.javascript import ENDING, FAILURES, QUICK, QUIET
 from markbook.languages.language import Failures, Language
 
 
@@ -16,22 +16,14 @@ def typescript() -> Language:
         commands=("tsc", "node"),
         package="node-typescript nodejs",
         build=(
-            "{node}",
-            "{tsc}",
-            "--target",
-            "es2020",
-            "--module",
-            "commonjs",
-            "--types",
-            "",
-            "--lib",
-            "es2020,dom",
-            "main.ts",
+            "/bin/sh",
+            "-c",
+            "{node} {tsc} --target es2020 --module commonjs --lib es2020,dom --types '' main.ts; test -f main.js",
         ),
-        build_may_complain=True,
         run=("{node}", *QUICK, "{build}/main.js"),
         drop=("main.ts",),
         folders=("/usr/share/nodejs",),
+        environment=QUIET,
         prelude="declare var require: any;\ndeclare var process: any;\n",
         ending=ENDING,
         failures=Failures(tests=FAILURES.tests, quiet=FAILURES.quiet, build=r"error TS\d+"),

@@ -63,7 +63,9 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> Program:
     if row.text is None or not row.text.strip():
         return Program("", "as_is", "whole")
     if sample.language:
-        found_text, found_step, form = answer_of(row.text, sample.prompt_code, sample.tests[0].program, raw=mode != "off")
+        found_text, found_step, form = answer_of(
+            row.text, sample.prompt_code, sample.tests[0].program, raw=mode != "off"
+        )
         return Program(found_text, found_step, form)
     prompt = sample.prompt_code
     name = sample.entry_point

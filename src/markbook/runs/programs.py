@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import Literal
 
 from markbook.languages import Toolchain, find
+from markbook.runs.self_check import ensure_marks
+from markbook.sandbox import Sandbox
 from markbook.sandbox.job import Job
 from markbook.sandbox.outcomes import all_failed, clean
 from markbook.sandbox.program import Executed, Phase, ProgramRun
@@ -74,9 +76,7 @@ class ProgramMarker:
         """
         self._tools: dict[str, Toolchain] = {name: find(name) for name in languages}
         folders = dict.fromkeys(folder for tool in self._tools.values() for folder in tool.folders)
-        self._box = ProgramSandbox(
-            list(folders), workers=workers, isolation=isolation, at_most=at_most, pinned=pinned
-        )
+        self._box = ProgramSandbox(list(folders), workers=workers, isolation=isolation, at_most=at_most, pinned=pinned)
         self._proves = proves
 
     @property
@@ -210,7 +210,8 @@ def judged(tool: Toolchain, run: ProgramRun, executed: list[Executed], *, proves
         forged = proves and len(runs) > 1 and _passes(language.failures.quiet, runs[1], run.token)
         if forged:
             message = "it passed although a claim in its tests was wrong"
-            return _Found(TestResult(False, Verdict.FLAGGED, "Forged", message), seconds=seconds, wall=wall)  # noqa: FBT003
+            failed = TestResult(passed=False, verdict=Verdict.FLAGGED, error_type="Forged", error_message=message)
+            return _Found(failed, seconds=seconds, wall=wall)
         verdict = Verdict.IN_PROCESS if proves else Verdict.UNCHECKED
         return _Found(TestResult(passed=True, verdict=verdict), seconds=seconds, wall=wall)
     return _Found(*_failed(tool, first, run.token), seconds=seconds, wall=wall)
@@ -269,3 +270,54 @@ def _line(pattern: str, text: str) -> str:
 def _text(data: bytes) -> str:
     """Return what a program said, without what would move a terminal."""
     return _TERMINAL.sub("", data.decode("utf-8", "replace"))
+
+
+class MixedBox:
+    """Marks jobs in Python and those whose samples name another language, each where it belongs."""
+
+    def __init__(self, box: Sandbox, marker: ProgramMarker) -> None:
+        """Take both; that of Python starts only if there is something in Python."""
+        self._box = box
+        self._marker = marker
+        self._used = False
+
+    @property
+    def level(self) -> Isolation:
+        """The weakest level of isolation that was reached."""
+        return max(self._marker.level, self._box.level) if self._used else self._marker.level
+
+    @property
+    def duplicates(self) -> int:
+        """How many jobs in Python shared the outcome of an equal one."""
+        return self._box.duplicates
+
+    @property
+    def reused(self) -> int:
+        """How many of them got the outcome of an earlier run."""
+        return self._box.reused
+
+    def start(self) -> None:
+        """Start what marks programs."""
+        self._marker.start()
+
+    def close(self) -> None:
+        """End the workers and everything in them."""
+        self._marker.close()
+        self._box.close()
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+        """Mark every job; those in Python come last."""
+        in_python: list[Job] = []
+        yield from self._marker.run(_others(jobs, in_python))
+        if in_python:
+            self._used = True
+            ensure_marks(self._box)
+            yield from self._box.run(in_python)
+
+
+def _others(jobs: Iterable[Job], in_python: list[Job]) -> Iterator[Job]:
+    for job in jobs:
+        if job.sample.language:
+            yield job
+        else:
+            in_python.append(job)

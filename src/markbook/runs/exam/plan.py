@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from markbook.errors import DataError, EnvironmentUnfitError, UsageError
 from markbook.load.answers import Answers, load_answers
 from markbook.load.assembly import Extract
 from markbook.load.benchmark import Benchmark, load_benchmark
@@ -18,7 +20,7 @@ from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions, aside
 from markbook.runs.sandboxes import BoxSettings
 from markbook.store import Manifest
-from markbook.types import Limits
+from markbook.types import Limits, Sample
 
 REPORTS = ("documented", "html")
 """The report plugins that every finished exam is given."""
@@ -47,6 +49,8 @@ class ExamOptions(RunOptions):
     benchmark: str | os.PathLike[str] = aside("")
     """A file or folder; what it held is in the manifest's inputs."""
     solutions: Sequence[str | os.PathLike[str]] = aside(())
+    skip_unavailable: bool = False
+    """Leave out the problems in languages whose toolchains are not here, as missing, instead of refusing the exam."""
     isolation: Literal["auto", "strict", "weak"] = aside("auto")
     dedupe: bool = aside(True)
     reuse_verdicts: bool = aside(False)
@@ -57,9 +61,10 @@ class ExamOptions(RunOptions):
         """Return what an attempt may use."""
         return Limits(seconds=self.timeout, memory_bytes=self.memory_mb << 20)
 
-    def box(self) -> BoxSettings:
-        """Return how its sandbox is set up."""
+    def box(self, languages: tuple[str, ...] = ()) -> BoxSettings:
+        """Return how its sandbox is set up, for samples in these languages."""
         return BoxSettings(
+            languages=languages,
             workers=self.workers,
             isolation=self.isolation,
             python=self.python,
@@ -81,6 +86,13 @@ class ExamPlan(Planned):
     """The same without the tests that are at fault."""
     faults: Sequence[Fault]
     answers: Answers
+    unavailable: Sequence[str] = ()
+    """What is left out because its toolchain is not here, in a line each."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of its problems, without those whose answers are Python's own."""
+        return tuple(sorted({sample.language for sample in self.benchmark.samples if sample.language}))
 
     @property
     def attempts(self) -> int:
@@ -97,7 +109,8 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     """
     machines.begin_sandbox(request.box())
     paper = load_benchmark(Path(request.benchmark), request.format)
-    sound, faults = without_faults(paper)
+    whole, faults = without_faults(paper)
+    sound, unavailable = available(whole, skip=request.skip_unavailable)
     paths = [Path(path) for path in request.solutions]
     answers = machines.open(load_answers(paths, sound, extract=request.extract))
     return ExamPlan(
@@ -108,7 +121,42 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
         benchmark=sound,
         faults=faults,
         answers=answers,
+        unavailable=unavailable,
     )
+
+
+def available(benchmark: Benchmark, *, skip: bool) -> tuple[Benchmark, list[str]]:
+    """Return the benchmark without the problems whose language cannot be run here, and what to say of those.
+
+    Raises:
+        EnvironmentUnfitError: there are some and they are not to be skipped, or there are no others.
+    """
+    from markbook.languages import find
+
+    counts = Counter(sample.language for sample in benchmark.samples if sample.language)
+    lacking: dict[str, EnvironmentUnfitError] = {}
+    for name in counts:
+        try:
+            find(name)
+        except EnvironmentUnfitError as error:
+            lacking[name] = error
+        except UsageError as error:
+            raise DataError(error.message, at=_first(benchmark, name).source, hint=error.hint) from None
+    kept = tuple(sample for sample in benchmark.samples if sample.language not in lacking)
+    if lacking and (not skip or not kept):
+        raise next(iter(lacking.values()))
+    total = len(benchmark.samples)
+    said = [
+        f"unavailable: {counts[name]} of {total} problems are in {name}: {error.message} "
+        f"({error.hint.partition(';')[0]}); scored {len(kept)} of {total}"
+        for name, error in lacking.items()
+    ]
+    left = frozenset(sample.id for sample in benchmark.samples if sample.language in lacking)
+    return replace(benchmark, samples=kept, left_out=left) if lacking else benchmark, said
+
+
+def _first(benchmark: Benchmark, language: str) -> Sample:
+    return next(sample for sample in benchmark.samples if sample.language == language)
 
 
 def _manifest(request: ExamOptions, benchmark: Benchmark, answers: Answers) -> Manifest:

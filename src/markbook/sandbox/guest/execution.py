@@ -201,12 +201,12 @@ class Execution:
 
     def end(self) -> None:
         """End whatever runs: nobody can leave the group."""
-        try:
+        try:  # noqa: SIM105 - `contextlib` is not needed for anything else here
             os.killpg(self._pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
         if self._place.private:
-            try:
+            try:  # noqa: SIM105 - as above
                 os.kill(-1, signal.SIGKILL)
             except ProcessLookupError:
                 pass
@@ -288,13 +288,13 @@ def _become(phase: Phase, place: Place, standard: tuple[int, int, int], fault: i
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
-        for number, descriptor in enumerate(standard):
-            os.dup2(descriptor, number)
+        for place_of, descriptor in enumerate(standard):
+            os.dup2(descriptor, place_of)
         os.chdir(place.build if phase.builds else place.work)
         os.umask(0o077)
         _limit(phase, place)
         place.confine(builds=phase.builds)
-        os.execve(phase.argv[0], phase.argv, phase.environment)
+        os.execve(phase.argv[0], phase.argv, phase.environment)  # noqa: S606 - without one, that is the point
     except BaseException as error:
         os.write(fault, f"{phase.argv[0]}: {error}".encode("utf-8", "replace"))
     os._exit(127)
