@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -114,7 +115,7 @@ def test_nobody_leaves_the_group_that_is_ended(box):
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "/etc/shadow", "/root", "/home", os.path.expanduser("~"), "/proc/1/environ", "/proc/1/mem"]
+    "path", ["/etc/passwd", "/etc/shadow", "/root", "/home", str(Path.home()), "/proc/1/environ", "/proc/1/mem"]
 )
 def test_files_of_the_machine_cannot_be_read(box, path):
     (found,) = executed(box, script(f"cat '{path}' || {{ [ -d '{path}' ] && ls '{path}'; }}"))

@@ -15,6 +15,13 @@ _TUPLES = "/usr/share/java/javatuples.jar"
 """Debian's libjavatuples-java: what MultiPL-E's programs import."""
 
 
+_TEST = """public class Main { public static void main(String[] a) {
+  if (new Solution().twice(2) != 4) throw new AssertionError();
+}
+}
+"""
+
+
 def java() -> Language:
     """Return the language."""
     return Language(
@@ -59,8 +66,7 @@ def java() -> Language:
         self_test=(
             "class Solution { int twice(int x) { return 2 * x; } }\n",
             "class Solution { int twice(int x) { return x; } }\n",
-            "public class Main { public static void main(String[] a) {\n  if (new Solution().twice(2) != 4) "
-            + "throw new AssertionError();\n}\n}\n",
+            _TEST,
         ),
     )
 

@@ -148,7 +148,7 @@ class Language:
         Raises:
             ValueError: the tests have no end at which something could be added.
         """
-        own = dict(self.words("\n".join((before, answer, tests)))) if self.words else {}
+        own = dict(self.words(f"{before}\n{answer}\n{tests}")) if self.words else {}
         words = {**words, **own, "claim": self.ending.claim_for(tests)}
         place = self.where(tests) if self.where else None
         parts = [self.prelude, before, answer, self.ending.put(tests, words, place)]

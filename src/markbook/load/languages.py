@@ -68,8 +68,8 @@ class MultiPLE:
     repeats_are_samples = True
 
     def sniff(self, probe: Probe) -> int:
-        """Return 90 for all of these."""
-        return 90 if set(self.keys) <= probe.record.keys() else 0
+        """Return 96 for all of these: rows of our own have some of them too."""
+        return 96 if set(self.keys) <= probe.record.keys() else 0
 
     def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
@@ -97,8 +97,11 @@ class Programs:
     _OWN = frozenset((*keys, "prompt", "prompt_code", "setup", "canonical_solution"))
 
     def sniff(self, probe: Probe) -> int:
-        """Return 75 for all of these."""
-        return 75 if set(self.keys) <= probe.record.keys() else 0
+        """Return 92 for all of these, where the tests are texts."""
+        record = probe.record
+        given = record.get("tests")
+        are_texts = isinstance(given, str) or (isinstance(given, list) and all(isinstance(one, str) for one in given))
+        return 92 if set(self.keys) <= record.keys() and are_texts else 0
 
     def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
