@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markbook.languages.language import Ending, Failures, Language, Places
+from markbook.languages.language import Ending, Failures, Language, Library, Places
 from markbook.languages.toolchain import Toolchain, find, language, names, versions
 
-__all__ = ["Ending", "Failures", "Language", "Places", "Toolchain", "find", "language", "names", "versions"]
+__all__ = ["Ending", "Failures", "Language", "Library", "Places", "Toolchain", "find", "language", "names", "versions"]

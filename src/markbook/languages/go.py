@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markbook.languages.language import Ending, Failures, Language
+from markbook.languages.language import Ending, Failures, Language, Library
 
 _END = """package {package}
 
@@ -48,6 +48,13 @@ def go() -> Language:
         ending=Ending(text="markbookEnd{nonce}(t)", claim="", where="body", files={"end_test.go": _END}),
         failures=Failures(tests=r"--- FAIL|Error Trace|expected '", build=r"^\S+\.go:\d+"),
         words=_words,
+        libraries=(
+            Library(
+                "stretchr/testify",
+                "/usr/share/gocode/src/github.com/stretchr/testify",
+                "golang-github-stretchr-testify-dev",
+            ),
+        ),
         build_seconds=120.0,
         processes=256,
         self_test=(

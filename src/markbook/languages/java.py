@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 
-from markbook.languages.language import Ending, Failures, Language, Places
+from markbook.languages.language import Ending, Failures, Language, Library, Places
 from markbook.languages.toolchain import SYSTEM, prefix_of
 
 _QUICK = ("-Xmx1024m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData")
@@ -62,6 +62,7 @@ def java() -> Language:
         failures=Failures(tests=r"java\.lang\.AssertionError", build=r"\berror:"),
         locate=_locate,
         words=_words,
+        libraries=(Library("org.javatuples", _TUPLES, "libjavatuples-java"),),
         processes=256,
         self_test=(
             "class Solution { int twice(int x) { return 2 * x; } }\n",

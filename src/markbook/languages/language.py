@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -81,6 +82,23 @@ class Failures:
 
 
 @dataclass(frozen=True, slots=True)
+class Library:
+    """What programs may want beside the toolchain itself."""
+
+    word: str
+    """By which a program's text says that it wants it."""
+    path: str
+    """Where it lies; empty where this language cannot use it here at all."""
+    package: str
+    """What Debian calls it."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether programs can use it."""
+        return bool(self.path) and os.path.exists(self.path)
+
+
+@dataclass(frozen=True, slots=True)
 class Places:
     """Where a toolchain lies."""
 
@@ -123,6 +141,7 @@ class Language:
     prelude: str = ""
     """What stands before every program."""
     failures: Failures = field(default_factory=Failures)
+    libraries: tuple[Library, ...] = ()
     locate: Callable[[], Places | None] | None = None
     """Finds the toolchain where looking for its commands is not enough."""
     words: Callable[[str], Mapping[str, str]] | None = None
@@ -135,6 +154,10 @@ class Language:
     """Threads and processes of a run, where its runtime starts many."""
     self_test: tuple[str, str, str]
     """A right answer, a wrong one, and the tests that tell them apart."""
+
+    def lacks(self, text: str) -> Library | None:
+        """Return the first library that a problem's text wants and that is not here."""
+        return next((one for one in self.libraries if one.word in text and not one.is_here), None)
 
     def program(self, before: str, answer: str, tests: str, words: Mapping[str, str]) -> Made:
         """Return a program.

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 
-from markbook.languages.language import Ending, Failures, Language, Places, Where
+from markbook.languages.language import Ending, Failures, Language, Library, Places, Where
 from markbook.languages.toolchain import SYSTEM
 
 
@@ -50,6 +50,7 @@ def rust() -> Language:
         locate=_locate,
         where=_where,
         words=_words,
+        libraries=(Library("use rand::", "", ""), Library("use regex::", "", ""), Library("use md5", "", "")),
         build_seconds=120.0,
         self_test=(
             "fn twice(x: i32) -> i32 { 2 * x }\n",

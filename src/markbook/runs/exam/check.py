@@ -11,6 +11,7 @@ from typing import Any, Literal
 from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.load.faults import Fault, without_faults
 from markbook.runs.exam.marks import mark
+from markbook.runs.exam.plan import available
 from markbook.runs.sandboxes import BoxSettings, open_sandboxes
 from markbook.sandbox import Job
 from markbook.types import Limits, Outcome, Verdict
@@ -74,6 +75,7 @@ def check_benchmark(
         EnvironmentUnfitError: as for the exam.
     """
     benchmark, faults = without_faults(load_benchmark(path, format_name))
+    available(benchmark, skip=False)
     outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
     names = tuple(sorted({sample.language for sample in benchmark.samples if sample.language}))
     settings = BoxSettings(

@@ -131,32 +131,47 @@ def available(benchmark: Benchmark, *, skip: bool) -> tuple[Benchmark, list[str]
     Raises:
         EnvironmentUnfitError: there are some and they are not to be skipped, or there are no others.
     """
-    from markbook.languages import find
-
-    counts = Counter(sample.language for sample in benchmark.samples if sample.language)
-    lacking: dict[str, EnvironmentUnfitError] = {}
-    for name in counts:
-        try:
-            find(name)
-        except EnvironmentUnfitError as error:
-            lacking[name] = error
-        except UsageError as error:
-            raise DataError(error.message, at=_first(benchmark, name).source, hint=error.hint) from None
-    kept = tuple(sample for sample in benchmark.samples if sample.language not in lacking)
+    lacking: dict[str, str] = {}
+    reasons: dict[str, EnvironmentUnfitError] = {}
+    for sample in benchmark.samples:
+        if sample.language and (error := _unfit(sample)) is not None:
+            lacking[sample.id] = error.message
+            reasons.setdefault(error.message, error)
+    kept = tuple(sample for sample in benchmark.samples if sample.id not in lacking)
     if lacking and (not skip or not kept):
-        raise next(iter(lacking.values()))
+        raise next(iter(reasons.values()))
     total = len(benchmark.samples)
     said = [
-        f"unavailable: {counts[name]} of {total} problems are in {name}: {error.message} "
-        f"({error.hint.partition(';')[0]}); scored {len(kept)} of {total}"
-        for name, error in lacking.items()
+        f"unavailable: {count} of {total} problems: {message} ({reasons[message].hint.partition(';')[0]}); "
+        f"scored {len(kept)} of {total}"
+        for message, count in Counter(lacking.values()).items()
     ]
-    left = frozenset(sample.id for sample in benchmark.samples if sample.language in lacking)
-    return replace(benchmark, samples=kept, left_out=left) if lacking else benchmark, said
+    return replace(benchmark, samples=kept, left_out=frozenset(lacking)) if lacking else benchmark, said
 
 
-def _first(benchmark: Benchmark, language: str) -> Sample:
-    return next(sample for sample in benchmark.samples if sample.language == language)
+def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
+    """Return why a problem's language, or a library that it wants, cannot be used here.
+
+    Raises:
+        DataError: there is no such language.
+    """
+    from markbook.languages import find
+
+    try:
+        language = find(sample.language).language
+    except EnvironmentUnfitError as error:
+        return error
+    except UsageError as error:
+        raise DataError(error.message, at=sample.source, hint=error.hint) from None
+    text = "\n".join((sample.prompt_code, *(f"{test.setup}\n{test.program}" for test in sample.tests)))
+    library = language.lacks(text)
+    if library is None:
+        return None
+    way = f"apt install {library.package}" if library.package else "it cannot be linked here"
+    return EnvironmentUnfitError(
+        f"{language.title} programs that say {library.word!r} cannot be run here",
+        hint=f"{way}; --skip-unavailable leaves their problems out, as missing",
+    )
 
 
 def _manifest(request: ExamOptions, benchmark: Benchmark, answers: Answers) -> Manifest:
