@@ -8,7 +8,8 @@ import resource
 import select
 import time
 
-from . import landlock, linux, scratch
+from . import scratch
+from .walls import landlock, linux
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-    from .seccomp import Filter
+    from .walls.seccomp import Filter
 else:
     import _signal as signal
 

@@ -12,8 +12,9 @@ import stat
 import struct
 import sys
 
-from . import execution, isolation, landlock, linux, scratch, seccomp, wire
-from .selftest import try_everything
+from . import execution, scratch, wire
+from .walls import isolation, landlock, linux, seccomp
+from .walls.selftest import try_everything
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
