@@ -7,10 +7,11 @@ import os
 import platform
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from markbook.errors import EnvironmentUnfitError
+from markbook.languages import versions
 from markbook.sandbox import Layer, Sandbox
 
 _EXTRAS = {
@@ -45,6 +46,8 @@ class Finding:
     """Whether the working directory and the folder for temporary files can be written."""
     problem: str = ""
     """Why the sandbox does not start."""
+    languages: dict[str, str | None] = field(default_factory=dict)
+    """The version of each language's toolchain, None where it is not here."""
 
     def record(self) -> dict[str, object]:
         """Return everything as plain values."""
@@ -78,6 +81,7 @@ def examine() -> Finding:
             "temporary files": _can_write(Path(tempfile.gettempdir())),
         },
         problem=problem,
+        languages=versions(),
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from markbook import installed
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
 
-KINDS = ("metrics", "loaders", "traces", "generators", "engines", "reports", "runs", "foreign")
+KINDS = ("metrics", "loaders", "traces", "generators", "engines", "reports", "runs", "foreign", "languages")
 """The kinds of part, each an entry-point group `markbook.<kind>`."""
 
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -31,6 +31,7 @@ _MEMBERS = {
     "engines": ("submit", "shutdown"),
     "reports": ("__call__",),
     "foreign": ("name", "sniff", "read"),
+    "languages": ("name", "title", "source", "commands", "package", "run", "ending", "program"),
     "runs": ("reads_partial", "plan", "start", "work", "results", "is_answer"),
 }
 """What a part of each kind must have to be one."""

@@ -154,6 +154,9 @@ class Sample:
     """Right programs of a task with tests, whatever `references` compares the answers' text to."""
     row: TaskRow | None = None
     """The row of a task that it was made of."""
+    language: str = ""
+    """What its answers are written in, where that is a program: `setup`, answer and `program` of each test are one text
+    then. Empty for answers in Python that an examiner marks from outside."""
 
     @property
     def is_program(self) -> bool:

@@ -54,6 +54,19 @@ def _show(found: Finding) -> None:
             f"  {'ok    ' if is_there else 'absent'}  {name}"
             + ("" if is_there else f"  (pip install 'markbook[{name}]')")
         )
+    click.echo("Languages")
+    for name, version in found.languages.items():
+        click.echo(f"  {'ok    ' if version else 'absent'}  {name}  ({version or _install(name)})")
     click.echo("Write access")
     for name, can in found.writable.items():
         click.echo(f"  {'ok    ' if can else 'FAILED'}  {name}")
+
+
+def _install(name: str) -> str:
+    from markbook.errors import MarkbookError
+    from markbook.languages import language
+
+    try:
+        return f"apt install {language(name).package}"
+    except MarkbookError as error:
+        return error.message

@@ -91,6 +91,11 @@ Examples:
 )
 @click.option("--no-dedupe", is_flag=True, help="Run exactly equal answers again instead of once.")
 @click.option("--reuse-verdicts", is_flag=True, help="Do not run again what an earlier run did in the same way.")
+@click.option(
+    "--skip-unavailable",
+    is_flag=True,
+    help="Leave out problems in languages whose toolchain is not here, as missing, instead of refusing (exit 4).",
+)
 @click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row would be skipped.")
 @click.option(
     "--check-benchmark",
@@ -156,6 +161,7 @@ _KEPT = (
     Kept("seed", "config.seed"),
     Kept("adaptive", "config.adaptive"),
     Kept("in_process", "config.separate", turned=lambda separate: not separate),
+    Kept("skip_unavailable", "config.skip_unavailable"),
     Kept("python", "config.python", lambda value: EXECUTED if value else ""),
 )
 """Options that a run keeps, and where run.json has them."""

@@ -6,7 +6,7 @@ import json
 
 import click
 
-_KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "reports", "runs", "foreign")
+_KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "reports", "runs", "foreign", "languages")
 
 
 @click.command("list")
@@ -39,6 +39,8 @@ def _rows(kind: str) -> list[dict[str, object]]:
     if kind == "tasks":
         return _tasks()
     rows: list[dict[str, object]] = [dict(row) for row in plugins.describe(kind)]
+    if kind == "languages":
+        return [_with_language(row) for row in rows]
     return [_with_metric(row) for row in rows] if kind == "metrics" else rows
 
 
@@ -66,6 +68,18 @@ def _with_metric(row: dict[str, object]) -> dict[str, object]:
         "target": row["target"],
         "problem": "",
     }
+
+
+def _with_language(row: dict[str, object]) -> dict[str, object]:
+    """Add the version of a language's toolchain here, or what to install."""
+    from markbook.errors import MarkbookError
+    from markbook.languages import find, language
+
+    name = str(row["name"])
+    try:
+        return {**row, "title": language(name).title, "version": find(name).version, "problem": ""}
+    except MarkbookError as error:
+        return {**row, "title": "", "version": None, "problem": error.hint.partition(";")[0] or error.message}
 
 
 def _tasks() -> list[dict[str, object]]:

@@ -131,6 +131,8 @@ class Answers:
         """Answers that repeat an earlier one to the letter."""
         self.null = Skipped()
         """Rows that say null: nobody answered."""
+        self.left_out = 0
+        """Answers to problems that this machine cannot mark."""
         self.warnings: list[str] = []
         self.inputs: dict[str, str] = {}
         """SHA-256 of each input's content, by the path as given."""
@@ -220,6 +222,9 @@ class Answers:
             raise RowError("'model' is no string")
         row = RowText.of(record)
         place = self._place(record.get("task_id"), model or given.name)
+        if place is None and str(record.get("task_id")) in self._benchmark.left_out:
+            self.left_out += 1
+            return
         if place is None:
             self.unknown.add(Rejection(at, f"the benchmark has no task {str(record.get('task_id'))[:80]!r}"))
             return

@@ -10,12 +10,13 @@ from typing import Any, Literal, Self
 
 from markbook.load.benchmark import RowError
 from markbook.load.extraction import PARSE_CAP, compiles, defines, extract
+from markbook.load.replies import answer_of
 from markbook.types import Sample
 
 Extract = Literal["auto", "always", "off"]
 Form = Literal["whole", "completion"]
 
-_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution")
+_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
 """Where the answer may stand, in order of preference; an extracted solution wins even when it is empty."""
 
 _DEEP = 64
@@ -61,6 +62,11 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> Program:
     """Return the program of an answer: its code, behind the prompt where it only completes one."""
     if row.text is None or not row.text.strip():
         return Program("", "as_is", "whole")
+    if sample.language:
+        found_text, found_step, form = answer_of(
+            row.text, sample.prompt_code, sample.tests[0].program, raw=mode != "off"
+        )
+        return Program(found_text, found_step, form)
     prompt = sample.prompt_code
     name = sample.entry_point
 

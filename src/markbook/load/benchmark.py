@@ -77,6 +77,8 @@ class Benchmark:
     """Whether answers to this benchmark repeat a task id to give several samples (all but CodeEval)."""
     files: tuple[str, ...] = ()
     """The files that hold its problems."""
+    left_out: frozenset[str] = frozenset()
+    """Ids of problems that this machine cannot mark: answers to them are no mistake."""
 
 
 def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:

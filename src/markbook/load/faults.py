@@ -31,7 +31,9 @@ def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[Fault]]:
     samples: list[Sample] = []
     for sample in benchmark.samples:
         found = [
-            Fault(sample.id, index, reason) for index, test in enumerate(sample.tests) if (reason := fault_of(test))
+            Fault(sample.id, index, reason)
+            for index, test in enumerate(sample.tests)
+            if not sample.language and (reason := fault_of(test))
         ]
         if not found:
             samples.append(sample)

@@ -13,6 +13,7 @@ from markbook.runs.engines import lost_workers, other_engine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from markbook.runs.programs import MixedBox
     from markbook.runs.sandboxes import BoxSettings, RemoteSandbox
     from markbook.sandbox import Sandbox
 
@@ -35,7 +36,7 @@ class Machines:
         """Where calls may run beside this process; None for this one alone."""
         self.renderer: Executor | None = None
         """A worker that sees the run folder and may make reports; None for this process."""
-        self.box: Sandbox | RemoteSandbox | None = None
+        self.box: Sandbox | MixedBox | RemoteSandbox | None = None
         """What executes solutions, once it is started."""
         self._begun: Sandbox | None = None
         self._opened = ExitStack()

@@ -6,12 +6,13 @@ import itertools
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from markbook.runs.engines import other_engine
+from markbook.runs.programs import MixedBox, ProgramMarker
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.kept import usual
@@ -34,6 +35,21 @@ class BoxSettings:
     dedupe: bool = True
     adaptive: bool = False
     reuse_verdicts: bool = False
+    languages: tuple[str, ...] = ()
+    """Those of the samples whose answers are programs."""
+
+    def opened(self, box: Sandbox, *, workers: int | None, pinned: bool = True) -> Sandbox | MixedBox:
+        """Return what executes every job, those in other languages too.
+
+        Raises:
+            EnvironmentUnfitError: the toolchain of one of them is not here.
+        """
+        if not self.languages:
+            return box
+        marker = ProgramMarker(
+            self.languages, workers=workers, isolation=self.isolation, pinned=pinned, proves=self.separate
+        )
+        return MixedBox(box, marker)
 
     def sandbox(self, *, workers: int | None, pinned: bool = True) -> Sandbox:
         """Return one, not started."""
@@ -71,7 +87,7 @@ def begin_sandbox(engine: str, settings: BoxSettings) -> Iterator[Sandbox | None
 @contextmanager
 def open_sandboxes(
     engine: str, settings: BoxSettings, *, begun: Sandbox | None = None, jobs: int | None = None
-) -> Iterator[Sandbox | RemoteSandbox]:
+) -> Iterator[Sandbox | MixedBox | RemoteSandbox]:
     """Yield what executes jobs: a sandbox of this machine for the local engine, else sandboxes on its workers.
 
     Args:
@@ -87,6 +103,11 @@ def open_sandboxes(
     if engine == "local":
         with nullcontext(begun) if begun else begin_sandbox(engine, settings) as box:
             assert box is not None
+            whole = settings.opened(box, workers=settings.workers)
+            if isinstance(whole, MixedBox):
+                with closing(whole):
+                    yield whole
+                return
             box.start(jobs)
             ensure_marks(box)
             yield box
@@ -128,16 +149,17 @@ def _portable(job: Job) -> Job:
     return replace(job, sample=replace(job.sample, row=None, meta={}))
 
 
-_IDLE: dict[BoxSettings, list[Sandbox]] = {}
+_IDLE: dict[BoxSettings, list[Sandbox | MixedBox]] = {}
 _LOCK = threading.Lock()
 
 
 @contextmanager
-def _sandbox(settings: BoxSettings) -> Iterator[Sandbox]:
+def _sandbox(settings: BoxSettings) -> Iterator[Sandbox | MixedBox]:
     """Yield a sandbox of this worker process, started once and kept for its next shard."""
     with _LOCK:
         idle = _IDLE.setdefault(settings, [])
-        box = idle.pop() if idle else settings.sandbox(workers=1, pinned=False)
+        made = None if idle else settings.sandbox(workers=1, pinned=False)
+        box = idle.pop() if made is None else settings.opened(made, workers=1, pinned=False)
     try:
         yield box
     except BaseException:
@@ -149,7 +171,10 @@ def _sandbox(settings: BoxSettings) -> Iterator[Sandbox]:
 
 def _level(settings: BoxSettings) -> Isolation:
     with _sandbox(settings) as box:
-        ensure_marks(box)
+        if isinstance(box, MixedBox):
+            box.start()
+        else:
+            ensure_marks(box)
         return box.level
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,8 +33,12 @@ class Crew:
         interpreter: Interpreter,
         at_most: Isolation,
         pinned: bool,
+        main: str = "supervisor",
+        folders: Sequence[str] = (),
     ) -> None:
-        """Set up, starting nothing; the arguments are those of `Sandbox`."""
+        """Set up, starting nothing; the arguments are those of `Sandbox` and `Worker`."""
+        self._main = main
+        self._folders = folders
         self._processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._count = count or max(1, len(self._processors) or (os.cpu_count() or 1))
         if not pinned:
@@ -138,7 +143,14 @@ class Crew:
 
     def _worker(self, number: int) -> Worker:
         processor = self._processors[number % len(self._processors)] if self._processors else None
-        return Worker(self._interpreter, self._target, number=number, processor=processor)
+        return Worker(
+            self._interpreter,
+            self._target,
+            number=number,
+            processor=processor,
+            main=self._main,
+            folders=self._folders,
+        )
 
 
 def reached(target: Isolation, layers: list[Layer]) -> Isolation:

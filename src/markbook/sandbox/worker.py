@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ _log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
 START_SECONDS = 20.0
 """How long a worker may take to say hello; it takes a tenth of a second."""
-_BOOT = "import sys; sys.path.insert(0, sys.argv.pop(2)); from guest.supervisor import main; main()"
+_BOOT = "import sys; sys.path.insert(0, sys.argv.pop(2)); from guest.{} import main; main()"
 
 
 _OLDEST = (3, 11)
@@ -89,7 +90,26 @@ def _facts_here() -> str:
 class Worker:
     """One supervised pair of examiner and zygote."""
 
-    def __init__(self, interpreter: Interpreter, level: Isolation, *, number: int, processor: int | None) -> None:
+    def __init__(
+        self,
+        interpreter: Interpreter,
+        level: Isolation,
+        *,
+        number: int,
+        processor: int | None,
+        main: str = "supervisor",
+        folders: Sequence[str] = (),
+    ) -> None:
+        """Start it.
+
+        Args:
+            interpreter: the Python that it runs by.
+            level: the isolation to try for.
+            number: its own among its fellows.
+            processor: the one to keep to.
+            main: the module in `guest` that it is: of solutions in Python, or the `runner` of programs.
+            folders: what programs may read and run.
+        """
         self.number = number
         self.jobs: list[Any] = []
         """What it has been given and not answered, oldest first."""
@@ -114,11 +134,12 @@ class Worker:
             "prefix": interpreter.facts["prefix"],
             "stdlib": interpreter.facts["stdlib"],
             "processor": processor,
+            "folders": list(folders),
         }
         quiet = None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(
-                [interpreter.python, "-s", "-S", "-P", "-c", _BOOT, json.dumps(config), str(HERE)],
+                [interpreter.python, "-s", "-S", "-P", "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=quiet,

@@ -26,7 +26,7 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
 
     def start(self, plan: ExamPlan, machines: Machines) -> None:
         """Start the sandbox."""
-        machines.start_sandbox(plan.options.box(), plan.attempts)
+        machines.start_sandbox(plan.options.box(plan.languages), plan.attempts)
 
     def work(self, plan: ExamPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
         """Run and mark the answers."""

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.load.faults import Fault, without_faults
 from markbook.runs.exam.marks import mark
-from markbook.runs.self_check import ensure_marks, refuse_unsupported
-from markbook.sandbox import Job, Sandbox
+from markbook.runs.exam.plan import available
+from markbook.runs.sandboxes import BoxSettings, open_sandboxes
+from markbook.sandbox import Job
 from markbook.types import Limits, Outcome, Verdict
 
 ROUNDS = 2
@@ -74,10 +75,13 @@ def check_benchmark(
         EnvironmentUnfitError: as for the exam.
     """
     benchmark, faults = without_faults(load_benchmark(path, format_name))
+    available(benchmark, skip=False)
     outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
-    refuse_unsupported()
-    with Sandbox(workers=workers, isolation=isolation, python=python, dedupe=False) as box:
-        ensure_marks(box)
+    names = tuple(sorted({sample.language for sample in benchmark.samples if sample.language}))
+    settings = BoxSettings(
+        workers=workers, isolation=isolation, python=str(python or ""), dedupe=False, languages=names
+    )
+    with open_sandboxes("local", settings) as box:
         for job, outcome in box.run(_jobs(benchmark, Limits(seconds=timeout))):
             outcomes[job.sample.id].append(outcome)
         level = box.level.value

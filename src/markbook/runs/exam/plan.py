@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from markbook.errors import DataError, EnvironmentUnfitError, UsageError
 from markbook.load.answers import Answers, load_answers
 from markbook.load.assembly import Extract
 from markbook.load.benchmark import Benchmark, load_benchmark
@@ -18,7 +20,7 @@ from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions, aside
 from markbook.runs.sandboxes import BoxSettings
 from markbook.store import Manifest
-from markbook.types import Limits
+from markbook.types import Limits, Sample
 
 REPORTS = ("documented", "html")
 """The report plugins that every finished exam is given."""
@@ -47,6 +49,8 @@ class ExamOptions(RunOptions):
     benchmark: str | os.PathLike[str] = aside("")
     """A file or folder; what it held is in the manifest's inputs."""
     solutions: Sequence[str | os.PathLike[str]] = aside(())
+    skip_unavailable: bool = False
+    """Leave out the problems in languages whose toolchains are not here, as missing, instead of refusing the exam."""
     isolation: Literal["auto", "strict", "weak"] = aside("auto")
     dedupe: bool = aside(True)
     reuse_verdicts: bool = aside(False)
@@ -57,9 +61,10 @@ class ExamOptions(RunOptions):
         """Return what an attempt may use."""
         return Limits(seconds=self.timeout, memory_bytes=self.memory_mb << 20)
 
-    def box(self) -> BoxSettings:
-        """Return how its sandbox is set up."""
+    def box(self, languages: tuple[str, ...] = ()) -> BoxSettings:
+        """Return how its sandbox is set up, for samples in these languages."""
         return BoxSettings(
+            languages=languages,
             workers=self.workers,
             isolation=self.isolation,
             python=self.python,
@@ -81,6 +86,13 @@ class ExamPlan(Planned):
     """The same without the tests that are at fault."""
     faults: Sequence[Fault]
     answers: Answers
+    unavailable: Sequence[str] = ()
+    """What is left out because its toolchain is not here, in a line each."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of its problems, without those whose answers are Python's own."""
+        return tuple(sorted({sample.language for sample in self.benchmark.samples if sample.language}))
 
     @property
     def attempts(self) -> int:
@@ -97,7 +109,8 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     """
     machines.begin_sandbox(request.box())
     paper = load_benchmark(Path(request.benchmark), request.format)
-    sound, faults = without_faults(paper)
+    whole, faults = without_faults(paper)
+    sound, unavailable = available(whole, skip=request.skip_unavailable)
     paths = [Path(path) for path in request.solutions]
     answers = machines.open(load_answers(paths, sound, extract=request.extract))
     return ExamPlan(
@@ -108,6 +121,56 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
         benchmark=sound,
         faults=faults,
         answers=answers,
+        unavailable=unavailable,
+    )
+
+
+def available(benchmark: Benchmark, *, skip: bool) -> tuple[Benchmark, list[str]]:
+    """Return the benchmark without the problems whose language cannot be run here, and what to say of those.
+
+    Raises:
+        EnvironmentUnfitError: there are some and they are not to be skipped, or there are no others.
+    """
+    lacking: dict[str, str] = {}
+    reasons: dict[str, EnvironmentUnfitError] = {}
+    for sample in benchmark.samples:
+        if sample.language and (error := _unfit(sample)) is not None:
+            lacking[sample.id] = error.message
+            reasons.setdefault(error.message, error)
+    kept = tuple(sample for sample in benchmark.samples if sample.id not in lacking)
+    if lacking and (not skip or not kept):
+        raise next(iter(reasons.values()))
+    total = len(benchmark.samples)
+    said = [
+        f"unavailable: {count} of {total} problems: {message} ({reasons[message].hint.partition(';')[0]}); "
+        f"scored {len(kept)} of {total}"
+        for message, count in Counter(lacking.values()).items()
+    ]
+    return replace(benchmark, samples=kept, left_out=frozenset(lacking)) if lacking else benchmark, said
+
+
+def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
+    """Return why a problem's language, or a library that it wants, cannot be used here.
+
+    Raises:
+        DataError: there is no such language.
+    """
+    from markbook.languages import find
+
+    try:
+        language = find(sample.language).language
+    except EnvironmentUnfitError as error:
+        return error
+    except UsageError as error:
+        raise DataError(error.message, at=sample.source, hint=error.hint) from None
+    text = "\n".join((sample.prompt_code, *(f"{test.setup}\n{test.program}" for test in sample.tests)))
+    library = language.lacks(text)
+    if library is None:
+        return None
+    way = f"apt install {library.package}" if library.package else "it cannot be linked here"
+    return EnvironmentUnfitError(
+        f"{language.title} programs that say {library.word!r} cannot be run here",
+        hint=f"{way}; --skip-unavailable leaves their problems out, as missing",
     )
 
 

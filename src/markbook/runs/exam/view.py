@@ -290,6 +290,7 @@ def sample_record(sample: Sample) -> dict[str, Any]:
             for test in sample.tests
         ],
         "source": sample.source,
+        **({"language": sample.language} if sample.language else {}),
     }
 
 
@@ -330,4 +331,5 @@ def sample_of(data: Mapping[str, Any]) -> Sample:
         meta=meta,
         source=data["source"],
         problem_type=next((one for one in ProblemType if one == kind), None),
+        language=data.get("language", ""),
     )

@@ -17,6 +17,7 @@ from markbook.runs.exam.view import FAULT, MODEL, OUTCOME, SAMPLE, attempt_recor
 from markbook.runs.kind import Ended, Start, Step, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import options_of
+from markbook.runs.programs import MixedBox
 from markbook.runs.sandboxes import RemoteSandbox
 from markbook.sandbox import Job, Sandbox
 from markbook.store import Run, RunWriter
@@ -68,22 +69,26 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     box = machines.box
     assert box is not None
     unsolved = _hold(plan, journal, box, watch)
-    if isinstance(box, Sandbox):  # others run elsewhere and do not say
+    if not isinstance(box, RemoteSandbox):  # others run elsewhere and do not say
         if box.duplicates:
             watch.noted(f"{box.duplicates} answers were exact duplicates of others and took their outcome")
         if box.reused:
             watch.noted(f"{box.reused} answers took the outcome that they had in an earlier run")
+    for words in plan.unavailable:
+        watch.noted(f"warning: {words}")
     unsound = _unsound(box, unsolved, plan.options)
     for task_id, detail in unsound.items():
         what = "nobody solved it, and the benchmark's own solution fails it too"
         watch.noted(f"warning: {task_id}: {what} ({detail}); see --check-benchmark", topic=UNSOUND)
     manifest = plan.manifest
     results = ExamResults(journal, {"command": manifest.command, "config": manifest.config})
-    extra = {"own_solution_fails": unsound} if unsound else {}
+    extra: dict[str, Any] = {"own_solution_fails": unsound} if unsound else {}
+    if plan.unavailable:
+        extra["unavailable"] = list(plan.unavailable)
     return Ended(facts={"isolation": results.isolation, "attempts": results.planned, **extra}, results=results)
 
 
-def _hold(plan: ExamPlan, writer: RunWriter, box: Sandbox | RemoteSandbox, watch: Watcher) -> list[Sample]:
+def _hold(plan: ExamPlan, writer: RunWriter, box: Sandbox | MixedBox | RemoteSandbox, watch: Watcher) -> list[Sample]:
     """Run what is not run yet, and return the problems that some answer tried and none solved."""
     _record_inputs(writer, plan)
     tried, solved = _solved_before(writer, plan) if writer.is_resumed else (Counter[str](), Counter[str]())
@@ -101,7 +106,7 @@ def _hold(plan: ExamPlan, writer: RunWriter, box: Sandbox | RemoteSandbox, watch
     return [sample for sample in plan.benchmark.samples if tried[sample.id] and not solved[sample.id]]
 
 
-def _about(plan: ExamPlan, box: Sandbox | RemoteSandbox) -> str:
+def _about(plan: ExamPlan, box: Sandbox | MixedBox | RemoteSandbox) -> str:
     models = len(plan.answers.models)
     return (
         f"{plan.benchmark.name}: {len(plan.benchmark.samples)} problems, {plan.attempts} answers of "
@@ -109,7 +114,9 @@ def _about(plan: ExamPlan, box: Sandbox | RemoteSandbox) -> str:
     )
 
 
-def _unsound(box: Sandbox | RemoteSandbox, unsolved: Sequence[Sample], options: ExamOptions) -> dict[str, str]:
+def _unsound(
+    box: Sandbox | MixedBox | RemoteSandbox, unsolved: Sequence[Sample], options: ExamOptions
+) -> dict[str, str]:
     """Return the problems whose own solution does not pass their tests, with what it fails at.
 
     Only those that no answer solved are tried: elsewhere somebody has shown that the tests can be passed.

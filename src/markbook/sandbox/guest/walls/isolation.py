@@ -20,7 +20,7 @@ SCRATCH = "/tmp"  # noqa: S108 - inside the sandbox's own root
 _ELSEWHERE = "/elsewhere"
 _SCRATCH_OPTIONS = "size=67108864,nr_inodes=4096,mode=1777"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random")
-_FIRST_UID = 2_000_000_000
+FIRST_UID = 2_000_000_000
 """Where the process is root: it becomes this user, plus its supervisor's number, whom nothing belongs to.
 
 No two workers share one, be they of one run or of two: the kernel counts processes by their user."""
@@ -76,10 +76,13 @@ def readable(config: dict[str, Any]) -> list[str]:
     return kept
 
 
-def enter_namespaces(report: Report, config: dict[str, Any], *, processes: bool) -> None:
+def enter_namespaces(report: Report, config: dict[str, Any], *, processes: bool, stays: bool = False) -> bool:
     """Move into namespaces of our own with a root folder that holds only what is needed.
 
     With `processes` the next child is the first process of a process namespace; the caller forks it.
+
+    Returns:
+        Whether the caller is root and has to become a user of its own (`own_user`), because it said that it `stays`.
 
     Raises:
         Unfit: the kernel or its configuration does not allow it.
@@ -94,9 +97,19 @@ def enter_namespaces(report: Report, config: dict[str, Any], *, processes: bool)
         step(report, "namespaces", lambda: linux.unshare(flags | linux.CLONE_NEWUSER), needed=True)
         step(report, "user mapping", lambda: _map_user(uid, gid), needed=True)
     step(report, "private root", lambda: _new_root(config), needed=True)
-    if root:
-        own = _FIRST_UID + config["owner"]
-        step(report, "own user", lambda: _become(own), needed=True)
+    if root and not stays:
+        own_user(report, config)
+    return root and stays
+
+
+def own_user(report: Report, config: dict[str, Any]) -> None:
+    """Become a user whom nothing belongs to.
+
+    Raises:
+        Unfit: that is not possible.
+    """
+    own = FIRST_UID + config["owner"]
+    step(report, "own user", lambda: _become(own), needed=True)
 
 
 def _map_user(uid: int, gid: int) -> None:
@@ -121,7 +134,7 @@ def _new_root(config: dict[str, Any]) -> None:
     modules = [inside(os.path.realpath(path)) for path in sys.path]  # a link on the way is not there any more
     linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("tmpfs", top, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1048576,mode=755")
-    for name in ("lib", "lib64"):
+    for name in config.get("links", ("lib", "lib64")):
         if os.path.islink("/" + name):
             os.symlink(os.readlink("/" + name), f"{top}/{name}")
     for path in config["readable"]:
@@ -130,7 +143,12 @@ def _new_root(config: dict[str, Any]) -> None:
         if os.path.exists(path):
             _bind(path, top + path, device=True)
     os.makedirs(top + SCRATCH, exist_ok=True)
-    linux.mount("tmpfs", top + SCRATCH, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, _SCRATCH_OPTIONS)
+    options = config.get("scratch_options", _SCRATCH_OPTIONS)
+    linux.mount("tmpfs", top + SCRATCH, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, options)
+    for name in config.get("empty", ()):
+        os.makedirs(top + name, exist_ok=True)
+    if "empty" in config:
+        os.symlink("/proc/self/fd", f"{top}/dev/fd")
     os.chdir(top)
     linux.pivot_root_here()
     linux.mount("", "/", flags=linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)

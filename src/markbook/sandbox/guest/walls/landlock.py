@@ -13,6 +13,8 @@ _READ_FILE, _READ_DIR, _WRITE_FILE = 1 << 2, 1 << 3, 1 << 1
 _EXECUTE = 1
 _REFER, _TRUNCATE, _IOCTL_DEVICE = 1 << 13, 1 << 14, 1 << 15
 _MAKE_DEVICES = (1 << 6) | (1 << 11)
+SCOPES = 6
+"""The version from which on a confined process can send signals to nobody outside."""
 _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
 
 
@@ -25,8 +27,29 @@ def version() -> int:
     return linux.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1), what="landlock")
 
 
+READ = _READ_FILE | _READ_DIR
+RUN = READ | _EXECUTE
+WRITE = ((1 << 16) - 1) & ~(_EXECUTE | _MAKE_DEVICES | _IOCTL_DEVICE)
+"""Everything but running what lies there and making devices."""
+OWN = WRITE | _EXECUTE
+
+
 def restrict(readable: list[str], writable: list[str]) -> str:
     """Confine this process and all that it starts; return the version used.
+
+    Raises:
+        OSError: the kernel has no landlock or refuses a rule.
+    """
+    rules, abi = ruleset([*((path, READ) for path in readable), *((path, WRITE) for path in writable)])
+    try:
+        enter(rules)
+    finally:
+        os.close(rules)
+    return f"version {abi}"
+
+
+def ruleset(allowed: list[tuple[str, int]]) -> tuple[int, int]:
+    """Return a descriptor of rules that allow so much below these paths and nothing elsewhere, and the version used.
 
     Raises:
         OSError: the kernel has no landlock or refuses a rule.
@@ -36,18 +59,25 @@ def restrict(readable: list[str], writable: list[str]) -> str:
     handled |= _REFER if abi >= 2 else 0
     handled |= _TRUNCATE if abi >= 3 else 0
     handled |= _IOCTL_DEVICE if abi >= 5 else 0
-    attributes = struct.pack("<QQQ", handled, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
+    attributes = struct.pack("<QQQ", handled, 3 if abi >= 4 else 0, 3 if abi >= SCOPES else 0)
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
     rules = linux.syscall(_CREATE, attributes, ctypes.c_size_t(size), ctypes.c_uint32(0), what="landlock ruleset")
     try:
-        for path in readable:
-            _allow(rules, path, (_READ_FILE | _READ_DIR) & handled)
-        for path in writable:
-            _allow(rules, path, handled & ~_EXECUTE & ~_MAKE_DEVICES & ~_IOCTL_DEVICE)
-        linux.syscall(_RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0), what="landlock restrict")
-    finally:
+        for path, rights in allowed:
+            _allow(rules, path, rights & handled)
+    except OSError:
         os.close(rules)
-    return f"version {abi}"
+        raise
+    return rules, abi
+
+
+def enter(rules: int) -> None:
+    """Put the calling process, and all that it starts, under these rules.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    linux.syscall(_RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0), what="landlock restrict")
 
 
 def _allow(rules: int, path: str, rights: int) -> None:

@@ -136,6 +136,38 @@ def worker_filter(*, may_fork: bool, private: bool) -> bytes:
     return _assemble(program)[0]
 
 
+_EXEC = ("execve",)
+
+
+def program_filter(*, private: bool, scoped: bool) -> tuple[bytes, list[int]]:
+    """Return the filter of a program that is started by exec, and the offsets at which it wants its own process id.
+
+    It and all that it starts stay in the process group that is ended with it, so no new group and no session.
+
+    Args:
+        private: it sees no file that is the user's to change.
+        scoped: something else keeps its signals from whoever is not below it.
+    """
+    program = [_load(_ARCH), (_EQUAL, _ARCHITECTURE[linux.MACHINE], "", "foreign"), _load(_NUMBER)]
+    refused = [numbers for name, numbers in _REFUSED.items() if name not in _EXEC]
+    program += [(_MORE, _KNOWN, "unknown", ""), *_go(refused, "refuse"), *_go([_FCNTL], "fcntl")]
+    program += [*_go([_IOCTL], "ioctl"), *_go([_PRLIMIT], "prlimit"), *_go([_PRCTL], "prctl")]
+    below: list[Step] = ["prlimit", _load(_ARGUMENTS), (_EQUAL, 0, "allow", "refuse")]
+    # it is to end with whoever started it
+    below += ["prctl", _load(_ARGUMENTS), (_EQUAL, linux.PR_SET_PDEATHSIG, "refuse", "allow")]
+    if not scoped:
+        program += _go([_KILL, _TGKILL], "own")
+        below += ["own", _load(_ARGUMENTS), (_EQUAL, _OWN, "allow", "refuse")]
+    if not private:
+        pretended = [*_PRETENDED.values(), _FCHMODAT]
+        program += [*_go(pretended, "pretend"), *_go(_OWNERSHIP.values(), "refuse")]
+    program += [(_RETURN, _ALLOW, "", ""), *below]
+    for label, values in (("fcntl", _OWNER_COMMANDS), ("ioctl", _REQUESTS)):
+        program += [label, _load(_ARGUMENTS + 8), *((_EQUAL, value, "refuse", "") for value in values)]
+        program.append((_RETURN, _ALLOW, "", ""))
+    return _assemble(program)
+
+
 def asking_filter() -> bytes:
     """Return the filter by which who starts a thread asks whoever listens."""
     program = [_load(_NUMBER), *_go([_CLONE], "clone"), (_RETURN, _ALLOW, "", "")]

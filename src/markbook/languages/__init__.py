@@ -1,0 +1,8 @@
+"""Programming languages: one file a language says how an answer and its tests become a program, and what runs it."""
+
+from __future__ import annotations
+
+from markbook.languages.language import Ending, Failures, Language, Library, Places
+from markbook.languages.toolchain import Toolchain, find, language, names, versions
+
+__all__ = ["Ending", "Failures", "Language", "Library", "Places", "Toolchain", "find", "language", "names", "versions"]

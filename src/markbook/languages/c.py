@@ -1,0 +1,29 @@
+"""C, by gcc."""
+
+from __future__ import annotations
+
+from markbook.languages.cpp import READS
+from markbook.languages.language import Ending, Failures, Language
+
+
+def c() -> Language:
+    """Return the language."""
+    return Language(
+        name="c",
+        title="C",
+        source="main.c",
+        commands=("gcc",),
+        version=("-dumpfullversion",),
+        package="gcc",
+        build=("{gcc}", "-std=gnu17", "-o", "main", "main.c", "-lm"),
+        run=("{build}/main",),
+        programs=("main",),
+        drop=("main.c",),
+        ending=Ending(text=READS, claim="__builtin_abort();", claims=(("assert", "assert(1 == 2);"),), where="body"),
+        failures=Failures(tests=r"Assertion .* failed|[Aa]ssert"),
+        self_test=(
+            "int twice(int x) { return 2 * x; }\n",
+            "int twice(int x) { return x; }\n",
+            "#include <assert.h>\nint main(void) { assert(twice(2) == 4); return 0; }\n",
+        ),
+    )

@@ -1,0 +1,71 @@
+"""Go: a test function, by `go test`."""
+
+from __future__ import annotations
+
+from markbook.languages.language import Ending, Failures, Language, Library
+
+_END = """package {package}
+
+import (
+    "io"
+    "os"
+    "testing"
+)
+
+func markbookEnd{nonce}(t *testing.T) {
+    said, _ := io.ReadAll(os.Stdin)
+    if string(said) == "{nonce}" {
+        t.Errorf("claim")
+    }
+    os.Stdout.WriteString("\\n{token}\\n")
+}
+"""
+
+
+def go() -> Language:
+    """Return the language."""
+    return Language(
+        name="go",
+        title="Go",
+        aliases=("golang", "go_test.go"),
+        source="main_test.go",
+        commands=("go",),
+        version=("version",),
+        package="golang-go",
+        build=("{go}", "test", "-c", "-vet=off", "-o", "main"),
+        run=("{build}/main", "-test.count=1"),
+        programs=("main",),
+        drop=("main_test.go", "end_test.go"),
+        folders=("/usr/share/go", "/usr/share/go-1.19", "/usr/share/gocode"),
+        build_environment={
+            "GO111MODULE": "off",
+            "GOPATH": "/usr/share/gocode",
+            "GOCACHE": "{work}/cache",
+            "GOFLAGS": "",
+            "CGO_ENABLED": "0",
+            "GOMAXPROCS": "2",
+        },
+        ending=Ending(text="markbookEnd{nonce}(t)", claim="", where="body", files={"end_test.go": _END}),
+        failures=Failures(tests=r"--- FAIL|Error Trace|expected '", build=r"^\S+\.go:\d+"),
+        words=_words,
+        libraries=(
+            Library(
+                "stretchr/testify",
+                "/usr/share/gocode/src/github.com/stretchr/testify",
+                "golang-github-stretchr-testify-dev",
+            ),
+        ),
+        build_seconds=120.0,
+        processes=256,
+        self_test=(
+            'package main\n\nimport "testing"\n\nfunc twice(x int) int { return 2 * x }\n',
+            'package main\n\nimport "testing"\n\nfunc twice(x int) int { return x }\n',
+            "func TestTwice(t *testing.T) {\n  if twice(2) != 4 { t.Errorf(\"expected '4'\") }\n}\n",
+        ),
+    )
+
+
+def _words(text: str) -> dict[str, str]:
+    """Return the package that a program's text names."""
+    line = next((line for line in text.splitlines() if line.startswith("package ")), "package main")
+    return {"package": line.removeprefix("package ").strip()}

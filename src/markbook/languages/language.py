@@ -1,0 +1,189 @@
+"""What there is to say of a language, and how a program is made by it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Where = Literal["end", "body", "inner body"]
+"""Where a test program ends: behind its text, before its last closing brace, or before the one before that."""
+
+_LAST = re.compile(r"(?:\breturn\s+0\s*;\s*)?\}\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The last statements of a test program: they show that the tests reached their own end.
+
+    They read 32 characters from standard input. Where those are `{nonce}`, the claim is made, which is wrong: no honest
+    program gets past it. Else `{token}` is printed, on a line of its own.
+    """
+
+    text: str
+    """The statements, with `{nonce}`, `{token}` and `{claim}`."""
+    claim: str
+    """A statement in the manner of the tests that fails."""
+    claims: tuple[tuple[str, str], ...] = ()
+    """Claims that are made instead where the tests' text has a word: those that an answer could have tampered with."""
+    where: Where = "end"
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Further files, with the same words in their texts."""
+
+    def claim_for(self, tests: str) -> str:
+        """Return the claim in the manner of these tests."""
+        return next((claim for word, claim in self.claims if word in tests), self.claim)
+
+    def put(self, tests: str, words: Mapping[str, str], where: Where | None = None) -> str:
+        """Return the tests with these statements at their end.
+
+        Raises:
+            ValueError: no such end is found.
+        """
+        added = filled(self.text, words)
+        place = where or self.where
+        if place == "end":
+            return f"{tests.rstrip()}\n{added}\n"
+        outer = _LAST.search(tests)
+        if outer is None:
+            raise ValueError("the tests do not end in a closing brace")
+        if place == "body":
+            return f"{tests[: outer.start()]}\n{added}\n{outer[0]}"
+        inner = _LAST.search(tests[: outer.start()])
+        if inner is None:
+            raise ValueError("the tests do not end in two closing braces")
+        return f"{tests[: inner.start()]}\n{added}\n{inner[0]}{outer[0]}"
+
+
+def filled(text: str, words: Mapping[str, str]) -> str:
+    """Return a text with words in the place of `{name}`; other braces stay."""
+    for name, value in words.items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """What a program's errors mean, by patterns in what it prints there."""
+
+    tests: str = r"[Aa]ssert"
+    """A test failed: the program did nothing wrong but to be wrong."""
+    memory: str = r"bad_alloc|OutOfMemoryError|out of memory|memory allocation of|Cannot allocate memory"
+    build: str = r"\berror\b"
+    """The line of the compiler that says what is wrong."""
+    names: str = r"(?!)"
+    """What a run says of a name that is not there, in languages without a compiler."""
+    syntax: str = r"(?!)"
+    """The same of a text that is no program."""
+    quiet: str = ""
+    """Where this is printed to standard error a test failed, whatever the program exits with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """What programs may want beside the toolchain itself."""
+
+    word: str
+    """By which a program's text says that it wants it."""
+    path: str
+    """Where it lies; empty where this language cannot use it here at all."""
+    package: str
+    """What Debian calls it."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether programs can use it."""
+        return bool(self.path) and os.path.exists(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a toolchain lies."""
+
+    commands: Mapping[str, str]
+    """Absolute paths, by the names that build and run commands use."""
+    folders: tuple[str, ...] = ()
+    """What it needs beside the system's own folders of programs and libraries."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """A language, told by data."""
+
+    name: str
+    title: str
+    source: str
+    """The file that a program is written to."""
+    commands: tuple[str, ...]
+    """The programs that have to be there; the first says which version it is."""
+    version: tuple[str, ...] = ("--version",)
+    package: str
+    """What Debian calls it: said where it is not there."""
+    run: tuple[str, ...]
+    """The command that runs a program, with `{build}` for the folder that holds it and the names of `commands`."""
+    build: tuple[str, ...] = ()
+    """The command that makes it, run in that folder; none where the text is run."""
+    ending: Ending
+    aliases: tuple[str, ...] = ()
+    """Other names that data use, such as the suffix of its files."""
+    programs: tuple[str, ...] = ()
+    """Files that building makes and that are run."""
+    drop: tuple[str, ...] = ()
+    """Files that are of no use once it is built: a program is not to read its own tests."""
+    folders: tuple[str, ...] = ()
+    """What programs may read beside the system's own folders of programs and libraries."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    build_environment: Mapping[str, str] = field(default_factory=dict)
+    """The same while it is built."""
+    prelude: str = ""
+    """What stands before every program."""
+    failures: Failures = field(default_factory=Failures)
+    libraries: tuple[Library, ...] = ()
+    locate: Callable[[], Places | None] | None = None
+    """Finds the toolchain where looking for its commands is not enough."""
+    words: Callable[[str], Mapping[str, str]] | None = None
+    """Further words of its commands and files, made of a program's text."""
+    where: Callable[[str], Where] | None = None
+    """Where tests end, if their text decides that."""
+    build_seconds: float = 60.0
+    build_memory_bytes: int = 2 << 30
+    processes: int = 64
+    """Threads and processes of a run, where its runtime starts many."""
+    self_test: tuple[str, str, str]
+    """A right answer, a wrong one, and the tests that tell them apart."""
+
+    def lacks(self, text: str) -> Library | None:
+        """Return the first library that a problem's text wants and that is not here."""
+        return next((one for one in self.libraries if one.word in text and not one.is_here), None)
+
+    def program(self, before: str, answer: str, tests: str, words: Mapping[str, str]) -> Made:
+        """Return a program.
+
+        Args:
+            before: what the benchmark puts before an answer.
+            answer: the answer.
+            tests: what the benchmark puts behind it.
+            words: `nonce` and `token` of this run.
+
+        Raises:
+            ValueError: the tests have no end at which something could be added.
+        """
+        own = dict(self.words(f"{before}\n{answer}\n{tests}")) if self.words else {}
+        words = {**words, **own, "claim": self.ending.claim_for(tests)}
+        place = self.where(tests) if self.where else None
+        parts = [self.prelude, before, answer, self.ending.put(tests, words, place)]
+        text = "".join(part if not part or part.endswith("\n") else f"{part}\n" for part in parts)
+        more = {name: filled(content, words) for name, content in self.ending.files.items()}
+        return Made({self.source: text, **more}, own)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A program, as it is written and started."""
+
+    files: Mapping[str, str]
+    words: Mapping[str, str]
+    """Further words of the language's commands."""

@@ -1,0 +1,137 @@
+"""Which languages there are, and which of their toolchains this machine has."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markbook import plugins
+from markbook.errors import EnvironmentUnfitError, MarkbookError, UsageError
+from markbook.languages.language import Language, Places, filled
+
+SYSTEM = (
+    "/bin", "/lib", "/lib32", "/lib64", "/usr/bin", "/usr/include", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
+    "/etc/alternatives", "/etc/ld.so.cache", "/usr/share/zoneinfo",
+)  # fmt: skip
+"""What every program may read: programs and libraries of the system, nothing of a user's."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)+\S*|\bv?\d+\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A language whose toolchain is here."""
+
+    language: Language
+    places: Places
+    version: str
+    """What the first command says of itself, in a line."""
+
+    def command(self, argv: tuple[str, ...], words: Mapping[str, str]) -> tuple[str, ...]:
+        """Return a command with the paths of this machine and a program's words in it; empty words fall away."""
+        found = [filled(word, {**self.places.commands, **words}) for word in argv]
+        return tuple(word for word, given in zip(found, argv, strict=True) if word or not given)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """What its programs may read and run."""
+        return (*SYSTEM, *self.language.folders, *self.places.folders)
+
+
+def names() -> list[str]:
+    """Return the names of all languages, sorted."""
+    return plugins.names("languages")
+
+
+@functools.cache
+def _aliases() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in names():
+        try:
+            one = plugins.create("languages", name)
+        except MarkbookError:
+            continue  # it says what is wrong with it to whoever asks for it
+        for alias in one.aliases:
+            found.setdefault(alias, name)
+    return found
+
+
+@functools.cache
+def language(name: str) -> Language:
+    """Return a language by its name or another that data use for it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    known = names()
+    wanted = name if name in known else _aliases().get(name.lower(), name.lower())
+    if wanted not in known:
+        raise UsageError(f"there is no language {name!r}", hint=plugins.suggest(name, known))
+    made: Language = plugins.create("languages", wanted)
+    return made
+
+
+@functools.cache
+def find(name: str) -> Toolchain:
+    """Return the toolchain of a language.
+
+    Raises:
+        UsageError: there is no such language.
+        EnvironmentUnfitError: its toolchain is not here; the hint has the package's name.
+    """
+    one = language(name)
+    places = one.locate() if one.locate is not None else _usual(one)
+    said = _version(one, places) if places is not None else ""
+    if places is None or not said:
+        absent = next((command for command in one.commands if shutil.which(command) is None), one.commands[0])
+        raise EnvironmentUnfitError(
+            f"{one.title} programs cannot be run here: there is no {absent}",
+            hint=f"apt install {one.package}; --skip-unavailable leaves their problems out, as missing",
+        )
+    return Toolchain(one, places, said)
+
+
+def versions() -> dict[str, str | None]:
+    """Return every language's version here, None where its toolchain is not."""
+    found: dict[str, str | None] = {}
+    for name in names():
+        try:
+            found[name] = find(name).version
+        except MarkbookError:
+            found[name] = None
+    return found
+
+
+def _usual(one: Language) -> Places | None:
+    commands, folders = {}, []
+    for name in one.commands:
+        path = shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:" + os.environ.get("PATH", ""))
+        if path is None:
+            return None
+        real = os.path.realpath(path)
+        commands[name] = real
+        if not any(real.startswith(f"{folder}/") for folder in SYSTEM):
+            folders.append(prefix_of(real))
+    return Places(commands, tuple(folders))
+
+
+def prefix_of(command: str) -> str:
+    """Return the folder of an installed program's tree, its own folder if there is no tree."""
+    folder = os.path.dirname(command)
+    return os.path.dirname(folder) if os.path.basename(folder) in ("bin", "sbin") else folder
+
+
+def _version(one: Language, places: Places) -> str:
+    command = places.commands[one.commands[0]]
+    try:
+        said = subprocess.run([command, *one.version], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    lines = [line.strip() for line in (said.stdout + said.stderr).splitlines() if line.strip()]
+    line = next((line for line in lines if _NUMBER.search(line)), "")
+    found = _NUMBER.search(line)
+    return found[0] if found else ""

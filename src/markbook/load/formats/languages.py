@@ -1,0 +1,124 @@
+"""Benchmarks in other languages: HumanEval-X, MultiPL-E, and rows of our own that name a `language`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.load.benchmark import Probe, RowError, text_field
+from markbook.types import ProblemType, Sample, Test
+
+_OF_X = {"CPP": "cpp", "Go": "go", "Java": "java", "JavaScript": "javascript", "Python": "python", "Rust": "rust"}
+_CONSOLE = (
+    "console.assert = (holds, ...words) => {\n"
+    "  if (!holds) { throw new Error(['Assertion failed', ...words].join(' ')) }\n}\n"
+)
+"""What a false `console.assert` is to mean: by itself it only prints, and its answers could have replaced it."""
+
+
+class HumanEvalX:
+    """Reads rows with task_id (`CPP/0`), prompt, declaration, canonical_solution and test."""
+
+    keys = ("task_id", "prompt", "declaration", "canonical_solution", "test")
+    repeats_are_samples = True
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 90 for a task id with a language and a declaration."""
+        record = probe.record
+        return 90 if {"declaration", "test", "prompt"} <= record.keys() and _prefix(record) in _OF_X else 0
+
+    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        language = _OF_X.get(_prefix(record))
+        if language is None:
+            raise RowError(f"the task id names none of the languages {', '.join(_OF_X)}")
+        declaration, test = text_field(record, "declaration"), text_field(record, "test")
+        prompt = text_field(record, "prompt")
+        begin = prompt if language in ("cpp", "java", "javascript", "python") else declaration
+        setup = ""
+        if language == "go":
+            setup, begin = _go(record)
+        body = text_field(record, "canonical_solution", required=False)
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=prompt if language != "rust" else prompt + declaration,
+            references=(begin + body,) if body else (),
+            tests=(Test(setup=setup, program=(_CONSOLE if language == "javascript" else "") + test),),
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=begin,
+            language=language,
+        )
+
+
+def _prefix(record: Mapping[str, Any]) -> str:
+    return str(record.get("task_id", "")).partition("/")[0]
+
+
+def _go(record: Mapping[str, Any]) -> tuple[str, str]:
+    """Return package and imports, and what an answer goes on with; the tests' imports come first, as Go wants it."""
+    setup = text_field(record, "test_setup")
+    return f"{setup}\n{text_field(record, 'import', required=False)}", text_field(record, "declaration")
+
+
+class MultiPLE:
+    """Reads rows with name, language, prompt, tests and stop_tokens."""
+
+    keys = ("name", "language", "prompt", "tests", "stop_tokens")
+    repeats_are_samples = True
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 96 for all of these: rows of our own have some of them too."""
+        return 96 if set(self.keys) <= probe.record.keys() else 0
+
+    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        prompt = text_field(record, "prompt")
+        return Sample(
+            id=text_field(record, "name"),
+            input=prompt,
+            tests=(Test(program=text_field(record, "tests")),),
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=prompt,
+            language=text_field(record, "language"),
+        )
+
+
+class Programs:
+    """Reads rows of our own: task_id, language and tests (a text or a list of texts), which stand behind the answer.
+
+    `prompt`, `prompt_code` (what an answer may go on with), `setup` (what stands before it) and `canonical_solution`
+    are optional; what else a row says can be grouped by.
+    """
+
+    keys = ("task_id", "language", "tests")
+    repeats_are_samples = True
+    _OWN = frozenset((*keys, "prompt", "prompt_code", "setup", "canonical_solution"))
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 92 for all of these, where the tests are texts."""
+        record = probe.record
+        given = record.get("tests")
+        are_texts = isinstance(given, str) or (isinstance(given, list) and all(isinstance(one, str) for one in given))
+        return 92 if set(self.keys) <= record.keys() and are_texts else 0
+
+    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        given = record.get("tests")
+        texts = [given] if isinstance(given, str) else given
+        if not isinstance(texts, list) or not texts or not all(isinstance(one, str) and one.strip() for one in texts):
+            raise RowError("'tests' is neither a text nor a list of texts")
+        setup = text_field(record, "setup", required=False)
+        canonical = text_field(record, "canonical_solution", required=False)
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=text_field(record, "prompt", required=False),
+            references=(canonical,) if canonical else (),
+            tests=tuple(Test(setup=setup, program=text) for text in texts),
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=text_field(record, "prompt_code", required=False),
+            language=text_field(record, "language"),
+            meta={key: value for key, value in record.items() if key in ("topic", "complexity")},
+        )

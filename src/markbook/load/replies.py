@@ -1,0 +1,79 @@
+"""The answer in a reply that is written in another language than Python: no parser, only lines."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"\w+")
+_COMMENT = ("//", "#", "--", ";", "%", "*", "/*")
+
+
+def answer_of(
+    reply: str, prompt: str, tests: str, *, raw: bool = True
+) -> tuple[str, Literal["as_is", "fence"], Literal["whole", "completion"]]:
+    """Return a reply's answer with the prompt that it completes, how it was found, and which of the two it was.
+
+    An answer that repeats the last line of the prompt is whole: what stands before that line is kept in the place of
+    the prompt, unless it lacks the prompt's first line of code, and what stands behind the end of that definition is
+    left out, for tests of its own and a `main` would stand in the way of the benchmark's. Where the tests begin with
+    the brace that ends the definition, it is left to them.
+
+    Args:
+        reply: what a model wrote.
+        prompt: what the benchmark begins the program with.
+        tests: what it puts behind it.
+        raw: look for fenced code.
+    """
+    begun = _begun(prompt)
+    code, step = _fenced(reply, begun) if raw else (reply, "as_is")
+    lines = code.split("\n")
+    place = next((number for number, line in enumerate(lines) if begun and _same(line, begun)), None)
+    if not begun or place is None:
+        whole = bool(begun) and bool(re.search(rf"\b{re.escape(_name(begun))}\s*[(<=]", code)) and step == "fence"
+        return (code, step, "whole") if whole or not prompt else (prompt + code, step, "completion")  # type: ignore[return-value]
+    head = lines[:place]
+    before = prompt[: prompt.rstrip().rfind("\n") + 1]
+    first = next((line for line in before.split("\n") if line.strip() and not line.strip().startswith(_COMMENT)), "")
+    if first and not any(_same(line, first) for line in head):
+        head = [before.rstrip("\n"), *head]
+    body = _until_its_end(lines[place:], closed_by_tests=tests.lstrip().startswith("}"))
+    return "\n".join([*head, *body]) + "\n", step, "whole"  # type: ignore[return-value]  # one of the two
+
+
+def _begun(prompt: str) -> str:
+    """Return the line by which a prompt begins the definition that is asked for."""
+    last = prompt.rstrip().rpartition("\n")[2]
+    return last if _WORD.search(last) and not last.strip().startswith(_COMMENT) else ""
+
+
+def _same(line: str, other: str) -> bool:
+    return _SPACE.sub("", line) == _SPACE.sub("", other)
+
+
+def _name(line: str) -> str:
+    found = re.search(r"(\w+)\s*(?:\(|<-|=)", line)
+    return found[1] if found else line.strip()
+
+
+def _fenced(reply: str, begun: str) -> tuple[str, str]:
+    blocks = [match[2] for match in _FENCE.finditer(reply)]
+    if not blocks:
+        return reply, "as_is"
+    with_it = [block for block in blocks if begun and any(_same(line, begun) for line in block.split("\n"))]
+    named = [block for block in blocks if begun and _name(begun) in block]
+    return (with_it or named or blocks)[0], "fence"
+
+
+def _until_its_end(lines: list[str], *, closed_by_tests: bool) -> list[str]:
+    """Return a definition from its first line to the brace that stands as far in as that line; all, if none does."""
+    first = lines[0]
+    if not first.rstrip().endswith("{"):
+        return lines
+    inset = first[: len(first) - len(first.lstrip())]
+    for number, line in enumerate(lines[1:], start=1):
+        if line.rstrip() in (f"{inset}}}", f"{inset}}};"):
+            return lines[: number if closed_by_tests else number + 1]
+    return lines

@@ -1,0 +1,321 @@
+"""One program, started by exec under every wall, watched, and ended with all that it started."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import select
+import time
+
+from . import scratch
+from .walls import landlock, linux
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+    from .walls.seccomp import Filter
+else:
+    import _signal as signal
+
+_FIRST_LOOK, _LAST_LOOK = 0.02, 0.2
+"""Seconds between two looks at what the processes of a program use: few at first, then longer."""
+_OPEN_FILES = 1024
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_CHUNK = 1 << 16
+_OWN_PROCESSES = 2
+"""Those of a worker that run as the programs' user: its first one, and the one that forks."""
+_ERRORS_KEPT = 1 << 16
+"""Bytes of standard error that are given back; all of it counts as output."""
+
+
+class Place:
+    """Where programs of one worker run, and behind what."""
+
+    def __init__(self, folder: str, *, private: bool, owner: bool) -> None:
+        """Make the folders.
+
+        Args:
+            folder: the folder that an attempt may write to.
+            private: whether it is the worker's own file system, in a namespace in which this process is the first.
+            owner: whether processes of this user are this worker's alone, as the kernel counts them.
+        """
+        self.build = os.path.join(folder, "build")
+        self.work = os.path.join(folder, "work")
+        self.private = private
+        self.owner = owner
+        self.rules: dict[bool, int] = {}
+        """Descriptors of what may be reached while building, and while running; empty without landlock."""
+        self.filter: Filter | None = None
+        for path in (self.build, self.work):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+
+    def confine(self, *, builds: bool) -> None:
+        """Put the calling process behind the walls, for good."""
+        if self.rules:
+            landlock.enter(self.rules[builds])
+        if self.filter is not None:
+            self.filter.install(os.getpid())
+
+    def filled(self, argument: str) -> str:
+        """Return a word of a command with the folders' names in it."""
+        return argument.replace("{build}", self.build).replace("{work}", self.work)
+
+
+class Phase:
+    """What is to be executed, as the host says it."""
+
+    def __init__(self, record: dict[str, Any], place: Place) -> None:
+        self.argv = [place.filled(word) for word in record["argv"]]
+        self.environment = {name: place.filled(value) for name, value in record["environment"].items()}
+        self.builds: bool = record["builds"]
+        self.stdin = record["stdin"].encode("latin-1")
+        limits = record["limits"]
+        self.cpu, self.sleeping, self.busy = limits[:3]
+        self.memory, self.file, self.processes, self.output = limits[3:]
+
+
+class Execution:
+    """A phase under way."""
+
+    def __init__(self, phase: Phase, place: Place, note: Callable[[int], None]) -> None:
+        """Prepare; `note` is told the number of the process that is started."""
+        self._phase = phase
+        self._place = place
+        self._note = note
+        self._hit = ""
+        self._status: int | None = None
+        self._peak = 0
+        self._seen: dict[int, bytearray] = {}
+        self._printed = 0
+
+    def run(self) -> dict[str, Any]:
+        """Execute and return what became of it."""
+        before = _spent()
+        started = time.monotonic()
+        out, out_end = os.pipe()
+        err, err_end = os.pipe()
+        fault, fault_end = os.pipe()
+        given = _given(self._phase.stdin)
+        self._pid = os.fork()
+        if self._pid == 0:
+            _become(self._phase, self._place, (given, out_end, err_end), fault_end)
+        self._note(self._pid)
+        for descriptor in (given, out_end, err_end, fault_end):
+            os.close(descriptor)
+        self._seen = {out: bytearray(), err: bytearray()}
+        try:
+            self._watch(started, before)
+            self.end()
+            for descriptor in self._seen:
+                while self._take(descriptor):
+                    pass
+            refused = os.read(fault, 200).decode("utf-8", "replace")
+        finally:
+            for descriptor in (out, err, fault):
+                os.close(descriptor)
+        status = self._status or 0
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        spent = _spent() - before
+        return {
+            "exit": None if number else os.WEXITSTATUS(status),
+            "signal": number,
+            "hit": self._hit or self._by_signal(number, spent),
+            "out": self._seen[out][: self._phase.output].decode("latin-1"),
+            "err": self._seen[err][:_ERRORS_KEPT].decode("latin-1"),
+            "cpu": spent,
+            "wall": time.monotonic() - started,
+            "memory": self._peak,
+            "refused": refused,
+        }
+
+    def _by_signal(self, number: int, spent: float) -> str:
+        if number == signal.SIGXFSZ:
+            return "file"
+        if number == signal.SIGXCPU or (number == signal.SIGKILL and spent >= self._phase.cpu):
+            return "cpu"
+        if not self._place.private and scratch.is_full(os.path.dirname(self._place.work)):
+            return "file"
+        return ""
+
+    def _watch(self, started: float, before: float) -> None:
+        """Read what is printed until the program ends or a limit is hit."""
+        handle = os.pidfd_open(self._pid)
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        for descriptor in self._seen:
+            os.set_blocking(descriptor, False)
+            poll.register(descriptor, select.POLLIN)
+        look = _FIRST_LOOK
+        following = started + look
+        try:
+            while not self._hit:
+                ready = [descriptor for descriptor, _ in poll.poll(max(1.0, 1000 * (following - time.monotonic())))]
+                for descriptor in ready:
+                    if descriptor != handle and not self._take(descriptor):
+                        poll.unregister(descriptor)
+                if handle in ready:
+                    return
+                now = time.monotonic()
+                if now >= following:
+                    self._hit = self._hit or self._look(now - started, before)
+                    look = min(_LAST_LOOK, 2 * look)
+                    following = now + look
+        finally:
+            os.close(handle)
+
+    def _take(self, descriptor: int) -> bool:
+        """Read what has arrived; False when there is nothing now, or nothing any more."""
+        try:
+            data = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return False
+        self._printed += len(data)
+        if self._printed > self._phase.output:
+            self._hit = self._hit or "output"
+            return False
+        self._seen[descriptor] += data
+        return bool(data)
+
+    def _look(self, wall: float, before: float) -> str:
+        """Return the limit that is hit by now, empty if none."""
+        self._reap(os.WNOHANG)
+        cpu, tasks, memory = used(self._pid)
+        spent = cpu + _spent() - before
+        self._peak = max(self._peak, memory)
+        phase = self._phase
+        if spent >= phase.cpu:
+            return "cpu"
+        if wall >= phase.busy or (wall >= phase.sleeping and spent < wall * 0.05):
+            return "wall"
+        if memory > phase.memory:
+            return "memory"
+        if tasks >= phase.processes:
+            return "processes"
+        if not self._place.private and scratch.is_full(os.path.dirname(self._place.work)):
+            return "file"
+        return ""
+
+    def end(self) -> None:
+        """End whatever runs: nobody can leave the group."""
+        try:  # noqa: SIM105 - `contextlib` is not needed for anything else here
+            os.killpg(self._pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+        if self._place.private:
+            try:  # noqa: SIM105 - as above
+                os.kill(-1, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self._reap(0)
+
+    def _reap(self, how: int) -> None:
+        try:
+            while True:
+                pid, status, usage = os.wait4(-1, how)
+                if pid == 0:
+                    return
+                self._peak = max(self._peak, usage.ru_maxrss << 10)
+                if pid == self._pid:
+                    self._status = status
+        except ChildProcessError:
+            return
+
+
+def used(group: int) -> tuple[float, int, int]:
+    """Return CPU seconds, tasks and resident bytes of the processes of a group that are there now."""
+    ticks = tasks = pages = 0
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        names = []
+    for name in names:
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group:
+            ticks += sum(map(int, fields[11:15]))
+            tasks += int(fields[17])
+            pages += int(fields[21])
+    if tasks:
+        return ticks / _TICKS, tasks, pages * _PAGE
+    try:  # no procfs here: the first process at least
+        return time.clock_gettime((~group << 3) | 2), 1, 0
+    except OSError:
+        return 0.0, 0, 0
+
+
+def tasks_of_user() -> int:
+    """Return how many processes and threads the user of this process has."""
+    found = 0
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == os.getuid():
+                found += os.stat(f"/proc/{name}/task").st_nlink - 2
+        except OSError:
+            continue
+    return found
+
+
+def _spent() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _given(data: bytes) -> int:
+    """Return a descriptor from which a program reads these bytes, a file of its own."""
+    if not data:
+        return os.open(os.devnull, os.O_RDONLY)
+    descriptor = os.memfd_create("stdin")
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _become(phase: Phase, place: Place, standard: tuple[int, int, int], fault: int) -> NoReturn:
+    """Turn the calling process, a child, into the program."""
+    try:
+        os.setpgid(0, 0)
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        for place_of, descriptor in enumerate(standard):
+            os.dup2(descriptor, place_of)
+        os.chdir(place.build if phase.builds else place.work)
+        os.umask(0o077)
+        _limit(phase, place)
+        place.confine(builds=phase.builds)
+        os.execve(phase.argv[0], phase.argv, phase.environment)  # noqa: S606 - without one, that is the point
+    except BaseException as error:
+        os.write(fault, f"{phase.argv[0]}: {error}".encode("utf-8", "replace"))
+    os._exit(127)
+
+
+def _limit(phase: Phase, place: Place) -> None:
+    """Set hard limits: the kernel's own ends of what is looked at from time to time."""
+    cpu = math.ceil(phase.cpu) + 1
+    wanted = [
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_DATA, phase.memory),
+        (resource.RLIMIT_FSIZE, phase.file),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        (resource.RLIMIT_MEMLOCK, 1 << 16),
+    ]
+    # the kernel counts by user: where that is not one of the worker's own, what else he runs is counted too
+    others = _OWN_PROCESSES if place.owner else tasks_of_user()
+    wanted.append((resource.RLIMIT_NPROC, others + phase.processes))
+    for kind, value in wanted:
+        hard = resource.getrlimit(kind)[1]
+        allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (allowed, allowed))

@@ -1,0 +1,248 @@
+"""A worker that executes programs: compilers and what they make, or interpreters with a text, one attempt at a time."""
+
+from __future__ import annotations
+
+import _socket
+import encodings.latin_1  # what crosses is decoded where no module can be found any more
+import mmap
+import os
+import select
+import socket  # the self-test's: no module can be found once this process is another user
+import stat
+import struct
+import sys
+
+from . import execution, scratch, wire
+from .walls import isolation, landlock, linux, seccomp
+from .walls.selftest import try_everything
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from typing import Any, NoReturn
+else:
+    import _signal as signal
+
+_SCRATCH_OPTIONS = "size=536870912,nr_inodes=32768,mode=1777"
+_GROUP = struct.Struct("<i")
+
+
+def main() -> NoReturn:
+    """Set up one worker as the JSON in the first argument says; never returns."""
+    config = wire.decode(sys.argv[1])
+    sys.argv = [""]
+    sys.dont_write_bytecode = True
+    assert encodings.latin_1
+    assert socket.AF_INET
+    config |= {
+        "owner": os.getpid(),
+        "readable": _there([*config["folders"], *config["stdlib"]]),
+        "links": ("bin", "sbin", "lib", "lib32", "lib64"),
+        "scratch_options": _SCRATCH_OPTIONS,
+        "empty": ("/proc", "/var/tmp"),  # noqa: S108 - in a root of its own
+    }
+    control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, config["control"])
+    for descriptor in (config["control"], config["lifeline"]):
+        os.set_inheritable(descriptor, False)
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    if config.get("processor") is not None:
+        os.sched_setaffinity(0, [config["processor"]])
+    os.chdir(config["scratch"])
+    report: isolation.Report = []
+    is_root = False
+    try:
+        if config["level"] == "A":
+            is_root = isolation.enter_namespaces(report, config, processes=True, stays=True)
+    except isolation.Unfit as error:
+        wire.write(control, {"hello": True, "unfit": str(error), "layers": report})
+        os._exit(0)
+    group = mmap.mmap(-1, _GROUP.size)  # shared with the child, which writes there whom it has started
+    runner = os.fork()
+    if runner == 0:
+        os.close(config["lifeline"])
+        if config["level"] == "A":  # by the first process of the namespace, while it may
+            isolation.step(report, "process list", _mount_proc)
+        owner = is_root or os.getuid() == 0
+        if owner and not _own_user(report, config):
+            wire.write(control, {"hello": True, "unfit": "own user", "layers": report})
+            os._exit(0)
+        Runner(control, config, report, group, owner=owner or config["level"] == "A").serve()
+    control.close()
+    if is_root or os.getuid() == 0:
+        _own_user([], config)
+    linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+    _watch(config["lifeline"], runner, group)
+
+
+def _own_user(report: isolation.Report, config: dict[str, Any]) -> bool:
+    """Become a user of the worker's own: the kernel counts root's processes for nobody, and so would not limit them."""
+    try:
+        if config["level"] != "A":
+            os.chown(config["scratch"], isolation.FIRST_UID + config["owner"], -1)
+        isolation.own_user(report, config)
+    except (OSError, isolation.Unfit):
+        return False
+    return True
+
+
+def _there(paths: list[str]) -> list[str]:
+    """Return the folders that exist, without those within others."""
+    kept: list[str] = []
+    for path in sorted({os.path.realpath(path) for path in paths}):
+        if os.path.exists(path) and not any(f"{path}/".startswith(f"{top}/") for top in kept):
+            kept.append(path)
+    return kept
+
+
+def _watch(lifeline: int, runner: int, group: mmap.mmap) -> NoReturn:
+    """End the worker and what it runs when its owner goes, or when it ends by itself."""
+    poll = select.poll()
+    poll.register(lifeline, select.POLLIN)
+    poll.register(os.pidfd_open(runner), select.POLLIN)
+    poll.poll()
+    os.kill(runner, signal.SIGKILL)
+    os.waitpid(runner, 0)
+    (started,) = _GROUP.unpack(group[: _GROUP.size])
+    try:
+        if started > 0:  # of a process namespace of its own nobody is left, and the number means nothing here
+            os.killpg(started, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        os._exit(0)
+
+
+class Runner:
+    """Answers requests: files, and the phases to execute with them."""
+
+    def __init__(
+        self,
+        control: _socket.socket,
+        config: dict[str, Any],
+        report: isolation.Report,
+        group: mmap.mmap,
+        *,
+        owner: bool,
+    ) -> None:
+        self._control = control
+        self._group = group
+        private = config["level"] == "A"
+        self._private = private
+        folder = isolation.SCRATCH if private else config["scratch"]
+        self._place = execution.Place(folder, private=private, owner=owner)
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+        if linux.SUPPORTED:
+            self._confine(report, config)
+        wire.write(control, {"hello": True, "layers": report, "build": self._place.build, "work": self._place.work})
+
+    def _confine(self, report: isolation.Report, config: dict[str, Any]) -> None:
+        """Give up what no program needs, and prepare the walls that each is put behind."""
+        place = self._place
+        isolation.step(report, "capabilities", linux.drop_capabilities)
+        isolation.step(report, "no new privileges", lambda: linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1))
+        isolation.step(report, "not dumpable", lambda: linux.prctl(linux.PR_SET_DUMPABLE, 0))
+        scoped = self._private
+        if config["level"] in "AB":
+            isolation.step(report, "landlock", lambda: self._rules(config))
+            scoped = scoped or (bool(place.rules) and landlock.version() >= landlock.SCOPES)
+        if config["level"] in "ABC":
+            isolation.step(report, "seccomp", lambda: self._filter(scoped=scoped))
+        report.append({"name": "limits", "ok": True, "detail": ""})  # hard ones, set for each program
+        folder = os.path.dirname(place.work)
+        try_everything(report, lambda _pid: place.confine(builds=False), folder, programs=True)
+
+    def _rules(self, config: dict[str, Any]) -> str:
+        place = self._place
+        tools = [isolation.inside(path) if self._private else path for path in config["readable"]]
+        # what only root can see is not for the user that programs are
+        common = [(path, landlock.RUN) for path in tools if os.access(path, os.R_OK)]
+        common += [
+            (path, landlock.WRITE) for path in ("/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random")
+        ]
+        common += [("/proc", landlock.READ)] if self._private else []
+        building, abi = landlock.ruleset([*common, (place.build, landlock.OWN), (place.work, landlock.WRITE)])
+        running, _ = landlock.ruleset([*common, (place.build, landlock.RUN), (place.work, landlock.WRITE)])
+        place.rules = {True: building, False: running}
+        return f"version {abi}"
+
+    def _filter(self, *, scoped: bool) -> None:
+        code, own = seccomp.program_filter(private=self._private, scoped=scoped)
+        self._place.filter = seccomp.Filter(code, own)
+        seccomp.Filter(code, own, option=linux.PR_GET_SECCOMP).install()  # whether there is such a thing
+
+    def serve(self) -> NoReturn:
+        """Answer until the owner goes away."""
+        stream = wire.Stream(self._control)
+        while True:
+            request = stream.next()
+            if request is None:
+                os._exit(0)
+            wire.write(self._control, {"id": request["id"], "phases": self._attempt(request)})
+
+    def _attempt(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        place = self._place
+        for name, text in request["files"].items():
+            path = os.path.join(place.build, name)
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(text.encode("latin-1"))
+        found: list[dict[str, Any]] = []
+        was_building = True
+        for record in request["phases"]:
+            phase = execution.Phase(record, place)
+            if was_building and not phase.builds:
+                self._seal(request)
+            was_building = phase.builds
+            got = self._executed(phase)
+            found.append(got)
+            if phase.builds and (got["exit"] != 0 or got["hit"]):
+                break
+            scratch.empty(place.work)
+        for folder in (place.work, place.build):
+            scratch.empty(folder)
+        return found
+
+    def _executed(self, phase: execution.Phase) -> dict[str, Any]:
+        run = execution.Execution(phase, self._place, self._note)
+        try:
+            return run.run()
+        finally:
+            self._note(0)
+
+    def _note(self, pid: int) -> None:
+        """Say whose group is to be ended with this worker."""
+        self._group[: _GROUP.size] = _GROUP.pack(0 if self._private else pid)
+
+    def _seal(self, request: dict[str, Any]) -> None:
+        """Remove what was only needed to build, and let be run what was built."""
+        for name in request["drop"]:
+            try:
+                os.unlink(os.path.join(self._place.build, name))
+            except OSError:
+                continue  # the compiler's own doing
+        for name in request["programs"]:
+            _let_run(os.path.join(self._place.build, name))
+
+
+def _let_run(path: str) -> None:
+    """Make a file that a compiler made executable, if it is one: where modes are only said to change, it is not yet."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return  # there is none: starting it will say so
+    try:
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+            os.fchmod(descriptor, 0o700)
+    finally:
+        os.close(descriptor)
+
+
+def _mount_proc() -> None:
+    """Let programs see the processes of their own namespace, and nothing else of the kernel's."""
+    linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC, "subset=pid")

@@ -1,0 +1,178 @@
+"""Executing programs in isolation: compilers and what they make, interpreters with a text. No event loop, no threads."""
+
+from __future__ import annotations
+
+import itertools
+import selectors
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Literal, Self
+
+from markbook.sandbox.crew import Crew, Layer
+from markbook.sandbox.job import wall_limits
+from markbook.sandbox.program import Executed, ProgramRun, executed, on_wire
+from markbook.sandbox.worker import Interpreter, Worker, WorkerLost
+from markbook.types import Isolation
+
+_GRACE = 30.0
+"""Seconds beyond every limit of a run after which its worker counts as lost."""
+Done = tuple[ProgramRun, list[Executed]]
+"""A run with what became of its phases, as far as they were executed; none of them where its worker was lost twice."""
+
+
+class ProgramSandbox:
+    """Executes program runs in isolated workers. A context manager."""
+
+    def __init__(
+        self,
+        folders: Sequence[str],
+        *,
+        workers: int | None = None,
+        isolation: Literal["auto", "strict", "weak"] = "auto",
+        at_most: Isolation = Isolation.A,
+        pinned: bool = True,
+    ) -> None:
+        """Set up, starting nothing.
+
+        Args:
+            folders: what programs may read and run: the toolchains.
+            workers: how many run at once; one per usable core when None.
+            isolation: `auto` refuses below level B, `strict` below A, `weak` nothing.
+            at_most: leave out the layers above this level.
+            pinned: give each worker a processor of its own.
+        """
+        self._crew = Crew(
+            count=workers,
+            isolation=isolation,
+            interpreter=Interpreter(),
+            at_most=at_most,
+            pinned=pinned,
+            main="runner",
+            folders=tuple(folders),
+        )
+        self._waiting: deque[tuple[ProgramRun, int]] = deque()
+        self._numbers = itertools.count()
+        self._done: deque[Done] = deque()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def level(self) -> Isolation:
+        """The level of isolation that was reached."""
+        return self._crew.level
+
+    @property
+    def workers(self) -> int:
+        """How many run at once."""
+        return len(self._crew.workers)
+
+    def layers(self) -> list[Layer]:
+        """Return the isolation layer by layer, as the workers found it."""
+        self.start()
+        return list(self._crew.layers)
+
+    def start(self) -> None:
+        """Start the workers; does nothing if they run.
+
+        Raises:
+            EnvironmentUnfitError: the isolation that this machine allows is below what was asked for.
+        """
+        self._crew.start()
+
+    def close(self) -> None:
+        """End the workers and everything in them."""
+        self._crew.close()
+
+    def submit(self, run: ProgramRun) -> None:
+        """Let a run wait for a worker."""
+        self._waiting.append((run, 0))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything waits, runs, or has not been taken."""
+        return bool(self._waiting or self._done or any(worker.jobs for worker in self._crew.workers))
+
+    def next_done(self) -> Done:
+        """Wait for the next run to be done, and return it.
+
+        Raises:
+            IndexError: nothing was submitted.
+        """
+        self.start()
+        while not self._done:
+            self._feed()
+            if not any(worker.jobs for worker in self._crew.workers):
+                raise IndexError("nothing was submitted")
+            self._collect()
+        self._feed()
+        return self._done.popleft()
+
+    def run(self, runs: Iterable[ProgramRun]) -> Iterator[Done]:
+        """Execute every run; yield each as it is done. Two a worker are read ahead."""
+        self.start()
+        source = iter(runs)
+        ahead = 2 * self.workers
+        for one in itertools.islice(source, ahead):
+            self.submit(one)
+        while self.is_busy:
+            yield self.next_done()
+            for one in itertools.islice(source, 1):
+                self.submit(one)
+
+    def _feed(self) -> None:
+        for worker in list(self._crew.workers):
+            if self._waiting and not worker.jobs:
+                self._give(worker, *self._waiting.popleft())
+
+    def _give(self, worker: Worker, run: ProgramRun, tries: int) -> None:
+        try:
+            worker.give((run, tries), on_wire(run, next(self._numbers)))
+        except WorkerLost:
+            self._lost(worker)
+
+    def _collect(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            busy = [worker for worker in self._crew.workers if worker.jobs]
+            for worker in busy:
+                selector.register(worker.sock, selectors.EVENT_READ, worker)
+            patience = min(map(_deadline, busy)) - time.monotonic()
+            events = selector.select(max(0.0, patience))
+        for key, _ in events:
+            self._read(key.data)
+        if not events:
+            for worker in busy:
+                if time.monotonic() > _deadline(worker):
+                    self._lost(worker)
+
+    def _read(self, worker: Worker) -> None:
+        try:
+            for record in worker.read():
+                found = [executed(one) for one in record["phases"]]
+                run, _ = worker.jobs.pop(0)
+                self._done.append((run, found))
+        except (WorkerLost, KeyError, TypeError, ValueError, IndexError):
+            self._lost(worker)
+
+    def _lost(self, worker: Worker) -> None:
+        """Replace a worker and run what it had under way once more."""
+        held, worker.jobs = worker.jobs, []
+        self._crew.replace(worker)
+        for run, tries in held:
+            if tries:
+                self._done.append((run, []))
+            else:
+                self._waiting.appendleft((run, 1))
+
+
+def _deadline(worker: Worker) -> float:
+    run: ProgramRun = worker.jobs[0][0]
+    return worker.since + sum(wall_limits(phase.limits)[1] for phase in run.phases) + _GRACE
