@@ -97,13 +97,27 @@ class Sandbox:
         self.start()
         return list(self._crew.layers)
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+    def run(self, jobs: Iterable[Job], *, stop: int | None = None) -> Iterator[tuple[Job, Outcome]]:
         """Execute every job; yield each with its outcome as it completes, longest expected first.
 
         The outcomes do not depend on the number of workers or on the order.
 
+        Args:
+            jobs: may be made while others run.
+            stop: a descriptor; once it is readable, what runs is ended and so are the workers, until the next run.
+
         Raises:
             EnvironmentUnfitError: the workers cannot be started.
+            Stopped: `stop` became readable.
         """
         self.start()
-        yield from Scheduler(self._crew, self._rules, self._known, jobs).results()
+        yield from Scheduler(self._crew, self._rules, self._known, jobs, stop=stop).results()
+
+    def forget(self, most: int) -> None:
+        """Keep in memory only what the latest so many samples have shown: for a sandbox that never ends."""
+        self._known.forget(most)
+
+    @property
+    def pids(self) -> list[int]:
+        """The process of each worker that runs."""
+        return [worker.pid for worker in self._crew.workers]

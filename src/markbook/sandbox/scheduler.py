@@ -80,17 +80,31 @@ class Known:
         if keep:
             self.kept_plans.put(jobs.digest(self.identity, task.name, task.canonical), asdict(plan))
 
+    def forget(self, most: int) -> None:
+        """Keep only the latest so many plans and times in memory."""
+        for known in (self.plans, self.seconds):
+            for name in list(itertools.islice(known, max(0, len(known) - most))):
+                del known[name]  # type: ignore[attr-defined]  # either is a dictionary
+
     def close(self) -> None:
         """Write what is to be kept."""
         self.kept_plans.close()
         self.kept_verdicts.close()
 
 
+class Stopped(Exception):  # noqa: N818 - an event, not a mistake
+    """Whoever asked for the outcomes does not want them any more; what ran was ended."""
+
+
 class Scheduler:
     """One pass over a stream of jobs."""
 
-    def __init__(self, crew: Crew, rules: Rules, known: Known, jobs_: Iterable[Job]) -> None:
+    def __init__(
+        self, crew: Crew, rules: Rules, known: Known, jobs_: Iterable[Job], *, stop: int | None = None
+    ) -> None:
         self._crew = crew
+        self._stop = stop
+        """A descriptor that becomes readable when the pass is to end at once."""
         self._rules = rules
         self._known = known
         self._source = iter(jobs_)
@@ -109,6 +123,8 @@ class Scheduler:
         """Yield each job with its outcome as it completes."""
         for worker in self._crew.workers:
             self._selector.register(worker.sock, selectors.EVENT_READ, worker)
+        if self._stop is not None:
+            self._selector.register(self._stop, selectors.EVENT_READ, None)
         try:
             while True:
                 self._refill()
@@ -267,6 +283,8 @@ class Scheduler:
 
     def _collect(self) -> None:
         events = self._selector.select(self._patience())
+        if any(key.data is None for key, _ in events):
+            raise Stopped
         for key, _ in events:
             worker: Worker = key.data
             try:

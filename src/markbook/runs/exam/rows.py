@@ -32,7 +32,7 @@ def result_row(
         "tests_passed": got.passed,
         "all_tests_passed": got.all_passed,
         "error_type": _error_type(outcome),
-        "test_details": [_detail(number, test) for number, test in enumerate(counted_tests(sample, outcome))],
+        "test_details": [test_detail(number, test) for number, test in enumerate(counted_tests(sample, outcome))],
         "model": model,
         "sample": index,
         "complexity": sample.meta.get("complexity"),
@@ -68,7 +68,8 @@ def _message(outcome: Outcome) -> str | None:
     return f"{outcome.error_type}: {outcome.error_message}" if outcome.error_type else outcome.error_message
 
 
-def _detail(number: int, test: TestResult) -> dict[str, Any]:
+def test_detail(number: int, test: TestResult) -> dict[str, Any]:
+    """Return what a row says of one test."""
     record: dict[str, Any] = {
         "test_index": number,
         "passed": test.passed,

@@ -1,0 +1,161 @@
+"""A thread with a sandbox of one worker: takes work, runs it, says what became of it, whatever happens to the worker."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markbook.errors import MarkbookError
+from markbook.rewards.desk import Desk, State, Work
+from markbook.rewards.records import LOST
+from markbook.runs.sandboxes import BoxSettings
+from markbook.sandbox import Job, Sandbox, Stopped
+from markbook.types import Missing, MissingKind, Outcome
+
+if TYPE_CHECKING:
+    Said = Callable[[Work, Outcome | Missing], None]
+
+_log = logging.getLogger(__name__)
+
+_PLANS = 4096
+"""Tasks of which a lane remembers how their tests are kept apart."""
+_LOOK = 200
+"""Pieces of work between two looks at a worker's memory."""
+_AGAIN = 0.5
+"""Seconds after which a worker that does not start is tried once more."""
+
+
+class Lane:
+    """One worker of the pool."""
+
+    def __init__(
+        self, number: int, desk: Desk, settings: BoxSettings, said: Said, *, most_jobs: int, most_bytes: int
+    ) -> None:
+        """Set up, starting nothing.
+
+        Args:
+            number: which of the lanes it is.
+            desk: where its work waits.
+            settings: of its sandbox.
+            said: is told, in this lane's thread, what became of each piece of work.
+            most_jobs: pieces of work after which its worker is replaced.
+            most_bytes: resident memory of its worker beyond which that is replaced.
+        """
+        self.number = number
+        self._desk = desk
+        self._said = said
+        self._most_jobs, self._most_bytes = most_jobs, most_bytes
+        self.box: Sandbox = settings.sandbox(workers=1, pinned=False)
+        self._wake, self._bell = os.pipe()
+        os.set_blocking(self._wake, False)
+        self._lock = threading.Lock()
+        self._work: Work | None = None
+        self._done = 0
+        self.replaced: dict[str, int] = {"age": 0, "memory": 0, "fault": 0, "stopped": 0}
+        """How often its worker was replaced, and why."""
+        self._thread = threading.Thread(target=self._serve, name=f"markbook-lane-{number}", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the sandbox has been started."""
+        self._thread.start()
+
+    def stop(self, work: Work) -> None:
+        """End a piece of work at once if this lane runs it."""
+        with self._lock:
+            if self._work is work:
+                os.write(self._bell, b"x")
+
+    def join(self) -> None:
+        """Wait for the thread, once its desk is closed, and end the worker."""
+        if self._thread.ident is not None:
+            self._thread.join()
+        self.box.close()
+        for descriptor in (self._wake, self._bell):
+            os.close(descriptor)
+
+    def _serve(self) -> None:
+        while (work := self._desk.take(self.number)) is not None:
+            with self._lock:
+                self._work = work
+            found = self._run(work)
+            with self._lock:
+                self._work = None
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._wake, 64)
+            work.state = State.OVER
+            self._said(work, found)
+            self._age()
+
+    def _run(self, work: Work) -> Outcome | Missing:
+        """Run the work, with another worker if this one fails."""
+        if not work.tickets:
+            return _NOBODY
+        try:
+            return self._outcome(work)
+        except Stopped:
+            self.replaced["stopped"] += 1
+            return _NOBODY
+        except (MarkbookError, OSError) as error:
+            _log.warning("a worker failed and is replaced: %s", error)
+            self._replace("fault")
+        except Exception as error:  # noqa: BLE001 - the thread's border: without it every later item would wait for ever
+            return self._fault(error)
+        return self._once_more(work)
+
+    def _once_more(self, work: Work) -> Outcome | Missing:
+        try:
+            time.sleep(_AGAIN)
+            return self._outcome(work)
+        except Stopped:
+            return _NOBODY
+        except (MarkbookError, OSError) as error:
+            self._replace("fault")
+            return Missing(MissingKind.UNAVAILABLE, f"no worker can be started: {error}")
+        except Exception as error:  # noqa: BLE001 - as in `_run`
+            return self._fault(error)
+
+    def _outcome(self, work: Work) -> Outcome:
+        order = work.order
+        before = self.box.pids
+        ((_, found),) = self.box.run([Job("", order.code, order.sample, order.limits)], stop=self._wake)
+        if before and (LOST in found.flags or self.box.pids != before):
+            self.replaced["fault"] += 1
+        return found
+
+    def _fault(self, error: Exception) -> Missing:
+        """Return that our own code failed, and begin anew: the number of others is not to depend on what is left."""
+        _log.error("marking failed", exc_info=error)
+        self._replace("fault")
+        return Missing(MissingKind.FAILED, f"marking failed: {type(error).__name__}: {error}")
+
+    def _age(self) -> None:
+        self._done += 1
+        self.box.forget(_PLANS)
+        if self._done % self._most_jobs == 0:
+            self._replace("age")
+        elif self._done % _LOOK == 0 and sum(map(resident, self.box.pids)) > self._most_bytes:
+            self._replace("memory")
+
+    def _replace(self, why: str) -> None:
+        """End the worker; the next piece of work starts another."""
+        self.replaced[why] += 1
+        self.box.close()
+
+
+_NOBODY = Missing(MissingKind.UNAVAILABLE, "nobody waits for it any more")
+
+
+def resident(pid: int) -> int:
+    """Return the resident bytes of a process and of all below it; 0 where the system does not say."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[1])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(resident(int(child)) for child in children)

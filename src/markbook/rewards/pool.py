@@ -1,0 +1,278 @@
+"""An async pool of sandboxes: orders in, outcomes or reasons out, bounded, fair, and never a number that nobody measured."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from markbook.rewards.desk import Desk, State, Work
+from markbook.rewards.lane import Lane
+from markbook.rewards.records import LOST, Busy, Closing, Order
+from markbook.runs.sandboxes import BoxSettings
+from markbook.runs.self_check import ensure_marks, refuse_unsupported
+from markbook.sandbox.job import digest, task_text
+from markbook.types import Missing, MissingKind, Outcome
+
+if TYPE_CHECKING:
+    from markbook.types import Isolation
+
+_RECENT = 30.0
+"""Seconds over which the present rate is taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSettings:
+    """How a pool is set up."""
+
+    box: BoxSettings = field(default_factory=BoxSettings)
+    """`workers` is how many pieces of work run at once; one a core when None."""
+    queue: int = 4096
+    """Pieces of work that may wait."""
+    cache: int = 65536
+    """Verdicts that are remembered by the content of what was marked; 0 remembers none."""
+    most_jobs: int = 20_000
+    """Pieces of work after which a worker is replaced."""
+    most_bytes: int = 1 << 30
+    """Resident memory beyond which a worker is replaced."""
+
+
+@dataclass(eq=False, slots=True)
+class Ticket:
+    """One caller's claim to the outcome of an order."""
+
+    order: Order
+    future: asyncio.Future[Outcome | Missing]
+    work: Work | None = None
+
+
+class Pool:
+    """Marks orders in sandboxes of this machine. Its methods are called in one event loop."""
+
+    def __init__(self, settings: PoolSettings = PoolSettings()) -> None:  # noqa: B008 - frozen
+        """Set up, starting nothing."""
+        self.settings = settings
+        count = settings.box.workers or len(os.sched_getaffinity(0))
+        self._desk = Desk(settings.queue)
+        self.lanes = [
+            Lane(
+                number,
+                self._desk,
+                settings.box,
+                self._heard,
+                most_jobs=settings.most_jobs,
+                most_bytes=settings.most_bytes,
+            )
+            for number in range(count)
+        ]
+        self._works: dict[str, Work] = {}
+        self._cache: OrderedDict[str, Outcome] = OrderedDict()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing = False
+        self._ends: deque[float] = deque(maxlen=1000)
+        """When the latest pieces of work ended."""
+        self.counts: Counter[str] = Counter()
+        """What became of tickets: `measured`, `cached`, and the kinds of reason."""
+
+    async def start(self) -> None:
+        """Start the workers.
+
+        Raises:
+            EnvironmentUnfitError: this machine cannot isolate the code well enough, or marks wrongly.
+        """
+        self._loop = asyncio.get_running_loop()
+        refuse_unsupported()
+        for lane in self.lanes:
+            await asyncio.to_thread(ensure_marks, lane.box)
+        for lane in self.lanes:
+            lane.start()
+
+    @property
+    def level(self) -> Isolation:
+        """The level of isolation that was reached."""
+        return self.lanes[0].box.level
+
+    @property
+    def waiting(self) -> int:
+        """How many pieces of work wait."""
+        return self._desk.waiting
+
+    @property
+    def running(self) -> int:
+        """How many pieces of work run."""
+        return sum(work.state is State.RUNS for work in self._works.values())
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it takes nothing new."""
+        return self._closing
+
+    def rate(self) -> float:
+        """Return how many pieces of work ended a second of late."""
+        since = time.monotonic() - _RECENT
+        recent = [end for end in self._ends if end > since]
+        return len(recent) / max(1.0, time.monotonic() - recent[0]) if recent else 0.0
+
+    def offer(self, client: str, orders: Sequence[Order], seconds: float) -> list[Ticket]:
+        """Take orders, all or none, and return a ticket for each.
+
+        Args:
+            client: who asks; the clients have their turns one after the other.
+            orders: what is to be marked.
+            seconds: how long they are waited for, where an order does not say; after that they are `timeout`.
+
+        Raises:
+            Busy: too much waits already.
+            Closing: the pool ends.
+        """
+        assert self._loop is not None
+        if self._closing:
+            raise Closing("the server is shutting down and takes nothing new")
+        keys = [_key(order) for order in orders]
+        new = {key for key, _ in keys if key not in self._cache and key not in self._works}
+        room = self._desk.room(client)
+        if len(new) > room:
+            seconds_on = max(1, min(60, math.ceil(self._desk.waiting / max(self.rate(), 1.0))))
+            self.counts["refused"] += len(orders)
+            raise Busy(
+                f"{len(new)} items do not fit: {self._desk.waiting} wait already, and there is room for {room}",
+                seconds_on,
+            )
+        tickets = [Ticket(order, self._loop.create_future()) for order in orders]
+        works = [self._admit(client, ticket, *key) for ticket, key in zip(tickets, keys, strict=True)]
+        self._desk.put([work for work in works if work is not None])
+        self._set_deadlines(tickets, seconds)
+        return tickets
+
+    def _admit(self, client: str, ticket: Ticket, key: str, task: str) -> Work | None:
+        """Answer a ticket from the cache, or let it share work under way; else return new work."""
+        if ticket.order.missing is not None:
+            self._answer(ticket, ticket.order.missing)
+            return None
+        known = self._cache.get(key)
+        if known is not None:
+            self._cache.move_to_end(key)
+            self.counts["cached"] += 1
+            ticket.future.set_result(known)
+            return None
+        work = self._works.get(key)
+        is_new = work is None
+        if work is None:
+            work = self._works[key] = Work(key, task, client, ticket.order)
+        ticket.work = work
+        work.tickets.append(ticket)
+        return work if is_new else None
+
+    def _set_deadlines(self, tickets: Sequence[Ticket], seconds: float) -> None:
+        assert self._loop is not None
+        by_time: dict[float, list[Ticket]] = {}
+        for ticket in tickets:
+            if not ticket.future.done():
+                own = ticket.order.seconds
+                by_time.setdefault(seconds if own is None else min(own, seconds), []).append(ticket)
+        for wait, group in by_time.items():
+            handle = self._loop.call_later(wait, self._expire, group, wait)
+            left = len(group)
+
+            def landed(_: object, handle: asyncio.TimerHandle = handle) -> None:
+                nonlocal left
+                left -= 1
+                if not left:
+                    handle.cancel()
+
+            if len(by_time) == 1:  # the usual case: nothing of a batch stays once it is answered
+                for ticket in group:
+                    ticket.future.add_done_callback(landed)
+
+    def _expire(self, tickets: Sequence[Ticket], seconds: float) -> None:
+        for ticket in tickets:
+            if not ticket.future.done():
+                self._answer(ticket, Missing(MissingKind.TIMEOUT, f"not marked within its deadline of {seconds:g} s"))
+                self._leave(ticket)
+
+    def cancel(self, tickets: Sequence[Ticket]) -> None:
+        """Give tickets up: what nobody else waits for is not run, and ended if it runs."""
+        for ticket in tickets:
+            if not ticket.future.done():
+                ticket.future.cancel()
+                self.counts["cancelled"] += 1
+                self._leave(ticket)
+
+    def _leave(self, ticket: Ticket) -> None:
+        work = ticket.work
+        if work is None or ticket not in work.tickets:
+            return
+        work.tickets.remove(ticket)
+        if work.tickets:
+            return
+        if self._works.get(work.key) is work:
+            del self._works[work.key]
+        self._desk.drop(work)
+        if work.state is State.RUNS:
+            self.lanes[work.lane].stop(work)
+
+    def _answer(self, ticket: Ticket, found: Outcome | Missing) -> None:
+        if not ticket.future.done():
+            self.counts[found.kind.value if isinstance(found, Missing) else "measured"] += 1
+            ticket.future.set_result(found)
+
+    def _heard(self, work: Work, found: Outcome | Missing) -> None:
+        """Hand an outcome from a lane's thread to the event loop."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._land, work, found)
+
+    def _land(self, work: Work, found: Outcome | Missing) -> None:
+        self._ends.append(time.monotonic())
+        if self._works.get(work.key) is work:
+            del self._works[work.key]
+        if isinstance(found, Outcome):
+            self._remember(work.key, found)
+        tickets, work.tickets = work.tickets, []
+        for ticket in tickets:
+            self._answer(ticket, found)
+
+    def _remember(self, key: str, found: Outcome) -> None:
+        # what the wall clock ended, or the loss of a worker, may go otherwise next time
+        if not self.settings.cache or found.limit == "wall" or LOST in found.flags:
+            return
+        self._cache[key] = found
+        if len(self._cache) > self.settings.cache:
+            self._cache.popitem(last=False)
+
+    async def close(self, grace: float = 0.0) -> None:
+        """Take nothing new, give what is under way so many seconds, and end; what is left is `unavailable`."""
+        self._closing = True
+        until = time.monotonic() + grace
+        while self._works and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        for work in list(self._works.values()):
+            for ticket in list(work.tickets):
+                self._answer(ticket, Missing(MissingKind.UNAVAILABLE, "the server shut down before it was marked"))
+                self._leave(ticket)
+        self._desk.close()
+        for lane in self.lanes:
+            await asyncio.to_thread(lane.join)
+
+
+_ids: OrderedDict[int, tuple[object, str]] = OrderedDict()
+
+
+def _key(order: Order) -> tuple[str, str]:
+    """Return what names an order's content, and what names its task."""
+    known = _ids.get(id(order.sample))
+    if known is None or known[0] is not order.sample:
+        references = order.sample.references
+        known = (order.sample, digest(task_text(order.sample), references[0] if references else ""))
+        _ids[id(order.sample)] = known
+        if len(_ids) > _TASKS:
+            _ids.popitem(last=False)
+    return digest(order.code, known[1], repr(order.limits)), known[1]
+
+
+_TASKS = 4096
+"""Samples whose names are remembered: the tasks of a benchmark come again and again."""

@@ -1,0 +1,167 @@
+"""What is asked and what is answered: an order to mark some code, and its reward."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from markbook.errors import MarkbookError
+from markbook.runs.exam.marks import ErrorPolicy, counted_tests, mark
+from markbook.runs.exam.rows import test_detail
+from markbook.types import Limits, Missing, MissingKind, Outcome, Sample, TestResult, Verdict
+
+
+class Busy(MarkbookError):  # noqa: N818 - a state of the pool, not a mistake
+    """The pool has as much waiting as it may; `seconds` later there will be room."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message, hint=f"try again in {seconds} s")
+        self.seconds = seconds
+
+
+class Closing(MarkbookError):  # noqa: N818 - as above
+    """The pool ends and takes nothing new."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Some code to mark."""
+
+    id: str
+    """The caller's own name for it."""
+    code: str
+    """The complete program: assembled, fences removed."""
+    sample: Sample
+    limits: Limits = field(default_factory=Limits)
+    policy: ErrorPolicy = "zero"
+    seconds: float | None = None
+    """How long its caller waits for it; None for as long as for the request."""
+    missing: Missing | None = None
+    """Why there is nothing to mark, such as a model that gave no answer at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """A number that an exam would give, or the reason why there is none."""
+
+    id: str
+    reward: float | None
+    """The share of tests that passed, 0..1, by the exam's rule; None where nothing was measured."""
+    missing: Missing | None = None
+    """Why there is none; None beside a number."""
+    passed: int | None = None
+    total: int | None = None
+    error: str | None = None
+    """One of the exam's five kinds; None if the code ran."""
+    message: str = ""
+    """The error in words, or what is missing."""
+    separated: float | None = None
+    """The share of the tests whose verdict came from another process than the code's."""
+    unchecked: int = 0
+    """Tests that passed with nothing to show that the pass is not forged."""
+    isolation: str = ""
+    tests: tuple[TestResult, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether it is a verdict on the code, to be trained on."""
+        return self.reward is not None
+
+    def to_record(self, *, detail: bool = False) -> dict[str, Any]:
+        """Return it as JSON; with `detail` each test's verdict too."""
+        record: dict[str, Any] = {
+            "id": self.id,
+            "reward": self.reward,
+            "valid": self.valid,
+            "reason": None if self.missing is None else self.missing.kind.value,
+            "passed": self.passed,
+            "total": self.total,
+            "error": self.error,
+            "message": self.message,
+            "separated": self.separated,
+            "unchecked": self.unchecked,
+            "isolation": self.isolation,
+        }
+        if detail:
+            record["tests"] = [test_detail(number, test) for number, test in enumerate(self.tests)]
+        return record
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Reward:
+        """Return what `to_record` was made of, as another machine sent it.
+
+        Raises:
+            ValueError: it holds what no reward does, such as neither a number nor a reason.
+        """
+        value, reason = record.get("reward"), record.get("reason")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+        if is_number is (reason is not None) or (not is_number and value is not None):
+            raise ValueError(f"a reward is a number or has a reason, not {value!r} and {reason!r}")
+        missing = None if reason is None else Missing(MissingKind(reason), str(record.get("message", "")))
+        return cls(
+            id=str(record["id"]),
+            reward=None if value is None else float(value),
+            missing=missing,
+            passed=record.get("passed"),
+            total=record.get("total"),
+            error=record.get("error"),
+            message=str(record.get("message", "")),
+            separated=record.get("separated"),
+            unchecked=int(record.get("unchecked", 0)),
+            isolation=str(record.get("isolation", "")),
+            tests=tuple(map(_test, record.get("tests", ()))),
+        )
+
+
+def _test(record: Mapping[str, Any]) -> TestResult:
+    return TestResult(
+        passed=record["passed"] is True,
+        verdict=Verdict(record["verdict"]),
+        error_type=record.get("error_type") or "",
+        error_message=record.get("error_message") or "",
+        own_operator=bool(record.get("own_operator")),
+    )
+
+
+LOST = "crash"
+"""The flag of an outcome whose worker was lost again and again."""
+
+
+def reward_of(order: Order, found: Outcome | Missing) -> Reward:
+    """Return what an outcome is worth by the exam's rule; what is no verdict on the code has none."""
+    missing = found if isinstance(found, Missing) else _unmeasured(found)
+    isolation = "" if isinstance(found, Missing) else found.isolation.value
+    if missing is not None:
+        return Reward(order.id, None, missing, message=missing.detail, isolation=isolation)
+    assert isinstance(found, Outcome)
+    got = mark(order.sample, found)
+    shown = tuple(counted_tests(order.sample, found))
+    apart = sum(test.verdict is Verdict.SEPARATED for test in shown)
+    return Reward(
+        id=order.id,
+        reward=got.score(order.policy),
+        passed=got.passed,
+        total=got.total,
+        error=found.error.value if found.error else None,
+        message=f"{found.error_type}: {found.error_message}" if found.error_type else found.error_message,
+        separated=apart / len(shown) if shown else None,
+        unchecked=sum(test.verdict is Verdict.UNCHECKED for test in shown),
+        isolation=isolation,
+        tests=shown,
+    )
+
+
+def _unmeasured(outcome: Outcome) -> Missing | None:
+    """Return why an outcome says nothing of the code, None if it does."""
+    if LOST in outcome.flags:
+        return Missing(MissingKind.UNAVAILABLE, outcome.error_message)
+    if outcome.benchmark_fault:
+        return Missing(MissingKind.UNDEFINED, f"a test is broken: {outcome.benchmark_fault}")
+    if not outcome.tests:
+        return Missing(MissingKind.UNDEFINED, "there is no test")
+    return None

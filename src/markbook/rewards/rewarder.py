@@ -1,0 +1,160 @@
+"""Rewards for training, from this machine's own sandboxes or from a server's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from markbook.errors import UsageError
+from markbook.rewards.items import Defaults, read_item
+from markbook.rewards.pool import Pool, PoolSettings, Ticket
+from markbook.rewards.records import Busy, Order, Reward, reward_of
+from markbook.rewards.shelf import Shelf
+from markbook.runs.options import options_of
+from markbook.runs.sandboxes import BoxSettings
+
+_TURN = 0.05
+"""Seconds after which a full pool of one's own is asked again."""
+_AT_ONCE = 1024
+"""Items handed to a pool of one's own together."""
+Numbered = AsyncIterator[tuple[int, Reward]]
+"""Rewards with the numbers of their items, as they come."""
+
+
+class _Source(Protocol):
+    """Where rewards come from."""
+
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+    def stream(self, items: Sequence[Mapping[str, Any]], seconds: float) -> Numbered: ...
+
+
+class Rewarder:
+    """Marks code by an exam's rules, asynchronously: `async with Rewarder(...) as rewarder`.
+
+    Each reward is a number, or None with its reason: what was not measured is never 0.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str = "",
+        token: str = "",
+        benchmark: str | os.PathLike[str] = "",
+        seconds: float = 600.0,
+        timeout: float = 60.0,
+        **options: Any,
+    ) -> None:
+        """Set up, starting nothing.
+
+        Args:
+            url: of a server (`markbook serve`) that does the work; without it sandboxes of this machine do.
+            token: of that server.
+            benchmark: a file, or with `url` a name, by whose tasks items without tests are marked.
+            seconds: how long a call waits for its items; what is not marked then has the reason `timeout`.
+            timeout: CPU seconds of a program where its item does not say.
+            **options: of the sandboxes of this machine: `workers`, `isolation`, `python`, `separate`, `adaptive`.
+
+        Raises:
+            UsageError: an option that does not exist, or one that only a server has.
+        """
+        self._seconds = seconds
+        self._source: _Source
+        if url:
+            if options:
+                raise UsageError(f"{next(iter(options))!r} is for sandboxes of this machine", hint="leave out url")
+            from markbook.rewards.remote import Remote
+
+            self._source = Remote(url, token, os.fspath(benchmark), timeout)
+        else:
+            box = options_of(BoxSettings, options, "Rewarder")
+            self._source = _Local(Pool(PoolSettings(box=box)), benchmark, timeout)
+
+    async def __aenter__(self) -> Self:
+        await self._source.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._source.close()
+
+    async def mark(self, items: Sequence[Mapping[str, Any]]) -> list[Reward]:
+        """Return the reward of each item, in their order.
+
+        Args:
+            items: each with `code` (or `completion`) and `tests`, or `benchmark` and `task_id`; see docs/serve.md.
+
+        Raises:
+            UsageError: an item cannot be honoured; none was run.
+        """
+        found: dict[int, Reward] = {}
+        async for number, reward in self.stream(items):
+            found[number] = reward
+        return [found[number] for number in range(len(items))]
+
+    async def stream(self, items: Sequence[Mapping[str, Any]]) -> Numbered:
+        """Yield each item's number with its reward, as they are marked; leaving early stops the rest."""
+        if not items:
+            return
+        async for pair in self._source.stream(items, self._seconds):
+            yield pair
+
+
+class _Local:
+    """Rewards from a pool of one's own."""
+
+    def __init__(self, pool: Pool, benchmark: str | os.PathLike[str], timeout: float) -> None:
+        path = Path(benchmark) if benchmark else None
+        self._pool = pool
+        self._shelf = Shelf(None, *([path] if path else []))
+        self._defaults = Defaults(timeout=timeout, benchmark=path.name if path else "")
+
+    async def open(self) -> None:
+        if self._defaults.benchmark:
+            await asyncio.to_thread(self._shelf.load, self._defaults.benchmark)
+        await self._pool.start()
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def stream(self, items: Sequence[Mapping[str, Any]], seconds: float) -> Numbered:
+        orders = [
+            read_item(item, f"items[{number}]", self._shelf, self._defaults) for number, item in enumerate(items)
+        ]
+        until = asyncio.get_running_loop().time() + seconds
+        for start in range(0, len(orders), _AT_ONCE):
+            part = orders[start : start + _AT_ONCE]
+            async for number, reward in rewards(self._pool, part, await self._offered(part, until)):
+                yield start + number, reward
+
+    async def _offered(self, orders: Sequence[Order], until: float) -> list[Ticket]:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                return self._pool.offer("", orders, max(0.001, until - loop.time()))
+            except Busy:
+                if loop.time() > until:
+                    raise
+                await asyncio.sleep(_TURN)
+
+
+async def rewards(pool: Pool, orders: Sequence[Order], tickets: Sequence[Ticket]) -> Numbered:
+    """Yield the numbers of orders with their rewards as they come; what is left when the caller leaves is not run."""
+    done: asyncio.Queue[int] = asyncio.Queue()
+
+    def landed(number: int) -> Any:
+        return lambda _: done.put_nowait(number)
+
+    for number, ticket in enumerate(tickets):
+        ticket.future.add_done_callback(landed(number))
+    try:
+        for _ in tickets:
+            number = await done.get()
+            yield number, reward_of(orders[number], tickets[number].future.result())
+    finally:
+        pool.cancel(tickets)

@@ -1,0 +1,326 @@
+"""Rewards from this machine's own sandboxes: the exam's verdicts, or a reason, whatever happens."""
+
+import asyncio
+import os
+import signal
+
+import pytest
+from exam_kit import hold, problem, rows, write_rows
+
+from markbook.errors import UsageError
+from markbook.rewards import Rewarder
+from markbook.rewards.items import Defaults, read_item, read_items
+from markbook.rewards.pool import Pool, PoolSettings
+from markbook.rewards.records import Busy, Closing, Reward
+from markbook.rewards.shelf import Shelf
+from markbook.runs.sandboxes import BoxSettings
+from markbook.types import Missing, MissingKind
+
+RIGHT = "def f(x):\n    return x\n"
+WRONG = "def f(x):\n    return -x\n"
+LOOP = "def f(x):\n    while True:\n        pass\n"
+SLEEP = "import time\ndef f(x):\n    time.sleep(60)\n"
+TESTS = ["assert f(1) == 1", "assert f(0) == 0"]
+
+
+def item(code, **more):
+    return {"id": "a", "code": code, "tests": TESTS, "entry_point": "f", "timeout": 5, **more}
+
+
+def order(code, **more):
+    return read_item(item(code, **more), "items[0]", Shelf(), Defaults())
+
+
+def with_pool(body, *, workers=1, **settings):
+    """Run an async function with a started pool."""
+
+    async def main():
+        pool = Pool(PoolSettings(box=BoxSettings(workers=workers, isolation="weak"), **settings))
+        await pool.start()
+        try:
+            return await asyncio.wait_for(body(pool), 60)
+        finally:
+            await pool.close()
+
+    return asyncio.run(main())
+
+
+def marked(items, **options):
+    async def main():
+        async with Rewarder(workers=1, isolation="weak", **options) as rewarder:
+            return await rewarder.mark(items)
+
+    return asyncio.run(main())
+
+
+async def until(condition):
+    for _ in range(600):
+        if condition():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it never came to that")
+
+
+def test_a_reward_is_the_share_of_tests_passed_in_order():
+    found = marked(
+        [
+            item(RIGHT, id="right"),
+            item(WRONG, id="half"),
+            item("def f(x):\n    raise ValueError\n", id="raises"),
+            item("", id="empty"),
+            item("def f(x:\n", id="syntax"),
+            item(None, id="absent"),
+        ]
+    )
+    assert [(one.id, one.reward, one.passed, one.total, one.error) for one in found] == [
+        ("right", 1.0, 2, 2, None),
+        ("half", 0.5, 1, 2, None),  # -0 == 0
+        ("raises", 0.0, 0, 2, "Error"),
+        ("empty", 0.0, 0, 2, "NoCompletionError"),
+        ("syntax", 0.0, 0, 2, "SyntaxError"),
+        ("absent", None, None, None, None),
+    ]
+    assert found[-1].missing == Missing(MissingKind.ABSENT, "nobody answered: the code is null")
+    assert not found[-1].valid
+
+
+def test_every_reward_is_what_the_exam_gives(tmp_path):
+    problems = [problem("t/1"), problem("t/2", tests=[{"assertion": "func(1) == 1"}, {"assertion": "func(2) == 3"}])]
+    codes = [RIGHT, WRONG, LOOP, "import sys\nsys.exit(0)\n", "f = 3\n", f"Sure:\n```python\n{RIGHT}```\n"]
+    answers = [
+        {"task_id": one["task_id"], "model": f"m{number}", "candidate_solution": code}
+        for number, code in enumerate(codes)
+        for one in problems
+    ]
+    run = hold(tmp_path, problems, answers, timeout=1.0)
+    wanted = {
+        (row["model"], row["task_id"]): (row["score_zero"] / 100, row["tests_passed"], row["total_tests"])
+        for number in range(len(codes))
+        for row in rows(run, f"m{number}")
+    }
+    items = [
+        {"id": f"{one['model']} {one['task_id']}", "code": one["candidate_solution"], "task_id": one["task_id"]}
+        for one in answers
+    ]
+    found = marked(items, benchmark=tmp_path / "in" / "benchmark.jsonl", timeout=1.0)
+    assert {tuple(one.id.split()): (one.reward, one.passed, one.total) for one in found} == wanted
+
+
+def test_what_is_not_marked_in_time_is_no_zero_and_its_worker_ends():
+    async def body(pool):
+        (ticket,) = pool.offer("a", [order(SLEEP, timeout=50)], 0.5)
+        await until(lambda: pool.running == 1)
+        found = await ticket.future
+        (after,) = pool.offer("a", [order(RIGHT)], 30)
+        return found, await after.future, pool.lanes[0].replaced["stopped"]
+
+    found, after, stopped = with_pool(body)
+    assert found == Missing(MissingKind.TIMEOUT, "not marked within its deadline of 0.5 s")
+    assert after.passed == 2
+    assert stopped == 1
+
+
+def test_an_item_has_a_deadline_of_its_own():
+    found = marked([item(SLEEP, id="slow", timeout=50, deadline=0.3), item(RIGHT, id="right")])
+    assert [(one.id, one.reward, one.missing and one.missing.kind) for one in found] == [
+        ("slow", None, MissingKind.TIMEOUT),
+        ("right", 1.0, None),
+    ]
+
+
+def test_what_nobody_waits_for_is_not_run_and_ended_if_it_runs():
+    async def body(pool):
+        tickets = pool.offer("a", [order(SLEEP, timeout=50), order(RIGHT)], 60)
+        await until(lambda: pool.running == 1)
+        pool.cancel(tickets)
+        assert pool.waiting == 0
+        (other,) = pool.offer("a", [order(WRONG)], 30)
+        outcome = await other.future
+        return outcome, pool.counts
+
+    outcome, counts = with_pool(body)
+    assert outcome.passed == 1
+    assert (counts["cancelled"], counts["measured"]) == (2, 1)
+
+
+def test_a_full_pool_takes_all_or_nothing_and_says_when():
+    async def body(pool):
+        (running,) = pool.offer("a", [order(SLEEP, timeout=50)], 60)
+        await until(lambda: pool.running == 1)
+        codes = [f"{RIGHT}# {number}\n" for number in range(5)]
+        with pytest.raises(Busy, match="4 items do not fit: 0 wait already, and there is room for 3") as refused:
+            pool.offer("a", [order(code) for code in codes[:4]], 60)
+        held = pool.offer("a", [order(code) for code in codes[:3]], 60)
+        with pytest.raises(Busy):  # one client never has all the room
+            pool.offer("a", [order(codes[4])], 60)
+        other = pool.offer("b", [order(codes[4])], 60)
+        pool.cancel([running])
+        found = [(await ticket.future).passed for ticket in [*held, *other]]
+        return refused.value.seconds, found, pool.counts["refused"]
+
+    assert with_pool(body, queue=4) == (1, [2, 2, 2, 2], 5)
+
+
+def test_clients_have_their_turns():
+    async def body(pool):
+        (running,) = pool.offer("greedy", [order(SLEEP, timeout=50)], 60)
+        await until(lambda: pool.running == 1)
+        ended = []
+        many = pool.offer("greedy", [order(f"{RIGHT}# {number}\n") for number in range(20)], 60)
+        few = pool.offer("modest", [order(f"{WRONG}# {number}\n") for number in range(2)], 60)
+        for name, tickets in (("greedy", many), ("modest", few)):
+            for ticket in tickets:
+                ticket.future.add_done_callback(lambda _, name=name: ended.append(name))
+        pool.cancel([running])
+        await asyncio.gather(*(ticket.future for ticket in [*many, *few]))
+        return ended
+
+    assert with_pool(body)[:4].count("modest") == 2
+
+
+def test_equal_items_run_once_and_are_remembered():
+    async def body(pool):
+        tickets = pool.offer("a", [order(RIGHT)] * 3, 60)
+        found = [await ticket.future for ticket in tickets]
+        (again,) = pool.offer("b", [order(RIGHT)], 60)
+        return found, await again.future, pool.counts
+
+    found, again, counts = with_pool(body)
+    assert found == [again] * 3
+    assert (counts["measured"], counts["cached"]) == (3, 1)
+
+
+def test_a_killed_worker_costs_no_verdict():
+    async def body(pool):
+        slow = order("import time\ndef f(x):\n    time.sleep(0.4)\n    return x\n", timeout=20)
+        (ticket,) = pool.offer("a", [slow], 60)
+        await until(lambda: pool.running == 1 and pool.lanes[0].box.pids)
+        os.kill(pool.lanes[0].box.pids[0], signal.SIGKILL)
+        return (await ticket.future).passed, pool.lanes[0].replaced["fault"]
+
+    assert with_pool(body) == (2, 1)
+
+
+def test_a_worker_that_is_killed_again_and_again_gives_no_number():
+    async def body(pool):
+        (ticket,) = pool.offer("a", [order(SLEEP, timeout=50)], 60)
+        while not ticket.future.done():
+            for pid in pool.lanes[0].box.pids:
+                os.kill(pid, signal.SIGKILL)
+            await asyncio.sleep(0.3)
+        from markbook.rewards.records import reward_of
+
+        return reward_of(ticket.order, ticket.future.result())
+
+    found = with_pool(body)
+    assert (found.reward, found.missing.kind) == (None, MissingKind.UNAVAILABLE)
+
+
+def test_workers_are_replaced_by_age_and_by_memory():
+    async def body(pool):
+        tickets = pool.offer("a", [order(f"{RIGHT}# {number}\n") for number in range(5)], 60)
+        return [(await ticket.future).passed for ticket in tickets], pool.lanes[0].replaced["age"]
+
+    assert with_pool(body, most_jobs=2) == ([2] * 5, 2)
+
+
+def test_a_pool_that_ends_answers_everybody():
+    async def main():
+        pool = Pool(PoolSettings(box=BoxSettings(workers=1, isolation="weak")))
+        await pool.start()
+        tickets = pool.offer("a", [order(RIGHT), order(SLEEP, timeout=50), order(WRONG)], 60)
+        await until(lambda: tickets[0].future.done())
+        pids = pool.lanes[0].box.pids
+        closing = asyncio.create_task(pool.close(0.1))
+        await asyncio.sleep(0)
+        with pytest.raises(Closing):
+            pool.offer("a", [order(RIGHT)], 60)
+        await closing
+        return [ticket.future.result() for ticket in tickets], pids
+
+    (first, *rest), pids = asyncio.run(main())
+    assert first.passed == 2
+    assert [one.kind for one in rest] == [MissingKind.UNAVAILABLE] * 2
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_leaving_a_stream_early_stops_the_rest():
+    async def main():
+        async with Rewarder(workers=1, isolation="weak") as rewarder:
+            async for _, reward in rewarder.stream([item(RIGHT), item(SLEEP, timeout=50)]):
+                break
+            pool = rewarder._source._pool
+            await until(lambda: not pool._works)
+            return reward.reward
+
+    assert asyncio.run(main()) == 1.0
+
+
+BAD = [
+    (7, "items[0]: it is no object"),
+    ({}, "it has no tests"),
+    ({"code": "x"}, "it has no tests"),
+    ({"tests": TESTS}, "neither 'code' nor 'completion'"),
+    ({"code": "x", "completion": "x", "tests": TESTS}, "'code' and 'completion'"),
+    ({"code": 3, "tests": TESTS}, "'code' is no string"),
+    ({"code": "x" * (2 << 20), "tests": TESTS}, "'code' has 2097152 characters (at most 1048576)"),
+    ({"code": "x", "tests": 3}, "'tests' is neither a list nor a string"),
+    ({"code": "x", "tests": []}, "it has no tests"),
+    ({"code": "x", "tests": [3]}, "items[0].tests[0]: it is neither a string nor an object"),
+    ({"code": "x", "tests": [{}]}, "items[0].tests[0]: it is empty"),
+    ({"code": "x", "tests": [{"assert": "x"}]}, "unknown field 'assert' (did you mean 'assertion'?)"),
+    ({"code": "x", "tests": [{"assertion": "f("}]}, "the assertion does not parse"),
+    ({"code": "x", "tests": ["def f(:"]}, "the program does not parse"),
+    ({"code": "x", "tests": [{"pattern": "("}]}, "the keyword is no regular expression"),
+    ({"code": "x", "tests": [{"inspection": 3}]}, "'inspection' is neither"),
+    ({"code": "x", "tests": [{"program": "pass", "setup": "pass"}]}, "has a 'program' beside"),
+    ({"code": "x", "tests": ["1"] * 1001}, "1001 tests are too many (at most 1000)"),
+    ({"code": "x", "tests": TESTS, "timeout": 0}, "'timeout' is 0, and has to be a number above 0 and at most 600"),
+    ({"code": "x", "tests": TESTS, "timeout": float("nan")}, "'timeout' is nan"),
+    ({"code": "x", "tests": TESTS, "timeout": True}, "'timeout' is True"),
+    ({"code": "x", "tests": TESTS, "timeout": 1e9}, "'timeout' is 1000000000.0"),
+    ({"code": "x", "tests": TESTS, "memory_mb": 1}, "'memory_mb' is 1, and has to be a number from 64 to 8192"),
+    ({"code": "x", "tests": TESTS, "deadline": -1}, "'deadline' is -1"),
+    ({"code": "x", "tests": TESTS, "language": "cpp"}, "unsupported language 'cpp' (known: python)"),
+    ({"code": "x", "tests": TESTS, "id": [1]}, "'id' is neither"),
+    ({"code": "x", "tests": TESTS, "kind": "module"}, "'kind' is 'module' (one of function, class, text)"),
+    ({"code": "x", "tests": TESTS, "timeot": 3}, "unknown field 'timeot' (did you mean 'timeout'?)"),
+    ({"code": "x", "task_id": "t/1"}, "'task_id' without 'benchmark'"),
+    ({"code": "x", "benchmark": "b", "tests": TESTS, "task_id": "t/1"}, "'tests' beside 'benchmark'"),
+    ({"code": "x", "benchmark": "b"}, "'task_id' is missing"),
+    ({"code": "x", "benchmark": "b", "task_id": "t/2"}, "'b' has no task 't/2' (did you mean 't/1'?)"),
+    ({"code": "x", "benchmark": "../b", "task_id": "t/1"}, "there is no benchmark '../b' here"),
+    ({"code": "x", "benchmark": "/etc/passwd", "task_id": "t/1"}, "there is no benchmark '/etc/passwd' here"),
+    ({"code": "x", "benchmark": "b.jsonl/../b.jsonl", "task_id": "t/1"}, "there is no benchmark"),
+    ({"code": "x", "benchmark": "", "task_id": "t/1"}, "'task_id' without 'benchmark'"),
+]
+
+
+@pytest.mark.parametrize(("value", "words"), BAD)
+def test_a_bad_item_is_refused_with_a_sentence(tmp_path, value, words):
+    write_rows(tmp_path / "b.jsonl", [problem("t/1")])
+    with pytest.raises(UsageError) as refused:
+        read_items([value], Shelf(tmp_path), Defaults(), 10)
+    assert words in str(refused.value)
+
+
+def test_a_batch_is_bounded():
+    for values, words in (("x", "no list"), ([], "empty"), ([{}] * 11, "11 items are too many at once")):
+        with pytest.raises(UsageError, match=words):
+            read_items(values, Shelf(), Defaults(), 10)
+
+
+def test_a_record_that_is_neither_a_number_nor_a_reason_is_refused():
+    good = {"id": "a", "reward": 0.5, "reason": None}
+    assert Reward.from_record(good).reward == 0.5
+    for wrong in ({"reward": None}, {"reason": "timeout"}, {"reward": 2}, {"reward": True}, {"reward": "1"}):
+        with pytest.raises(ValueError, match="a reward is a number or has a reason"):
+            Reward.from_record({**good, **wrong})
+
+
+def test_a_reward_survives_its_record():
+    one = Reward("a", 0.5, None, 1, 2, None, "", 1.0, 0, "A")
+    two = Reward("b", None, Missing(MissingKind.TIMEOUT, "late"), message="late")
+    assert [Reward.from_record(reward.to_record(detail=True)) for reward in (one, two)] == [one, two]
