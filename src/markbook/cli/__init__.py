@@ -25,6 +25,7 @@ _COMMANDS = {
     "doctor": "Say how well this machine isolates solutions, and what is installed.",
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
     "view": "Browse runs in a local page.",
+    "serve": "Answer rewards over HTTP: verdicts for training, a number or a reason.",
     "report": "Write a new report from an old run; nothing is executed again.",
     "noise": "Say how much a result moves when nothing changes.",
     "site": "Write a leaderboard as static pages: groups, intervals, a page a model and an item.",

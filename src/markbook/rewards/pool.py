@@ -74,6 +74,7 @@ class Pool:
         self._cache: OrderedDict[str, Outcome] = OrderedDict()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = False
+        self._ending: asyncio.Future[None] | None = None
         self._ends: deque[float] = deque(maxlen=1000)
         """When the latest pieces of work ended."""
         self.counts: Counter[str] = Counter()
@@ -106,6 +107,11 @@ class Pool:
     def running(self) -> int:
         """How many pieces of work run."""
         return sum(work.state is State.RUNS for work in self._works.values())
+
+    @property
+    def most_of_one(self) -> int:
+        """How much one client may have waiting."""
+        return self._desk.of_one
 
     @property
     def is_closing(self) -> bool:
@@ -247,6 +253,11 @@ class Pool:
     async def close(self, grace: float = 0.0) -> None:
         """Take nothing new, give what is under way so many seconds, and end; what is left is `unavailable`."""
         self._closing = True
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end(grace))
+        await self._ending
+
+    async def _end(self, grace: float) -> None:
         until = time.monotonic() + grace
         while self._works and time.monotonic() < until:
             await asyncio.sleep(0.02)

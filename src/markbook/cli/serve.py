@@ -1,0 +1,79 @@
+"""`markbook serve`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import click
+
+_EXAMPLES = """
+\b
+Examples:
+  markbook serve --benchmarks benchmarks/
+  markbook serve --host 0.0.0.0 --token-file token
+  curl -s localhost:8080/v1/mark -H 'Content-Type: application/json' \\
+    -d '{"items": [{"id": "a", "code": "def f(x): return x", "tests": ["f(1) == 1"]}]}'
+"""
+
+
+@click.command("serve", epilog=_EXAMPLES)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address; any but this machine's own wants a token.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 for a free one.")
+@click.option("--workers", type=click.IntRange(min=1), help="Programs run at once [default: one a core].")
+@click.option("--benchmarks", type=click.Path(), help="Folder of benchmarks whose tasks items may name.")
+@click.option("--token-file", type=click.Path(), help="File with the token that callers must send.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="CPU seconds of a program where its item does not say.")
+@click.option("--deadline", type=click.FloatRange(min=0.1), default=600.0, show_default=True, help="Seconds that a request is worked for at most.")
+@click.option("--queue", type=click.IntRange(min=1), default=4096, show_default=True, help="Items that may wait; above that callers are told 429.")
+@click.option("--grace", type=click.FloatRange(min=0), default=30.0, show_default=True, help="Seconds to finish in when told to end.")
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "strict", "weak"]),
+    default="auto",
+    show_default=True,
+    help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
+)
+@click.option("--python", "python", type=click.Path(), default="", help="Interpreter whose packages programs may import.")
+def command(**options: Any) -> int:
+    """Answer rewards over HTTP: programs marked in isolation, a number or a reason, until interrupted.
+
+    POST /v1/mark, /v1/score, /run_code, /get_reward; GET /health, /metrics, /openapi.json, and a page that shows load.
+    """
+    from pathlib import Path
+
+    from markbook.errors import UsageError
+    from markbook.plugins import need
+
+    for package in ("starlette", "uvicorn"):
+        need(package, extra="serve")
+    from markbook.rewards.items import Defaults
+    from markbook.rewards.pool import PoolSettings
+    from markbook.runs.sandboxes import BoxSettings
+    from markbook.server.app import ServerSettings
+    from markbook.server.guard import Guard
+    from markbook.server.serve import bind, is_loopback, read_token, serve
+
+    token = read_token(Path(options["token_file"])) if options["token_file"] else ""
+    if not token and not is_loopback(options["host"]):
+        raise UsageError(
+            f"{options['host']} can be reached from outside, and whoever reaches it runs code", hint="give --token-file"
+        )
+    box = BoxSettings(workers=options["workers"], isolation=options["isolation"], python=options["python"])
+    settings = ServerSettings(
+        pool=PoolSettings(box=box, queue=options["queue"]),
+        guard=Guard(token=token),
+        defaults=Defaults(timeout=options["timeout"], most_timeout=max(600.0, options["timeout"])),
+        benchmarks=Path(options["benchmarks"]) if options["benchmarks"] else None,
+        deadline=options["deadline"],
+    )
+    sock = bind(options["host"], options["port"])
+    host, port = sock.getsockname()[:2]
+
+    def ready(_server: object) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(f"http://{shown}:{port}")
+        click.echo("Press Ctrl-C to stop.", err=True)
+
+    asyncio.run(serve(settings, sock, grace=options["grace"], ready=ready))
+    return 0

@@ -1,0 +1,1 @@
+"""The reward server: verdicts over HTTP, from the sandboxes that an exam uses."""

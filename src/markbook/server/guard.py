@@ -1,0 +1,155 @@
+"""Who may ask and how much: token, Host, origin, size and time of a request, before anything reads it."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
+OPEN = frozenset(("/health",))
+"""What is answered without a token: whether the server lives."""
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a mistake of ours
+    """A request that is answered with a status and a sentence."""
+
+    def __init__(self, status: int, message: str, **headers: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What a request has to be like."""
+
+    token: str = ""
+    """Empty on the loopback interface: then the Host has to name it, against pages that point a name of theirs here."""
+    body: int = 64 << 20
+    """Bytes of a request's body."""
+    seconds: float = 60.0
+    """How long a body may take to arrive."""
+
+    def check(self, path: str, headers: dict[str, str]) -> None:
+        """Hold a request's headers to the rules.
+
+        Raises:
+            Refused: they do not keep them.
+        """
+        if self.token:
+            given = headers.get("authorization", "")
+            if path not in OPEN and not hmac.compare_digest(given.encode(), f"Bearer {self.token}".encode()):
+                what = "a wrong token" if given else "no token"
+                message = f"{what}: send the header 'Authorization: Bearer ...' with what the server's token file holds"
+                raise Refused(401, message, WWW_Authenticate="Bearer")
+        elif _host(headers.get("host", "")) not in LOOPBACK:
+            raise Refused(421, "this server answers to 127.0.0.1 and localhost only: name it so in the address")
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+            raise Refused(403, "a page of another site may not ask this server")
+
+    async def json(self, request: Request) -> dict[str, Any]:
+        """Return the object that a request's body holds.
+
+        Raises:
+            Refused: it is of another type, too big, too slow or no JSON object.
+        """
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Refused(415, f"the body is {kind or 'of no named type'!r}: send 'Content-Type: application/json'")
+        try:
+            length = int(request.headers.get("content-length", "0"))
+        except ValueError:
+            raise Refused(400, "the Content-Length is no number") from None
+        if length > self.body:
+            raise Refused(413, f"the body has {length} bytes; at most {self.body} are taken: send fewer items at once")
+        try:
+            async with asyncio.timeout(self.seconds):
+                data = await self._read(request)
+        except TimeoutError:
+            raise Refused(408, f"the body did not arrive within {self.seconds:g} s") from None
+        return _object(data)
+
+    async def _read(self, request: Request) -> bytes:
+        data = bytearray()
+        async for chunk in request.stream():
+            data += chunk
+            if len(data) > self.body:
+                raise Refused(413, f"the body has more than {self.body} bytes: send fewer items at once")
+        return bytes(data)
+
+
+def _host(header: str) -> str:
+    try:
+        return (urlsplit(f"//{header}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise Refused(400, f"the body is no UTF-8: byte {error.start}") from None
+    except RecursionError:
+        raise Refused(400, "the body is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise Refused(400, f"the body is no JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except ValueError as error:
+        raise Refused(400, f"the body is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise Refused(400, "the body is no JSON object")
+    if _is_torn(data):
+        found = _whole(found)
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number there")
+
+
+def _is_torn(data: bytes) -> bool:
+    """Whether half characters of the encoding UTF-16 may be written out in it."""
+    return b"\\ud" in data or b"\\uD" in data
+
+
+def _whole(found: dict[str, Any]) -> dict[str, Any]:
+    """Hold that all texts can be written as UTF-8: what is executed and answered has to be.
+
+    Raises:
+        Refused: one cannot.
+    """
+    try:
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Refused(400, "a text holds half a character (a lone surrogate such as \\ud800)") from None
+    return found
+
+
+class Gate:
+    """The guard in front of an application."""
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self._app = app
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request by its headers, or hand it on."""
+        if scope["type"] == "http":
+            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+            try:
+                self._guard.check(scope["path"], headers)
+            except Refused as refused:
+                from markbook.server.answers import refusal
+
+                return await refusal(refused)(scope, receive, send)
+        return await self._app(scope, receive, send)

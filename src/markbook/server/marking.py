@@ -1,0 +1,206 @@
+"""`POST /v1/mark` and `/get_reward`: batches in, rewards out, stopped when the caller leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response, StreamingResponse
+
+from markbook.errors import MarkbookError
+from markbook.rewards.items import Defaults, read_items
+from markbook.rewards.records import Busy, Closing, Order, Reward
+from markbook.rewards.rewarder import rewards
+from markbook.server.answers import HEADERS, as_json
+from markbook.server.guard import Refused
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from markbook.rewards.pool import Pool, Ticket
+    from markbook.rewards.shelf import Shelf
+    from markbook.server.figures import Figures
+    from markbook.server.guard import Guard
+
+LINES = "application/x-ndjson"
+_FIELDS = ("items", "detail", "deadline", "error_policy")
+_REWARD_FIELDS = ("query", "prompts", "labels")
+_NAME = 64
+"""Characters of a client's name."""
+_LOADS = 256
+"""Items from which on reading them is left to a thread."""
+
+
+class Marking:
+    """Marks batches with a pool."""
+
+    def __init__(
+        self, pool: Pool, shelf: Shelf, guard: Guard, figures: Figures, defaults: Defaults, *, most: int, deadline: float
+    ) -> None:
+        """Take what it works with; `most` items a request, waited for no longer than `deadline` seconds."""
+        self._pool = pool
+        self._shelf = shelf
+        self._guard = guard
+        self._figures = figures
+        self._defaults = defaults
+        self._most = most
+        self._deadline = deadline
+
+    async def mark(self, request: Request) -> Response:
+        """Answer `POST /v1/mark`."""
+        began = time.perf_counter()
+        body = await self._guard.json(request)
+        known(body, _FIELDS)
+        defaults = self._defaults
+        if (policy := body.get("error_policy", defaults.policy)) not in ("zero", "partial"):
+            raise Refused(400, f"'error_policy' is {str(policy)[:40]!r}, and has to be 'zero' or 'partial'")
+        detail = body.get("detail", False)
+        if not isinstance(detail, bool):
+            raise Refused(400, "'detail' is neither true nor false")
+        orders = await self._orders(body.get("items"), replace(defaults, policy=policy))
+        tickets = self._offer(request, orders, self._seconds(body))
+        found = rewards(self._pool, orders, tickets)
+        if LINES in request.headers.get("accept", ""):
+            return StreamingResponse(self._lines(found, began, detail=detail), 200, HEADERS, LINES)
+        marked = await self._all(request, found, tickets, began)
+        return as_json({"results": [reward.to_record(detail=detail) for reward in marked]})
+
+    async def get_reward(self, request: Request) -> Response:
+        """Answer OpenRLHF's `POST /get_reward`: each label says by what its query is marked."""
+        began = time.perf_counter()
+        body = await self._guard.json(request)
+        known(body, _REWARD_FIELDS)
+        orders = await self._orders(labelled(body), self._defaults)
+        tickets = self._offer(request, orders, self._deadline)
+        marked = await self._all(request, rewards(self._pool, orders, tickets), tickets, began)
+        if unmeasured := [reward for reward in marked if not reward.valid]:
+            # there is no place for a reason in this shape, and a number would be trained on
+            first = unmeasured[0]
+            raise Refused(
+                503,
+                f"{len(unmeasured)} of {len(marked)} queries have no reward; the first: {first.message}",
+                Retry_After="1",
+            )
+        numbers = [reward.reward for reward in marked]
+        passed = [float(reward.passed == reward.total) for reward in marked]
+        return as_json({"rewards": numbers, "scores": numbers, "extra_logs": {"all_passed": passed}})
+
+    async def _orders(self, items: Any, defaults: Defaults) -> list[Order]:
+        try:
+            named = {str(item.get("benchmark", "")) for item in items if isinstance(item, Mapping)}
+        except TypeError:
+            named = set()
+        slow = len(items) > _LOADS if isinstance(items, list) else False
+        try:
+            if slow or not all(map(self._shelf.is_loaded, named)):
+                return await asyncio.to_thread(read_items, items, self._shelf, defaults, self._most)
+            return read_items(items, self._shelf, defaults, self._most)
+        except MarkbookError as error:
+            raise Refused(400, str(error)) from None
+
+    def _seconds(self, body: Mapping[str, Any]) -> float:
+        value = body.get("deadline", self._deadline)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not is_number or not 0 < value <= self._deadline:
+            raise Refused(400, f"'deadline' is {str(value)[:40]}, and has to be above 0 and at most {self._deadline:g}")
+        return float(value)
+
+    def _offer(self, request: Request, orders: list[Order], seconds: float) -> list[Ticket]:
+        try:
+            return self._pool.offer(client_of(request), orders, seconds)
+        except Busy as busy:
+            if len(orders) > self._pool.most_of_one:
+                hint = f"send at most {self._pool.most_of_one} at once"
+                raise Refused(413, f"{len(orders)} items never fit into the queue: {hint}") from None
+            raise Refused(429, str(busy), Retry_After=str(busy.seconds)) from None
+        except Closing as closing:
+            raise Refused(503, closing.message, Retry_After="5") from None
+
+    async def _all(
+        self, request: Request, found: AsyncIterator[tuple[int, Reward]], tickets: list[Ticket], began: float
+    ) -> list[Reward]:
+        """Return the rewards in order; stop the work when the caller leaves."""
+        gone = asyncio.create_task(left(request))
+        gone.add_done_callback(lambda task: None if task.cancelled() else self._pool.cancel(tickets))
+        done: dict[int, Reward] = {}
+        try:
+            async for number, reward in found:
+                done[number] = reward
+                self._figures.took(time.perf_counter() - began)
+        except asyncio.CancelledError:
+            if gone.done() and not gone.cancelled():
+                raise Refused(499, "the caller left") from None
+            raise
+        finally:
+            gone.cancel()
+        return [done[number] for number in range(len(tickets))]
+
+    async def _lines(
+        self, found: AsyncIterator[tuple[int, Reward]], began: float, *, detail: bool
+    ) -> AsyncIterator[bytes]:
+        async for number, reward in found:
+            self._figures.took(time.perf_counter() - began)
+            record = {"index": number, **reward.to_record(detail=detail)}
+            yield json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+async def left(request: Request) -> None:
+    """Return when the caller has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def client_of(request: Request) -> str:
+    """Return the name under which a caller has its turns: the one that it gives itself, or its address."""
+    named = request.headers.get("x-markbook-client", "")[:_NAME]
+    return named or (request.client.host if request.client else "")
+
+
+def known(body: Mapping[str, Any], fields: tuple[str, ...]) -> None:
+    """Hold a body to the fields that there are.
+
+    Raises:
+        Refused: it has another one.
+    """
+    from markbook.plugins import suggest
+
+    for name in body:
+        if name not in fields:
+            raise Refused(400, f"unknown field {name[:40]!r} ({suggest(name[:40], list(fields))})")
+
+
+def labelled(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return OpenRLHF's queries and labels as items.
+
+    A label is an item without its code, as an object or as its JSON; a query is the whole text of which the prompt, where
+    it is given, is left out.
+
+    Raises:
+        Refused: they are not.
+    """
+    queries, labels = body.get("query"), body.get("labels")
+    prompts = body.get("prompts") or [""] * (len(queries) if isinstance(queries, list) else 0)
+    for name, value in (("query", queries), ("labels", labels), ("prompts", prompts)):
+        if not isinstance(value, list):
+            raise Refused(400, f"{name!r} is no list")
+    if not len(queries or ()) == len(labels or ()) == len(prompts):
+        raise Refused(400, "'query', 'prompts' and 'labels' are not equally long")
+    items = []
+    for number, (query, label, prompt) in enumerate(zip(queries or (), labels or (), prompts, strict=True)):
+        if isinstance(label, str):
+            try:
+                label = json.loads(label)  # noqa: PLW2901 - the same label, read
+            except (ValueError, RecursionError):
+                label = None  # noqa: PLW2901
+        if not isinstance(label, dict) or "code" in label or "completion" in label:
+            raise Refused(
+                400, f"labels[{number}] says not by what to mark: an object (or its JSON) with 'tests', or 'benchmark' and 'task_id'"
+            )
+        text = query.removeprefix(prompt) if isinstance(query, str) and isinstance(prompt, str) else query
+        items.append({"id": str(number), "code": text, **label})
+    return items

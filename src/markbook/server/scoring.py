@@ -1,0 +1,105 @@
+"""`POST /v1/score`: texts by metrics, as `markbook score` has them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+
+from markbook import plugins
+from markbook.errors import MarkbookError
+from markbook.metrics.measure import ALIASES, expand, measure
+from markbook.server.answers import as_json
+from markbook.server.guard import Refused
+from markbook.server.marking import known
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from markbook.server.guard import Guard
+
+_FIELDS = ("metrics", "items")
+_ITEM_FIELDS = ("id", "candidate", "reference", "references")
+_MOST_ITEMS = 1024
+_MOST_TEXT = 64 << 10
+"""Characters of one text: some metrics take time by its square."""
+_MOST_METRICS = 16
+_MOST_WAITING = 8
+
+
+class Scoring:
+    """Measures texts, one request after the other, beside the event loop."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._turn = asyncio.Semaphore(1)
+        self._waiting = 0
+
+    async def score(self, request: Request) -> Response:
+        """Answer it."""
+        body = await self._guard.json(request)
+        known(body, _FIELDS)
+        names = _names(body.get("metrics"))
+        items = _items(body.get("items"))
+        if self._waiting >= _MOST_WAITING:
+            raise Refused(429, f"{self._waiting} requests for scores wait already", Retry_After="1")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                rows = await asyncio.to_thread(_measured, names, items)
+        except MarkbookError as error:
+            raise Refused(400, str(error)) from None
+        finally:
+            self._waiting -= 1
+        return as_json({"results": rows})
+
+
+def _names(value: Any) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise Refused(400, "'metrics' is no name or list of names of metrics")
+    if len(names) > _MOST_METRICS:
+        raise Refused(400, f"{len(names)} metrics are too many at once: at most {_MOST_METRICS}")
+    there = [*plugins.names("metrics"), *ALIASES]  # a name of another form would import what it names
+    for name in names:
+        if name not in there:
+            raise Refused(400, f"unknown metric {name[:40]!r} ({plugins.suggest(name[:40], there)})")
+    return expand(names)
+
+
+def _items(value: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(value, list) or not value:
+        raise Refused(400, "'items' is no list, or empty")
+    if len(value) > _MOST_ITEMS:
+        raise Refused(400, f"{len(value)} items are too many at once: at most {_MOST_ITEMS}")
+    for number, item in enumerate(value):
+        if not isinstance(item, Mapping):
+            raise Refused(400, f"items[{number}]: it is no object")
+        known(item, _ITEM_FIELDS)
+        if not isinstance(item.get("candidate"), str):
+            raise Refused(400, f"items[{number}]: 'candidate' is missing or no string")
+        if any(len(text) > _MOST_TEXT for text in [item["candidate"], *_references(item, number)]):
+            raise Refused(400, f"items[{number}]: a text has more than {_MOST_TEXT} characters")
+    return value
+
+
+def _references(item: Mapping[str, Any], number: int) -> list[str]:
+    value = item.get("references", item.get("reference", []))
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise Refused(400, f"items[{number}]: its references are neither a string nor a list of strings")
+    return texts
+
+
+def _measured(names: list[str], items: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    candidates = [item["candidate"] for item in items]
+    references = [_references(item, number) for number, item in enumerate(items)]
+    found = measure(names, candidates, references)
+    rows: list[dict[str, Any]] = [{"id": item.get("id", number)} for number, item in enumerate(items)]
+    for name, measurements in found.items():
+        for row, one in zip(rows, measurements, strict=True):
+            missing = None if one.missing is None else one.missing.kind.value
+            row[name] = {"value": one.value, "valid": one.missing is None, "reason": missing}
+    return rows

@@ -1,0 +1,136 @@
+"""Running the server until it is told to end, and ending it so that nobody is left without an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+
+import uvicorn
+
+from markbook.errors import DataError, OutputError, UsageError
+from markbook.server.app import ServerSettings, Service
+
+_CONNECTIONS = 2048
+_MARGIN = 5.0
+"""Seconds beyond the grace after which open connections are closed."""
+_SHORT = 16
+"""Characters that a token has at least."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own and nobody else's."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_token(path: Path) -> str:
+    """Return the token that a file holds.
+
+    Raises:
+        DataError: it cannot be read.
+        UsageError: it holds none that is long enough.
+    """
+    try:
+        token = path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError("the token cannot be read", at=str(path)) from error
+    if len(token) < _SHORT or not token.isprintable() or " " in token:
+        raise UsageError(f"a token has {_SHORT} visible characters or more", at=str(path), hint="openssl rand -hex 32")
+    return token
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket at an address.
+
+    Raises:
+        OutputError: it cannot be had.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+    except (OSError, OverflowError) as error:
+        raise OutputError(f"{host}:{port} cannot be used: {error}") from error
+    return sock
+
+
+class _Server(uvicorn.Server):
+    """A server that first lets the pool finish what it has taken."""
+
+    def __init__(self, service: Service, grace: float) -> None:
+        config = uvicorn.Config(
+            service.app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            limit_concurrency=_CONNECTIONS,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=int(grace + _MARGIN),
+            ws="none",
+            proxy_headers=False,
+        )
+        super().__init__(config)
+        self._pool = service.pool
+        self._grace = grace
+        self._draining: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take SIGTERM and Ctrl-C for a wish to end."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.drain)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+    def drain(self) -> None:
+        """Take nothing new and finish; asked a second time, end at once."""
+        self.should_exit = True
+        if self._draining is None:
+            self._draining = asyncio.ensure_future(self._pool.close(self._grace))
+        else:
+            self.force_exit = True
+
+
+async def serve(
+    settings: ServerSettings, sock: socket.socket, *, grace: float, ready: Callable[[_Server], None] | None = None
+) -> None:
+    """Serve until told to end.
+
+    Args:
+        settings: of the server.
+        sock: where it listens.
+        grace: seconds that what was taken may still need when the server is told to end.
+        ready: is called once work is taken.
+
+    Raises:
+        EnvironmentUnfitError: this machine cannot isolate the code well enough.
+    """
+    service = Service(settings)
+    server = _Server(service, grace)
+    try:
+        await service.pool.start()
+        if ready is not None:
+            ready(server)
+        await server.serve(sockets=[sock])
+    finally:
+        await service.pool.close()
+        sock.close()

@@ -1,0 +1,281 @@
+"""The reward server over real connections: what it answers, whom it refuses, and that nothing is lost when it ends."""
+
+import asyncio
+import json
+import socket
+import threading
+import time
+
+import pytest
+from exam_kit import problem, write_rows
+
+pytest.importorskip("starlette", reason="pip install 'markbook[serve]'")
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("uvicorn")
+
+from markbook.rewards.pool import PoolSettings  # noqa: E402 - after the extra is known to be there
+from markbook.runs.sandboxes import BoxSettings  # noqa: E402
+from markbook.server.app import ServerSettings  # noqa: E402
+from markbook.server.guard import Guard  # noqa: E402
+from markbook.server.serve import bind, serve  # noqa: E402
+
+RIGHT = "def f(x):\n    return x\n"
+SLEEP = "import time\ndef f(x):\n    time.sleep(60)\n"
+TESTS = ["f(1) == 1", "f(2) == 2"]
+
+
+class Running:
+    """A server in a thread of its own."""
+
+    def __init__(self, settings, grace=0.2):
+        self.sock = bind("127.0.0.1", 0)
+        self.address = "http://127.0.0.1:{}".format(self.sock.getsockname()[1])
+        self.server = None
+        self._loop = None
+        started = threading.Event()
+
+        def ready(server):
+            self.server, self._loop = server, asyncio.get_running_loop()
+            started.set()
+
+        def run():
+            asyncio.run(serve(settings, self.sock, grace=grace, ready=ready))
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+        assert started.wait(30)
+
+    def drain(self):
+        self._loop.call_soon_threadsafe(self.server.drain)
+
+    def join(self):
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+
+    @property
+    def pool(self):
+        return self.server._pool
+
+
+def settings(**more):
+    options = {"pool": PoolSettings(box=BoxSettings(workers=1, isolation="weak"), queue=8), "deadline": 60.0}
+    return ServerSettings(**{**options, **more})
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("benchmarks")
+    write_rows(folder / "quiz.jsonl", [problem("t/1"), problem("t/2")])
+    server = Running(settings(benchmarks=folder, guard=Guard(body=1 << 20, seconds=0.5)))
+    yield server
+    server.drain()
+    server.join()
+
+
+@pytest.fixture
+def client(running):
+    with httpx.Client(base_url=running.address, timeout=30) as made:
+        yield made
+
+
+def item(code, **more):
+    return {"id": "a", "code": code, "tests": TESTS, "entry_point": "f", "timeout": 5, **more}
+
+
+def mark(client, items, **more):
+    return client.post("/v1/mark", json={"items": items, **more})
+
+
+def test_a_batch_is_answered_in_order(client):
+    got = mark(client, [item(RIGHT, id="r"), item("def f(x):\n    return 1\n", id="h"), item(None, id="n")], detail=True)
+    assert got.status_code == 200
+    right, half, none = got.json()["results"]
+    assert list(right)[:5] == ["id", "reward", "valid", "reason", "passed"]
+    assert (right["id"], right["reward"], right["valid"], right["reason"]) == ("r", 1.0, True, None)
+    assert (half["reward"], half["passed"], half["total"]) == (0.5, 1, 2)
+    assert [test["passed"] for test in half["tests"]] == [True, False]
+    assert (none["reward"], none["valid"], none["reason"]) == (None, False, "absent")
+
+
+def test_a_batch_is_streamed_as_it_is_marked(client):
+    body = {"items": [item(SLEEP, id="s", timeout=50, deadline=0.3), item(RIGHT + "# new\n", id="r")]}
+    with client.stream("POST", "/v1/mark", json=body, headers={"Accept": "application/x-ndjson"}) as got:
+        lines = [json.loads(line) for line in got.iter_lines()]
+    assert got.headers["content-type"].startswith("application/x-ndjson")
+    assert [(line["index"], line["id"], line["reward"], line["reason"]) for line in lines] == [
+        (0, "s", None, "timeout"),
+        (1, "r", 1.0, None),
+    ]
+
+
+def test_a_task_of_a_benchmark_is_marked(client):
+    items = [{"id": "a", "code": RIGHT, "benchmark": "quiz", "task_id": "t/1"}]
+    assert mark(client, items).json()["results"][0]["reward"] == 1.0
+
+
+def test_texts_are_scored(client):
+    items = [{"id": 1, "candidate": "a b", "reference": "a b"}, {"candidate": "a", "references": []}]
+    got = client.post("/v1/score", json={"metrics": ["exact_match", "bleu_score"], "items": items}).json()["results"]
+    assert got[0]["exact_match"] == {"value": 1.0, "valid": True, "reason": None}
+    assert got[1]["exact_match"]["value"] is None
+    assert got[1]["exact_match"]["valid"] is False
+
+
+def test_openrlhf_gets_its_shape(client):
+    label = {"tests": TESTS, "entry_point": "f"}
+    body = {"query": ["P" + RIGHT, RIGHT], "prompts": ["P", ""], "labels": [label, json.dumps(label)]}
+    got = client.post("/get_reward", json=body).json()
+    assert got == {"rewards": [1.0, 1.0], "scores": [1.0, 1.0], "extra_logs": {"all_passed": [1.0, 1.0]}}
+    refused = client.post("/get_reward", json={"query": [None], "labels": [label]})
+    assert refused.status_code == 503  # there is no place for a reason, and no number is made up
+    assert "1 of 1 queries have no reward" in refused.json()["error"]
+
+
+def test_it_says_how_it_is(client):
+    assert client.get("/health").json()["status"] == "ok"
+    text = client.get("/metrics").text
+    assert "# TYPE markbook_item_seconds histogram" in text
+    assert "markbook_items_waiting 0" in text
+    assert client.get("/openapi.json").json()["paths"]["/v1/mark"]["post"]["requestBody"]["required"] is True
+    assert "<th scope=row>Waiting</th><td>0 of 8</td>" in client.get("/").text
+
+
+GOOD = {"items": [item(RIGHT)]}
+JSON = {"Content-Type": "application/json"}
+BAD = [
+    ({"content": "{", "headers": JSON}, 400, "the body is no JSON: Expecting property name"),
+    ({"content": "[]", "headers": JSON}, 400, "the body is no JSON object"),
+    ({"content": b"\xff", "headers": JSON}, 400, "the body is no UTF-8: byte 0"),
+    ({"content": '{"items": NaN}', "headers": JSON}, 400, "NaN is no number there"),
+    ({"content": "[" * 200_000, "headers": JSON}, 400, "nested too deeply"),
+    ({"content": '{"items": [{"code": "\\ud800"}]}', "headers": JSON}, 400, "half a character"),
+    ({"content": '{"items": ' + "9" * 5000 + "}", "headers": JSON}, 400, "the body is no JSON"),
+    ({"content": json.dumps(GOOD)}, 415, "send 'Content-Type: application/json'"),
+    ({"data": {"a": "b"}}, 415, "application/x-www-form-urlencoded"),
+    ({"content": " " * (2 << 20), "headers": JSON}, 413, "the body has 2097152 bytes"),
+    ({"content": iter([b" " * (2 << 20)]), "headers": JSON}, 413, "more than 1048576 bytes"),
+    ({"json": GOOD, "headers": {"Host": "evil.example"}}, 421, "answers to 127.0.0.1 and localhost only"),
+    ({"json": GOOD, "headers": {"Host": "127.0.0.1.evil.example"}}, 421, "answers to 127.0.0.1"),
+    ({"json": GOOD, "headers": {"Origin": "http://evil.example"}}, 403, "a page of another site"),
+    ({"json": {}}, 400, "'items' is no list"),
+    ({"json": {"items": []}}, 400, "'items' is empty"),
+    ({"json": {"items": 3}}, 400, "'items' is no list"),
+    ({"json": {"items": [3]}}, 400, "items[0]: it is no object"),
+    ({"json": {"items": [item(RIGHT), item(RIGHT, tests=[])]}}, 400, "items[1]: it has no tests"),
+    ({"json": {**GOOD, "detial": True}}, 400, "unknown field 'detial' (did you mean 'detail'?)"),
+    ({"json": {**GOOD, "detail": 1}}, 400, "'detail' is neither true nor false"),
+    ({"json": {**GOOD, "deadline": 0}}, 400, "'deadline' is 0, and has to be above 0 and at most 60"),
+    ({"json": {**GOOD, "error_policy": "x"}}, 400, "'error_policy' is 'x'"),
+    ({"json": {"items": [item(f"{RIGHT}#{n}") for n in range(20)]}}, 413, "20 items never fit into the queue"),
+    ({"json": {"items": [item(RIGHT)] * 1025}}, 400, "1025 items are too many at once (send at most 1024)"),
+    ({"json": {"items": [{"code": "x", "benchmark": "../quiz", "task_id": "t/1"}]}}, 400, "no benchmark '../quiz'"),
+    ({"json": {"items": [{"code": "x", "benchmark": "quiz", "task_id": "t/9"}]}}, 400, "'quiz' has no task 't/9'"),
+]
+
+
+@pytest.mark.parametrize(("request_", "status", "words"), BAD)
+def test_bad_input_is_refused_with_a_sentence(client, running, request_, status, words):
+    before = running.pool.counts.copy()
+    got = client.post("/v1/mark", **request_)
+    assert (got.status_code, words in got.json()["error"]) == (status, True), got.text
+    after = running.pool.counts.copy()
+    after.pop("refused", None)
+    before.pop("refused", None)
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"items": [{"candidate": "a"}]}, "'metrics' is no name"),
+        ({"metrics": "os:getcwd", "items": [{"candidate": "a"}]}, "unknown metric 'os:getcwd'"),
+        ({"metrics": "bleu", "items": [{"candidate": 3}]}, "'candidate' is missing or no string"),
+        ({"metrics": "bleu", "items": [{"candidate": "a" * 70_000}]}, "more than 65536 characters"),
+        ({"metrics": "bleu", "items": []}, "'items' is no list, or empty"),
+        ({"metrics": ["bleu"] * 17, "items": [{"candidate": "a"}]}, "17 metrics are too many"),
+    ],
+)
+def test_a_bad_request_for_scores_is_refused(client, body, words):
+    got = client.post("/v1/score", json=body)
+    assert (got.status_code, words in got.json()["error"]) == (400, True), got.text
+
+
+def test_unknown_places_and_methods_are_named(client):
+    assert client.get("/nothing").status_code == 404
+    assert client.get("/v1/mark").json() == {"error": "GET is not for '/v1/mark'"}
+
+
+def test_a_torn_request_is_given_up(running):
+    with socket.create_connection(("127.0.0.1", running.sock.getsockname()[1])) as link:
+        head = "POST /v1/mark HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+        link.sendall(head.encode())
+        link.settimeout(10)
+        assert link.recv(100).startswith(b"HTTP/1.1 408")
+
+
+def test_work_stops_when_the_caller_leaves(client, running):
+    before = running.pool.counts["cancelled"]
+    with pytest.raises(httpx.ReadTimeout):
+        client.post("/v1/mark", json={"items": [item(SLEEP, timeout=50)]}, timeout=0.5)
+    until(lambda: running.pool.counts["cancelled"] == before + 1 and not running.pool.running)
+    assert mark(client, [item(RIGHT)]).json()["results"][0]["reward"] == 1.0
+
+
+def until(condition):
+    for _ in range(500):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it never came to that")
+
+
+def in_background(address, body, found):
+    def ask():
+        found.append(httpx.post(f"{address}/v1/mark", json=body, timeout=30))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    return thread
+
+
+def test_above_capacity_callers_are_told_when_to_come_back(client, running):
+    found = []
+    sleeper = in_background(running.address, {"items": [item(SLEEP, timeout=50)], "deadline": 3}, found)
+    until(lambda: running.pool.running == 1)
+    many = [item(f"{RIGHT}# {number}\n") for number in range(6)]
+    waiting = in_background(running.address, {"items": many}, found)
+    until(lambda: running.pool.waiting == 6)
+    got = mark(client, [item(f"{RIGHT}# more\n")])
+    assert got.status_code == 429
+    assert 1 <= int(got.headers["retry-after"]) <= 60
+    sleeper.join()
+    waiting.join()
+    rewards = sorted(str(one["reward"]) for answer in found for one in answer.json()["results"])
+    assert rewards == ["1.0"] * 6 + ["None"]
+
+
+def test_a_server_that_is_told_to_end_answers_what_it_has_taken():
+    server = Running(settings(), grace=0.5)
+    found = []
+    asked = in_background(server.address, {"items": [item(SLEEP, timeout=50), item(RIGHT)]}, found)
+    until(lambda: server.pool.running == 1)
+    server.drain()
+    asked.join()
+    server.join()
+    assert [one["reason"] for one in found[0].json()["results"]] == ["unavailable", "unavailable"]
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{server.address}/health")
+
+
+def test_a_server_with_a_token_wants_it():
+    server = Running(settings(guard=Guard(token="t" * 20)))
+    with httpx.Client(base_url=server.address) as client:
+        assert client.get("/health", headers={"Host": "node-7:8080"}).status_code == 200
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "t" * 20}, {"Authorization": b"Bearer \xe9"}):
+            got = client.post("/v1/mark", json=GOOD, headers=headers)
+            assert got.status_code == 401
+            assert "send the header 'Authorization: Bearer ...'" in got.json()["error"]
+        right = {"Authorization": "Bearer " + "t" * 20}
+        assert client.post("/v1/mark", json=GOOD, headers=right).json()["results"][0]["reward"] == 1.0
+    server.drain()
+    server.join()
