@@ -1,6 +1,7 @@
 """The reward server over real connections: what it answers, whom it refuses, and that nothing is lost when it ends."""
 
 import asyncio
+import base64
 import json
 import socket
 import threading
@@ -129,6 +130,72 @@ def test_openrlhf_gets_its_shape(client):
     refused = client.post("/get_reward", json={"query": [None], "labels": [label]})
     assert refused.status_code == 503  # there is no place for a reason, and no number is made up
     assert "1 of 1 queries have no reward" in refused.json()["error"]
+
+
+def ran(client, code, **more):
+    got = client.post("/run_code", json={"code": code, "language": "python", "run_timeout": 5, **more})
+    assert got.status_code == 200, got.text
+    return got.json()
+
+
+def test_a_program_is_run_as_sandboxfusion_does(client):
+    echo = "import sys\nprint(input())\nprint(sys.stdin.read().upper(), end='')\nprint('wrong', file=sys.stderr)\n"
+    got = ran(client, echo, stdin="a\nb\n")
+    assert list(got) == ["status", "message", "compile_result", "run_result", "executor_pod_name", "files"]
+    assert (got["status"], got["compile_result"], got["files"]) == ("Success", None, {})
+    run = got["run_result"]
+    assert (run["status"], run["return_code"], run["stdout"], run["stderr"]) == ("Finished", 0, "a\nB\n", "wrong\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "phase", "return_code"),
+    [
+        ("import sys\nsys.exit(3)", "Failed", "Finished", 3),
+        ("import os\nprint('x', flush=True)\nos._exit(0)", "Success", "Finished", 0),
+        ("1 / 0", "Failed", "Finished", 1),
+        ("def f(:", "Failed", "Finished", 1),
+        ("while True: pass", "Failed", "TimeLimitExceeded", None),
+        ("import time\ntime.sleep(60)", "Failed", "TimeLimitExceeded", None),
+        ("import os\nos.kill(os.getpid(), 11)", "Failed", "Finished", -11),
+        ("x = 'a' * (1 << 40)", "Failed", "Finished", 1),
+        ("open('/etc/passwd').read()", "Failed", "Finished", 1),
+        ("import socket\nsocket.create_connection(('127.0.0.1', 1))", "Failed", "Finished", 1),
+    ],
+)
+def test_every_outcome_of_a_program_has_its_status(client, code, status, phase, return_code):
+    got = ran(client, code, run_timeout=0.7)
+    found = got["status"], got["run_result"]["status"], got["run_result"]["return_code"]
+    assert found == (status, phase, return_code)
+
+
+def test_files_go_in_and_come_back(client):
+    files = {"in/data.txt": base64.b64encode(b"\xff\x00").decode(), "absent": None}
+    code = "data = open('in/data.txt', 'rb').read()\nopen('out.bin', 'wb').write(data * 2)\n"
+    got = ran(client, code, files=files, fetch_files=["out.bin", "none"])
+    assert got["files"] == {"out.bin": base64.b64encode(b"\xff\x00\xff\x00").decode()}
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"code": 3}, "'code' is missing or no string"),
+        ({"language": "cobol"}, "unsupported language 'cobol' (known: python)"),
+        ({"language": None}, "'language' is missing"),
+        ({"run_timeout": 0}, "'run_timeout' is 0"),
+        ({"compile_timeout": "x"}, "'compile_timeout' is x"),
+        ({"memory_limit_MB": 1}, "'memory_limit_MB' is 1"),
+        ({"stdin": 3}, "'stdin' is neither a string nor null"),
+        ({"files": {"../x": ""}}, "'../x' is no plain path"),
+        ({"files": {"/etc/x": ""}}, "'/etc/x' is no plain path"),
+        ({"files": {"x": "?"}}, "'x' is no base64"),
+        ({"files": [1]}, "'files' is no object"),
+        ({"fetch_files": ["a/../../x"]}, "is no plain path"),
+        ({"fetch_files": "x"}, "'fetch_files' is no list"),
+    ],
+)
+def test_a_bad_program_is_refused(client, body, words):
+    got = client.post("/run_code", json={"code": "1", "language": "python", **body})
+    assert (got.status_code, words in got.json()["error"]) == (400, True), got.text
 
 
 def test_it_says_how_it_is(client):

@@ -68,11 +68,12 @@ class Service:
             most=settings.most_items,
             deadline=settings.deadline,
         )
-        scoring, programs = Scoring(guard), Programs(self.pool, guard)
+        scoring = Scoring(guard)
+        self.programs = Programs(self.pool, guard, settings.pool)
         routes = [
             self._route("/v1/mark", marking.mark, "POST"),
             self._route("/v1/score", scoring.score, "POST"),
-            self._route("/run_code", programs.run_code, "POST"),
+            self._route("/run_code", self.programs.run_code, "POST"),
             self._route("/get_reward", marking.get_reward, "POST"),
             self._route("/health", self._health, "GET"),
             self._route("/metrics", self._metrics, "GET"),

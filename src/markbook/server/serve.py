@@ -133,4 +133,5 @@ async def serve(
         await server.serve(sockets=[sock])
     finally:
         await service.pool.close()
+        await service.programs.close()
         sock.close()
