@@ -88,7 +88,9 @@ def mark(client, items, **more):
 
 
 def test_a_batch_is_answered_in_order(client):
-    got = mark(client, [item(RIGHT, id="r"), item("def f(x):\n    return 1\n", id="h"), item(None, id="n")], detail=True)
+    got = mark(
+        client, [item(RIGHT, id="r"), item("def f(x):\n    return 1\n", id="h"), item(None, id="n")], detail=True
+    )
     assert got.status_code == 200
     right, half, none = got.json()["results"]
     assert list(right)[:5] == ["id", "reward", "valid", "reason", "passed"]
@@ -338,7 +340,12 @@ def test_a_server_with_a_token_wants_it():
     server = Running(settings(guard=Guard(token="t" * 20)))
     with httpx.Client(base_url=server.address) as client:
         assert client.get("/health", headers={"Host": "node-7:8080"}).status_code == 200
-        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "t" * 20}, {"Authorization": b"Bearer \xe9"}):
+        for headers in (
+            {},
+            {"Authorization": "Bearer wrong"},
+            {"Authorization": "t" * 20},
+            {"Authorization": b"Bearer \xe9"},
+        ):
             got = client.post("/v1/mark", json=GOOD, headers=headers)
             assert got.status_code == 401
             assert "send the header 'Authorization: Bearer ...'" in got.json()["error"]

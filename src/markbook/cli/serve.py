@@ -18,15 +18,41 @@ Examples:
 
 
 @click.command("serve", epilog=_EXAMPLES)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address; any but this machine's own wants a token.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address; any but this machine's own wants a token."
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 for a free one.")
 @click.option("--workers", type=click.IntRange(min=1), help="Programs run at once [default: one a core].")
 @click.option("--benchmarks", type=click.Path(), help="Folder of benchmarks whose tasks items may name.")
 @click.option("--token-file", type=click.Path(), help="File with the token that callers must send.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="CPU seconds of a program where its item does not say.")
-@click.option("--deadline", type=click.FloatRange(min=0.1), default=600.0, show_default=True, help="Seconds that a request is worked for at most.")
-@click.option("--queue", type=click.IntRange(min=1), default=4096, show_default=True, help="Items that may wait; above that callers are told 429.")
-@click.option("--grace", type=click.FloatRange(min=0), default=30.0, show_default=True, help="Seconds to finish in when told to end.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    help="CPU seconds of a program where its item does not say.",
+)
+@click.option(
+    "--deadline",
+    type=click.FloatRange(min=0.1),
+    default=600.0,
+    show_default=True,
+    help="Seconds that a request is worked for at most.",
+)
+@click.option(
+    "--queue",
+    type=click.IntRange(min=1),
+    default=4096,
+    show_default=True,
+    help="Items that may wait; above that callers are told 429.",
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    help="Seconds to finish in when told to end.",
+)
 @click.option(
     "--isolation",
     type=click.Choice(["auto", "strict", "weak"]),
@@ -34,7 +60,9 @@ Examples:
     show_default=True,
     help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
 )
-@click.option("--python", "python", type=click.Path(), default="", help="Interpreter whose packages programs may import.")
+@click.option(
+    "--python", "python", type=click.Path(), default="", help="Interpreter whose packages programs may import."
+)
 def command(**options: Any) -> int:
     """Answer rewards over HTTP: programs marked in isolation, a number or a reason, until interrupted.
 

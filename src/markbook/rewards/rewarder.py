@@ -123,9 +123,7 @@ class _Local:
         await self._pool.close()
 
     async def stream(self, items: Sequence[Mapping[str, Any]], seconds: float) -> Numbered:
-        orders = [
-            read_item(item, f"items[{number}]", self._shelf, self._defaults) for number, item in enumerate(items)
-        ]
+        orders = [read_item(item, f"items[{number}]", self._shelf, self._defaults) for number, item in enumerate(items)]
         until = asyncio.get_running_loop().time() + seconds
         for start in range(0, len(orders), _AT_ONCE):
             part = orders[start : start + _AT_ONCE]

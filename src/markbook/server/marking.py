@@ -40,7 +40,15 @@ class Marking:
     """Marks batches with a pool."""
 
     def __init__(
-        self, pool: Pool, shelf: Shelf, guard: Guard, figures: Figures, defaults: Defaults, *, most: int, deadline: float
+        self,
+        pool: Pool,
+        shelf: Shelf,
+        guard: Guard,
+        figures: Figures,
+        defaults: Defaults,
+        *,
+        most: int,
+        deadline: float,
     ) -> None:
         """Take what it works with; `most` items a request, waited for no longer than `deadline` seconds."""
         self._pool = pool
@@ -199,7 +207,8 @@ def labelled(body: Mapping[str, Any]) -> list[dict[str, Any]]:
                 label = None  # noqa: PLW2901
         if not isinstance(label, dict) or "code" in label or "completion" in label:
             raise Refused(
-                400, f"labels[{number}] says not by what to mark: an object (or its JSON) with 'tests', or 'benchmark' and 'task_id'"
+                400,
+                f"labels[{number}] says not by what to mark: an object (or its JSON) with 'tests', or 'benchmark' and 'task_id'",
             )
         text = query.removeprefix(prompt) if isinstance(query, str) and isinstance(prompt, str) else query
         items.append({"id": str(number), "code": text, **label})

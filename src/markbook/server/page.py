@@ -25,7 +25,9 @@ def page(pool: Pool, figures: Figures) -> str:
         ("99 of 100 items within", _seconds(figures.quantile(0.99))),
         *((f"Items: {name}", count) for name, count in sorted(counts.items())),
     ]
-    cells = "".join(f"<tr><th scope=row>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>" for name, value in rows)
+    cells = "".join(
+        f"<tr><th scope=row>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>" for name, value in rows
+    )
     return (
         '<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content=2><meta name=viewport content="width=device-width">'
         f"<title>markbook serve</title><style>{_STYLE}</style><h1>Reward server</h1><table>{cells}</table></html>"

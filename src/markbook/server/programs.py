@@ -91,7 +91,9 @@ class Programs:
     def _freed(self, work: asyncio.Future[tuple[ProgramSandbox | None, list[Executed], str]]) -> None:
         self._free.put_nowait(None if work.cancelled() or work.exception() else work.result()[0])
 
-    def _executed(self, box: ProgramSandbox | None, run: ProgramRun) -> tuple[ProgramSandbox | None, list[Executed], str]:
+    def _executed(
+        self, box: ProgramSandbox | None, run: ProgramRun
+    ) -> tuple[ProgramSandbox | None, list[Executed], str]:
         """Run it in this thread; return the sandbox to go on with, what became of it, and what of ours failed."""
         if box is None:
             folders = [*_FOLDERS, sys.base_prefix, sys.prefix, os.path.dirname(os.path.dirname(self._python))]
@@ -144,10 +146,14 @@ def read_program(body: Mapping[str, Any], python: str) -> ProgramRun:
     files, fetched = _files(body), _fetched(body)
     main, fetch = _OWN
     files |= {main: code.encode(), fetch: _FETCH.encode()}
-    phases = [Phase((python, "-B", f"{{build}}/{main}"), limits, (stdin or "").encode(), builds=True, environment=_PLAIN)]
+    phases = [
+        Phase((python, "-B", f"{{build}}/{main}"), limits, (stdin or "").encode(), builds=True, environment=_PLAIN)
+    ]
     if fetched:
         wanted = json.dumps(fetched)
-        phases.append(Phase((python, "-I", "-B", f"{{build}}/{fetch}", wanted), _FETCHING, builds=True, environment=_PLAIN))
+        phases.append(
+            Phase((python, "-I", "-B", f"{{build}}/{fetch}", wanted), _FETCHING, builds=True, environment=_PLAIN)
+        )
     return ProgramRun("", files, tuple(phases))
 
 

@@ -1,0 +1,125 @@
+"""Rewards from a server: its address, its token, and what is tried again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markbook.errors import IncompleteError, UsageError
+from markbook.plugins import need
+from markbook.rewards.records import Reward
+from markbook.rewards.rewarder import Numbered
+from markbook.types import Missing, MissingKind
+
+_BATCH = 64
+"""Items of one request."""
+_AT_ONCE = 8
+"""Requests under way at a time."""
+_WAIT = 1.0
+"""Seconds before a request is repeated where the server does not say."""
+_MARGIN = 15.0
+"""Seconds beyond the deadline after which no answer is expected any more."""
+
+
+class Remote:
+    """A client of `markbook serve`."""
+
+    def __init__(self, url: str, token: str, benchmark: str, timeout: float) -> None:
+        """Set up, asking nothing.
+
+        Raises:
+            ExtraMissingError: httpx is not installed.
+        """
+        self._httpx = need("httpx", extra="serve")
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._options = {"base_url": url.rstrip("/"), "headers": headers, "trust_env": False}
+        self._benchmark = benchmark
+        self._timeout = timeout
+        self._client: Any = None
+
+    async def open(self) -> None:
+        """Open it."""
+        self._client = self._httpx.AsyncClient(**self._options)
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._client.aclose()
+
+    async def stream(self, items: Sequence[Mapping[str, Any]], seconds: float) -> Numbered:
+        """Yield rewards in batches, as these are answered."""
+        until = asyncio.get_running_loop().time() + seconds
+        turns = asyncio.Semaphore(_AT_ONCE)
+
+        async def batch(start: int) -> list[tuple[int, Reward]]:
+            async with turns:
+                part = [self._whole(item) for item in items[start : start + _BATCH]]
+                return [(start + place, one) for place, one in enumerate(await self._asked(part, until))]
+
+        tasks = [asyncio.create_task(batch(start)) for start in range(0, len(items), _BATCH)]
+        try:
+            for done in asyncio.as_completed(tasks):
+                for pair in await done:
+                    yield pair
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    def _whole(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        named = {} if "tests" in item or "benchmark" in item or not self._benchmark else {"benchmark": self._benchmark}
+        return {"timeout": self._timeout, **named, **item}
+
+    async def _asked(self, items: list[dict[str, Any]], until: float) -> list[Reward]:
+        """Return the rewards of a batch; a server that cannot be reached or is busy is asked again until it is too late."""
+        loop = asyncio.get_running_loop()
+        why = "the server was not asked in time"
+        while (left := until - loop.time()) > 0:
+            body = {"items": items, "deadline": left, "detail": True}
+            try:
+                got = await self._client.post("/v1/mark", json=body, timeout=left + _MARGIN)
+            except self._httpx.TransportError as error:
+                why, wait = f"the server cannot be reached: {type(error).__name__}: {error}", _WAIT
+            else:
+                if got.status_code == 200:
+                    return _rewards(got.text, items)
+                why = _said(got)
+                if got.status_code == 400 and "'deadline'" in why:
+                    until = min(until, loop.time() + _most(why))
+                    continue
+                if got.status_code not in (429, 502, 503, 504):
+                    raise UsageError(f"the server refuses: {why}")
+                wait = float(got.headers.get("retry-after", _WAIT))
+            await asyncio.sleep(min(wait, max(0.0, until - loop.time())))
+        missing = Missing(MissingKind.UNAVAILABLE, why)
+        return [Reward(str(item.get("id", "")), None, missing, message=why) for item in items]
+
+
+def _most(why: str) -> float:
+    """Return the longest deadline that a server says it takes."""
+    try:
+        return float(why.rpartition(" ")[2])
+    except ValueError:
+        raise UsageError(f"the server refuses: {why}") from None
+
+
+def _said(answer: Any) -> str:
+    try:
+        return str(answer.json()["error"])
+    except (ValueError, KeyError, TypeError):
+        return f"status {answer.status_code}"
+
+
+def _rewards(text: str, items: Sequence[Mapping[str, Any]]) -> list[Reward]:
+    """Return what a server has answered.
+
+    Raises:
+        IncompleteError: it is no answer to these items.
+    """
+    try:
+        found = [Reward.from_record(record) for record in json.loads(text)["results"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise IncompleteError(f"the server's answer cannot be read: {error}") from error
+    if len(found) != len(items):
+        raise IncompleteError(f"the server answered {len(found)} of {len(items)} items")
+    return found
