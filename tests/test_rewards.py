@@ -1,7 +1,9 @@
 """Rewards from this machine's own sandboxes: the exam's verdicts, or a reason, whatever happens."""
 
 import asyncio
+import contextlib
 import os
+import random
 import signal
 
 import pytest
@@ -216,6 +218,26 @@ def test_a_worker_that_is_killed_again_and_again_gives_no_number():
     assert (found.reward, found.missing.kind) == (None, MissingKind.UNAVAILABLE)
 
 
+def test_workers_that_are_killed_at_random_lose_nothing_and_forge_nothing():
+    chance = random.Random(0)
+    codes = [(f"{RIGHT}# {number}\n", 2) for number in range(20)] + [
+        (f"{WRONG}# {number}\n", 1) for number in range(20)
+    ]
+
+    async def body(pool):
+        tickets = pool.offer("a", [order(code) for code, _ in codes], 60)
+        while not all(ticket.future.done() for ticket in tickets):
+            for lane in pool.lanes:
+                for pid in lane.box.pids if chance.random() < 0.3 else ():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+            await asyncio.sleep(0.2)
+        return [ticket.future.result() for ticket in tickets]
+
+    for found, (_, passed) in zip(with_pool(body, workers=2), codes, strict=True):
+        assert isinstance(found, Missing) or "crash" in found.flags or found.passed == passed
+
+
 def test_workers_are_replaced_by_age_and_by_memory():
     async def body(pool):
         tickets = pool.offer("a", [order(f"{RIGHT}# {number}\n") for number in range(5)], 60)
@@ -229,7 +251,7 @@ def test_a_pool_that_ends_answers_everybody():
         pool = Pool(PoolSettings(box=BoxSettings(workers=1, isolation="weak")))
         await pool.start()
         tickets = pool.offer("a", [order(RIGHT), order(SLEEP, timeout=50), order(WRONG)], 60)
-        await until(lambda: tickets[0].future.done())
+        await until(tickets[0].future.done)
         pids = pool.lanes[0].box.pids
         closing = asyncio.create_task(pool.close(0.1))
         await asyncio.sleep(0)
@@ -249,7 +271,8 @@ def test_a_pool_that_ends_answers_everybody():
 def test_leaving_a_stream_early_stops_the_rest():
     async def main():
         async with Rewarder(workers=1, isolation="weak") as rewarder:
-            async for _, reward in rewarder.stream([item(RIGHT), item(SLEEP, timeout=50)]):
+            async for pair in rewarder.stream([item(RIGHT), item(SLEEP, timeout=50)]):
+                reward = pair[1]
                 break
             pool = rewarder._source._pool
             await until(lambda: not pool._works)

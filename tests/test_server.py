@@ -30,7 +30,7 @@ class Running:
 
     def __init__(self, settings, grace=0.2):
         self.sock = bind("127.0.0.1", 0)
-        self.address = "http://127.0.0.1:{}".format(self.sock.getsockname()[1])
+        self.address = f"http://127.0.0.1:{self.sock.getsockname()[1]}"
         self.server = None
         self._loop = None
         started = threading.Event()

@@ -20,16 +20,16 @@ def main() -> None:
     options = {"url": sys.argv[1]} if len(sys.argv) > 1 else {"workers": 1}
 
     with TRLReward(invalid="mask", **options) as reward:
-        # GRPOTrainer(reward_funcs=[reward], train_dataset=<a data set with the columns prompt and tests>)
+        # what GRPOTrainer does with its reward_funcs; tests is a column of the data set
         print("TRL      ", reward(prompts=["Double x."] * 2, completions=[RIGHT, WRONG], tests=[TESTS, TESTS]))
 
     with VerlReward(**options) as compute_score:
-        # custom_reward_function.path=<this module>, custom_reward_function.name=compute_score
+        # what verl does with the function that custom_reward_function.path and .name say
         print("verl     ", compute_score("mine", RIGHT, {"tests": TESTS}, extra_info=None))
         print("  batch  ", compute_score.batch(["mine"] * 2, [RIGHT, WRONG], [TESTS, TESTS], [None, None]))
 
     with VerifiersReward(**options) as rubric:
-        # Rubric(funcs=[rubric.reward])
+        # what a Rubric does with its funcs
         chat = [{"role": "assistant", "content": RIGHT}]
         print("verifiers", asyncio.run(rubric.reward(prompt="Double x.", completion=chat, answer=TESTS, state={})))
 

@@ -184,7 +184,7 @@ def _test(value: object, at: str) -> Test:
         value = _claim(value)
     if not isinstance(value, Mapping):
         raise UsageError("it is neither a string nor an object", at=at)
-    test = Test(**{_SYNONYMS.get(key, key): _part(key, part, at) for key, part in value.items()})
+    test = Test(**{_SYNONYMS.get(str(key), str(key)): _part(key, part, at) for key, part in value.items()})
     if test == Test():
         raise UsageError("it is empty", at=at)
     if test.program and (test.setup or test.assertion):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from markbook.errors import UsageError
-from markbook.plugins import suggest
 
 SPELLINGS = {"python": "python", "python3": "python", "py": "python"}
 """What callers write, and the language that it means."""

@@ -54,7 +54,7 @@ class Ticket:
 class Pool:
     """Marks orders in sandboxes of this machine. Its methods are called in one event loop."""
 
-    def __init__(self, settings: PoolSettings = PoolSettings()) -> None:  # noqa: B008 - frozen
+    def __init__(self, settings: PoolSettings = PoolSettings()) -> None:
         """Set up, starting nothing."""
         self.settings = settings
         count = settings.box.workers or len(os.sched_getaffinity(0))
@@ -259,7 +259,7 @@ class Pool:
 
     async def _end(self, grace: float) -> None:
         until = time.monotonic() + grace
-        while self._works and time.monotonic() < until:
+        while self._works and time.monotonic() < until:  # noqa: ASYNC110 - once in its life; an event would be kept for it
             await asyncio.sleep(0.02)
         for work in list(self._works.values()):
             for ticket in list(work.tickets):

@@ -92,9 +92,7 @@ class Rewarder:
         Raises:
             UsageError: an item cannot be honoured; none was run.
         """
-        found: dict[int, Reward] = {}
-        async for number, reward in self.stream(items):
-            found[number] = reward
+        found = {number: reward async for number, reward in self.stream(items)}
         return [found[number] for number in range(len(items))]
 
     async def stream(self, items: Sequence[Mapping[str, Any]]) -> Numbered:

@@ -5,13 +5,15 @@ default, after the retries), `"nan"`, `"mask"` (None where the shape knows it, e
 keeps `mask` beside: which of the rewards of the last call are verdicts.
 """
 
+# ruff: noqa: ARG002 - trainers pass more than a reward needs
+
 from __future__ import annotations
 
 import asyncio
 import math
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from markbook.errors import IncompleteError, UsageError
 from markbook.rewards.records import Reward
@@ -65,7 +67,7 @@ class Adapter:
         self._rewarder = Rewarder(**options)
         self._background.run(self._rewarder.__aenter__())
 
-    def __enter__(self) -> Adapter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -84,7 +84,7 @@ class Known:
         """Keep only the latest so many plans and times in memory."""
         for known in (self.plans, self.seconds):
             for name in list(itertools.islice(known, max(0, len(known) - most))):
-                del known[name]  # type: ignore[attr-defined]  # either is a dictionary
+                del known[name]
 
     def close(self) -> None:
         """Write what is to be kept."""

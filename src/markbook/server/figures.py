@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Figures:
         return None
 
 
-def _metric(name: str, kind: str, words: str, values: list[tuple[str, float]]) -> Iterator[str]:
+def _metric(name: str, kind: str, words: str, values: Sequence[tuple[str, float]]) -> Iterator[str]:
     yield f"# HELP {name} {words}"
     yield f"# TYPE {name} {kind}"
     for labels, value in values:

@@ -108,9 +108,7 @@ def _object(data: bytes) -> dict[str, Any]:
         raise Refused(400, f"the body is no JSON: {error}") from None
     if not isinstance(found, dict):
         raise Refused(400, "the body is no JSON object")
-    if _is_torn(data):
-        found = _whole(found)
-    return found
+    return _whole(found) if _is_torn(data) else dict(found)
 
 
 def _no_constant(name: str) -> Any:

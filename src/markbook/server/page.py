@@ -35,4 +35,4 @@ def page(pool: Pool, figures: Figures) -> str:
 
 
 def _seconds(value: float | None) -> str:
-    return "–" if value is None else f"{value:g} s"
+    return "no item yet" if value is None else f"{value:g} s"

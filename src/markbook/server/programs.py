@@ -7,12 +7,10 @@ import base64
 import binascii
 import json
 import math
-import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from starlette.responses import Response
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.rewards.languages import UnsupportedLanguage, language
@@ -24,6 +22,7 @@ from markbook.types import Limits
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from markbook.rewards.pool import Pool, PoolSettings
     from markbook.server.guard import Guard
@@ -96,8 +95,8 @@ class Programs:
     ) -> tuple[ProgramSandbox | None, list[Executed], str]:
         """Run it in this thread; return the sandbox to go on with, what became of it, and what of ours failed."""
         if box is None:
-            folders = [*_FOLDERS, sys.base_prefix, sys.prefix, os.path.dirname(os.path.dirname(self._python))]
-            there = [folder for folder in dict.fromkeys(folders) if folder.strip("/") and os.path.exists(folder)]
+            folders = [*_FOLDERS, sys.base_prefix, sys.prefix, str(Path(self._python).parent.parent)]
+            there = [folder for folder in dict.fromkeys(folders) if folder.strip("/.") and Path(folder).exists()]
             box = ProgramSandbox(there, workers=1, isolation=self._isolation, pinned=False)
         try:
             ((_, found),) = box.run([run])

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from starlette.responses import Response
-
 from markbook import plugins
 from markbook.errors import MarkbookError
 from markbook.metrics.measure import ALIASES, expand, measure
@@ -17,6 +15,7 @@ from markbook.server.marking import known
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from markbook.server.guard import Guard
 

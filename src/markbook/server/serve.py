@@ -128,6 +128,7 @@ async def serve(
     server = _Server(service, grace)
     try:
         await service.pool.start()
+        sock.listen(_CONNECTIONS)  # whoever reads the address may come before uvicorn listens
         if ready is not None:
             ready(server)
         await server.serve(sockets=[sock])

@@ -1,0 +1,324 @@
+"""The reward server under open-loop load from another process, beside the exam's own rate.
+
+python -m bench.serve rate HumanEval.jsonl.gz [--times 10] [--rounds 3]
+python -m bench.serve latency [--seconds 20] [--load 0.5]
+python -m bench.serve overload [--seconds 20] [--load 3]
+python -m bench.serve hostile [--seconds 60]
+python -m bench.serve agree HumanEval.jsonl.gz --answers ANSWERS.jsonl
+python -m bench.serve run_code [--times 200]
+
+rate      every canonical solution `--times` times, each unlike the others by a comment: samples/s of the sandbox as an
+          exam uses it, and through HTTP in batches of 64, in turns
+latency   one trivial attempt a request, sent by the clock whether or not earlier ones are answered: p50, p99 at a share
+          of what the server can do, which is measured first
+overload  the same above what it can do: how many 429, how many answered, and how memory grew
+hostile   trivial attempts at a tenth of capacity, alone and then with endless loops, sleepers and big allocations between
+agree     an answer a row, by the server and by the sandbox: how many rewards differ
+run_code  programs a second through /run_code, one request at a time on each core
+
+The client is this process, the server another; on a machine of few cores they share them. Times are wall times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+BATCH = 64
+TRIVIAL = "def f(a):\n    return a + 1\n# {}\n"
+TESTS = ["f(1) == 2", "f(2) == 3"]
+HOSTILE = (
+    "def f(a):\n    while True:\n        pass\n# {}\n",
+    "import time\ndef f(a):\n    time.sleep(100)\n# {}\n",
+    "def f(a):\n    return len([0] * (1 << 34))\n# {}\n",
+    "import os\nos._exit(0)\n# {}\n",
+)
+
+
+class Client:
+    """Keeps connections to a server and asks it; one request at a time on each."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+
+    async def post(self, path: str, body: object) -> tuple[int, bytes]:
+        data = json.dumps(body).encode()
+        head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+        return await self._ask(head.encode() + data)
+
+    async def get(self, path: str) -> tuple[int, bytes]:
+        return await self._ask(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+
+    async def _ask(self, request: bytes) -> tuple[int, bytes]:
+        link = self._free.pop() if self._free else await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = link
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        body = await reader.readexactly(length)
+        self._free.append(link)
+        return int(head.split(b" ", 2)[1]), body
+
+    def close(self) -> None:
+        for _, writer in self._free:
+            writer.close()
+
+
+@contextlib.contextmanager
+def server(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """Start one on a free port; end it and see that it ends by itself."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+    command = [sys.executable, "-m", "markbook", "serve", "--port", str(port), *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    if not process.stdout.readline():
+        sys.exit("the server does not start")
+    try:
+        yield process, port
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def memory(pid: int) -> float:
+    """Return the resident MiB of one process."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def trivial(number: int | str) -> dict[str, object]:
+    return {"id": str(number), "code": TRIVIAL.format(number), "tests": TESTS, "entry_point": "f", "timeout": 2}
+
+
+async def in_batches(client: Client, items: list[dict[str, object]], lanes: int = 4) -> list[dict[str, object]]:
+    """Return the results of items that are sent in batches, so many at a time."""
+    parts = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
+    found: dict[int, list[dict[str, object]]] = {}
+    numbers = iter(range(len(parts)))
+
+    async def lane() -> None:
+        for number in numbers:
+            status, body = await client.post("/v1/mark", {"items": parts[number]})
+            assert status == 200, body
+            found[number] = json.loads(body)["results"]
+
+    await asyncio.gather(*(lane() for _ in range(lanes)))
+    return [one for number in range(len(parts)) for one in found[number]]
+
+
+async def open_loop(client: Client, rate: float, seconds: float, make) -> AsyncIterator[tuple[float, int, bytes, str]]:
+    """Send a request every 1/rate seconds; yield seconds from when each was due, its status, body and name."""
+    done: asyncio.Queue[tuple[float, int, bytes, str]] = asyncio.Queue()
+    began = time.perf_counter()
+
+    async def one(due: float, name: str, item: dict[str, object]) -> None:
+        status, body = await client.post("/v1/mark", {"items": [item]})
+        done.put_nowait((time.perf_counter() - due, status, body, name))
+
+    tasks = []
+    for number in range(int(rate * seconds)):
+        due = began + number / rate
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        tasks.append(asyncio.ensure_future(one(due, *make(number))))
+    await asyncio.gather(*tasks)
+    while not done.empty():
+        yield done.get_nowait()
+
+
+async def capacity(client: Client, name: str, count: int = 1500) -> float:
+    """Return trivial attempts a second, one a request, as many requests at once as keep the server busy."""
+    numbers = iter(range(count))
+
+    async def lane() -> None:
+        for number in numbers:
+            await client.post("/v1/mark", {"items": [trivial(f"{name} {number}")]})
+
+    began = time.perf_counter()
+    await asyncio.gather(*(lane() for _ in range(16)))
+    return count / (time.perf_counter() - began)
+
+
+def told(times: list[float]) -> str:
+    if len(times) < 2:
+        return "too few"
+    cuts = statistics.quantiles(times, n=100)
+    return f"p50 {1000 * cuts[49]:.1f} ms, p99 {1000 * cuts[98]:.1f} ms"
+
+
+def canonical(path: str, times: int, mark: str) -> tuple[list[object], list[dict[str, object]]]:
+    """Return jobs for the sandbox and items for the server: the same programs."""
+    from markbook.load.benchmark import load_benchmark
+    from markbook.sandbox import Job
+
+    benchmark = load_benchmark(Path(path))
+    jobs, items = [], []
+    for turn in range(times):
+        for sample in benchmark.samples:
+            code = f"{sample.references[0]}\n# {mark} {turn}\n"
+            jobs.append(Job(f"{turn} {sample.id}", code, sample))
+            name = Path(path).name
+            items.append({"id": f"{turn} {sample.id}", "code": code, "benchmark": name, "task_id": sample.id})
+    return jobs, items
+
+
+def rate(options: argparse.Namespace) -> None:
+    from markbook.runs.exam.marks import mark
+    from markbook.sandbox import Sandbox
+    from markbook.sandbox.kept import usual
+
+    found: dict[str, list[float]] = {"sandbox": [], "http": []}
+    folder = str(Path(options.benchmark).parent)
+    different = 0
+    with server("--benchmarks", folder) as (_, port):
+        for turn in range(options.rounds + 1):
+            jobs, items = canonical(options.benchmark, 1 if turn == 0 else options.times, f"{time.time()}")
+            with Sandbox(keep=usual()) as box:
+                began = time.perf_counter()
+                scores = {job.key: mark(job.sample, outcome).zero for job, outcome in box.run(jobs)}
+                own = len(jobs) / (time.perf_counter() - began)
+            began = time.perf_counter()
+            results = asyncio.run(in_batches(Client(port), items))
+            there = len(items) / (time.perf_counter() - began)
+            different += sum(one["reward"] != scores[str(one["id"])] for one in results)
+            if turn:  # the first one warms both up
+                found["sandbox"].append(own)
+                found["http"].append(there)
+    shares = [there / own for own, there in zip(found["sandbox"], found["http"], strict=True)]
+    print(f"{len(jobs)} samples, {len(os.sched_getaffinity(0))} cores, {options.rounds} rounds")
+    for name, rates in found.items():
+        print(f"{name:8} {statistics.median(rates):7.0f} samples/s")
+    print(f"through HTTP {statistics.median(shares):.1%} of the sandbox's own rate; {different} rewards differ")
+
+
+def latency(options: argparse.Namespace) -> None:
+    async def main(port: int, pid: int) -> None:
+        client = Client(port)
+        await capacity(client, "warm", 300)
+        most = await capacity(client, "most")
+        before = memory(pid)
+        times, statuses = [], Counter[int]()
+        make = lambda number: ("honest", trivial(f"load {number}"))  # noqa: E731
+        async for took, status, _, _ in open_loop(client, options.load * most, options.seconds, make):
+            statuses[status] += 1
+            if status == 200:
+                times.append(took)
+        print(f"capacity {most:.0f} requests/s; at {options.load:g} of it for {options.seconds:g} s: {told(times)}")
+        print(f"answers by status: {dict(statuses)}; the server grew by {memory(pid) - before:+.1f} MiB")
+        client.close()
+
+    with server("--queue", "256") as (process, port):
+        asyncio.run(main(port, process.pid))
+
+
+def hostile(options: argparse.Namespace) -> None:
+    async def main(port: int, pid: int) -> None:
+        client = Client(port)
+        await capacity(client, "warm", 300)
+        most = await capacity(client, "most")
+        pace = most / 10
+        every = max(1, int(pace * 4))  # a hostile program every four seconds
+        for name in ("quiet", "mixed"):
+            before = memory(pid)
+
+            def make(number: int, name: str = name) -> tuple[str, dict[str, object]]:
+                if name == "mixed" and number % every == 0:
+                    code = HOSTILE[number // every % len(HOSTILE)].format(number)
+                    return "hostile", {**trivial(number), "code": code, "timeout": 1}
+                return "honest", trivial(f"{name} {number}")
+
+            times, wrong = [], 0
+            async for took, status, body, kind in open_loop(client, pace, options.seconds, make):
+                reward = json.loads(body)["results"][0]["reward"] if status == 200 else None
+                if kind == "honest":
+                    times.append(took)
+                wrong += reward != (1.0 if kind == "honest" else 0.0)
+            print(f"{name:6} {told(times)}; {wrong} wrong; the server grew by {memory(pid) - before:+.1f} MiB")
+        client.close()
+
+    with server() as (process, port):
+        asyncio.run(main(port, process.pid))
+
+
+def agree(options: argparse.Namespace) -> None:
+    from markbook.load.answers import load_answers
+    from markbook.load.benchmark import load_benchmark
+    from markbook.load.faults import without_faults
+    from markbook.runs.exam.marks import mark
+    from markbook.sandbox import Job, Sandbox
+
+    path = Path(options.benchmark)
+    benchmark, _ = without_faults(load_benchmark(path))
+    samples = {sample.id: sample for sample in benchmark.samples}
+    with load_answers([Path(options.answers)], benchmark) as answers:
+        attempts = [one for model in answers.models for one in answers.attempts(model)]
+    jobs = [Job(str(number), one.text, samples[one.sample_id]) for number, one in enumerate(attempts)]
+    with Sandbox() as box:
+        wanted = {job.key: mark(job.sample, outcome).zero for job, outcome in box.run(jobs)}
+    items = [
+        {"id": str(number), "code": one.text, "benchmark": path.name, "task_id": one.sample_id}
+        for number, one in enumerate(attempts)
+    ]
+    with server("--benchmarks", str(path.parent)) as (_, port):
+        found = asyncio.run(in_batches(Client(port), items))
+    different = [one["id"] for one in found if one["reward"] != wanted[str(one["id"])]]
+    print(f"{len(found)} answers: {len(different)} rewards differ {different[:5]}")
+
+
+def run_code(options: argparse.Namespace) -> None:
+    async def main(port: int) -> None:
+        client = Client(port)
+        numbers = iter(range(options.times))
+        statuses = Counter[str]()
+
+        async def lane() -> None:
+            for number in numbers:
+                body = {"code": "print(int(input()) + 1)", "language": "python", "stdin": f"{number}\n"}
+                _, said = await client.post("/run_code", body)
+                got = json.loads(said)
+                statuses[got["status"] if got["run_result"]["stdout"] == f"{number + 1}\n" else "wrong"] += 1
+
+        began = time.perf_counter()
+        await asyncio.gather(*(lane() for _ in os.sched_getaffinity(0)))
+        print(f"{options.times / (time.perf_counter() - began):.1f} programs/s, {dict(statuses)}")
+        client.close()
+
+    with server() as (_, port):
+        asyncio.run(main(port))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    modes = {
+        "rate": rate, "latency": latency, "overload": latency, "hostile": hostile, "agree": agree, "run_code": run_code
+    }  # fmt: skip
+    parser.add_argument("mode", nargs="?", choices=modes)
+    parser.add_argument("benchmark", nargs="?")
+    parser.add_argument("--answers")
+    parser.add_argument("--times", type=int)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--load", type=float)
+    options = parser.parse_args()
+    if options.mode is None or (options.mode in ("rate", "agree") and options.benchmark is None):
+        return print(__doc__)
+    options.times = options.times or (200 if options.mode == "run_code" else 10)
+    options.load = options.load or (3.0 if options.mode == "overload" else 0.5)
+    options.seconds = options.seconds or (60.0 if options.mode == "hostile" else 20.0)
+    return modes[options.mode](options)
+
+
+if __name__ == "__main__":
+    main()
