@@ -12,6 +12,10 @@ from markbook.sandbox.worker import Interpreter, Worker, WorkerLost
 from markbook.types import Isolation
 
 
+_STARTS = 3
+"""How often a worker is started that is to take another's place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layer:
     """One layer of the isolation, as it was found by trying."""
@@ -134,12 +138,24 @@ class Crew:
         self.workers = []
 
     def replace(self, worker: Worker) -> Worker:
-        """End a worker and return the one that takes its place."""
+        """End a worker and return the one that takes its place.
+
+        Raises:
+            EnvironmentUnfitError: none starts, though it was tried again.
+        """
         worker.close()
-        made = self._worker(worker.number)
-        self.workers[self.workers.index(worker)] = made
-        self._greet(made)
-        return made
+        place = self.workers.index(worker)
+        for _ in range(_STARTS):
+            made = self.workers[place] = self._worker(worker.number)
+            try:
+                self._greet(made)
+            except WorkerLost as lost:
+                made.close()
+                error = lost
+            else:
+                return made
+        self.close()
+        raise EnvironmentUnfitError(f"a worker of the sandbox does not start any more: {error}")
 
     def _worker(self, number: int) -> Worker:
         processor = self._processors[number % len(self._processors)] if self._processors else None
