@@ -11,7 +11,6 @@ from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox.worker import Interpreter, Worker, WorkerLost
 from markbook.types import Isolation
 
-
 _STARTS = 3
 """How often a worker is started that is to take another's place."""
 
