@@ -1,5 +1,6 @@
 """Programs that read and write: each verdict, what a fresh interpreter would do, and what a program cannot reach."""
 
+# ruff: noqa: ISC004 - programs are lines beside one another
 import pytest
 
 from markbook.sandbox import Job, Sandbox
@@ -156,6 +157,5 @@ def test_functions_after_programs_are_marked_as_ever(box):
     function = Sample(id="f", tests=(Test(assertion="f(2) == 3"),), entry_point="f", references=(right,))
     jobs = [Job("a", "print(1)", program), Job("b", right, function), Job("c", "print(1)\n", program)]
 
-    assert {job.key: (found.passed, found.tests[0].verdict) for job, found in box.run(jobs)} == {
-        key: (1, "separated") for key in "abc"
-    }
+    found = {job.key: (outcome.passed, outcome.tests[0].verdict) for job, outcome in box.run(jobs)}
+    assert found == dict.fromkeys("abc", (1, "separated"))

@@ -18,6 +18,7 @@ from markbook import plugins
 from markbook.errors import ConfigError, DataError, MarkbookError, UsageError
 from markbook.files.content import first_byte
 from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.files.tables import read_table, suffix
 from markbook.types import Sample
 
 _log = logging.getLogger(__name__)
@@ -142,7 +143,7 @@ def _files(path: Path) -> list[Path]:
         raise DataError("the benchmark does not exist", at=str(path))
     if not path.is_dir():
         return [path]
-    files = data_files(path)
+    files = [*data_files(path), *sorted(file for file in path.glob("*.parquet") if file.is_file())]
     lines = [file for file in files if not file.name.endswith((".json", ".json.gz")) or first_byte(file) == b"["]
     if not lines:
         raise DataError("No valid benchmark problems found: the folder holds no .jsonl file", at=str(path))
@@ -152,7 +153,8 @@ def _files(path: Path) -> list[Path]:
 def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
     found = _File(format_name, [], [])
     reader: BenchmarkFormat | None = None if format_name == "auto" else _format(format_name)
-    for row in read_jsonl(file, digest=digest):
+    read = read_table if suffix(file) == ".parquet" else read_jsonl
+    for row in read(file, digest=digest):
         if isinstance(row, Rejection):
             found.rejections.append(row)
             continue

@@ -123,8 +123,8 @@ def limits_on_wire(limits: Limits) -> list[float]:
 def task_text(sample: Sample) -> str:
     """Return what the examiner needs of a sample, as text: the same text for the same tests."""
     if sample.problem_type is ProblemType.STDIN:
-        tests = [{"stdin": test.stdin or "", "stdout": test.stdout, "checker": test.checker} for test in sample.tests]
-        return json.dumps({"object": "stdin", "name": "", "tests": tests}, separators=(",", ":"))
+        runs = [{"stdin": test.stdin or "", "stdout": test.stdout, "checker": test.checker} for test in sample.tests]
+        return json.dumps({"object": "stdin", "name": "", "tests": runs}, separators=(",", ":"))
     tests = [
         {
             name: value

@@ -288,7 +288,7 @@ class Scheduler:
 
     @staticmethod
     def _deadline(worker: Worker) -> float:
-        job = worker.jobs[0].job
+        job: Job = worker.jobs[0].job
         return worker.since + jobs.wall_limits(jobs.limits_for(job))[1] * job.most_tests + _GRACE
 
     def _patience(self) -> float:
@@ -366,10 +366,9 @@ class Scheduler:
     def _out_of_time(self, entry: Entry) -> Outcome:
         plan = self._known.plans.get(entry.task.name)
         apart = (
-            entry.is_program
-            or plan is not None
-            and plan.record is not None
-            and any(way is not None for way in plan.record["tests"])
+            any(way is not None for way in plan.record["tests"])
+            if plan is not None and plan.record is not None
+            else entry.is_program
         )
         return all_failed(
             entry.job.sample,

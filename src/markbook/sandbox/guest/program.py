@@ -20,7 +20,8 @@ from .marking import name_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn, TextIO
+    from io import TextIOWrapper
+    from typing import Any, NoReturn
 
     from .child import Guard
 
@@ -82,10 +83,8 @@ def _main(code: Any, seed: bool) -> int:  # noqa: FBT001 - from the wire
     return status if _flushed() else status or FLUSH_FAILED
 
 
-def _stream(number: int, mode: str, errors: str, buffering: int = -1) -> TextIO:
-    stream = _io.open(number, mode, buffering, "utf-8", errors, closefd=False)
-    stream.mode = mode
-    return stream  # type: ignore[return-value]  # text, by its mode
+def _stream(number: int, mode: str, errors: str, buffering: int = -1) -> TextIOWrapper:
+    return _io.open(number, mode, buffering, "utf-8", errors, closefd=False)  # type: ignore[return-value]  # by its mode
 
 
 def _executed(code: Any, module: ModuleType) -> int:
@@ -127,10 +126,10 @@ def _left(status: int) -> int:
     try:
         threading = sys.modules.get("threading")
         if threading is not None:
-            threading._shutdown()
+            threading._shutdown()  # noqa: SLF001 - what an interpreter does at its end
         import atexit
 
-        atexit._run_exitfuncs()
+        atexit._run_exitfuncs()  # noqa: SLF001 - as above
     except SystemExit as error:
         status = _exit_status(error.code)
     except BaseException as error:
