@@ -1,5 +1,7 @@
 """`markbook exam` on programs that read and write, from the files to the reports."""
 
+# ruff: noqa: ISC004 - programs are lines beside one another
+
 import json
 import subprocess
 import sys
