@@ -149,7 +149,7 @@ ATTACKS = [
     "import sys\nsys.exit(0)",
     "raise SystemExit",
     "import builtins\nbuiltins.exec = builtins.compile = None\nimport os\nos.abort()",
-    "import sys\nfrom guest import rules, stdin\nrules.Rule.judge = lambda *a: True",
+    "import sys\nfrom guest.examination import rules, stdin\nrules.Rule.judge = lambda *a: True",
     "import sys\nsys.modules['guest.zygote'].Zygote._attempt = None",
     "import os\nprint(os.listdir('/tmp'), os.listdir('.'))",
     "import sys\nf = sys._getframe()\nwhile f:\n    print({k: v for k, v in f.f_locals.items() if k == 'seed'})\n    f = f.f_back",

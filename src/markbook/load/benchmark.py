@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from markbook import plugins
 from markbook.errors import ConfigError, DataError, MarkbookError, UsageError
-from markbook.files.content import first_byte
+from markbook.files.content import first_byte, is_zip
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.files.tables import read_table, suffix
 from markbook.types import Sample
@@ -89,6 +89,10 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         DataError: there is nothing there, nothing valid in it, task ids repeat, or a folder mixes benchmarks.
         UsageError: the format is unknown.
     """
+    if path.exists() and format_name == "auto" and _is_package(path):
+        from markbook.load.programs.package import package_benchmark
+
+        return package_benchmark(path)
     files = _files(path)
     digest = hashlib.sha256()
     read = {file: _read_file(file, format_name, digest) for file in files}
@@ -118,6 +122,11 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         repeats_are_samples=_format(formats[0]).repeats_are_samples,
         files=tuple(str(file) for file, found in read.items() if found.samples),
     )
+
+
+def _is_package(path: Path) -> bool:
+    """Return whether this is a problem package: a zip, or a folder with its `problem.yaml`."""
+    return (path / "problem.yaml").is_file() if path.is_dir() else path.is_file() and is_zip(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Checked:
     """What the program is to read in a further pass; None if this was the last."""
 
 
-def testlib(status: int, said: bytes = b"") -> Checked:
+def testlib(status: int, said: bytes) -> Checked:
     """Return what a checker of testlib's conventions says.
 
     Args:
@@ -90,8 +90,9 @@ def icpc(status: int, feedback: Mapping[str, bytes] | None = None, *, passes_lef
 def python_function(returned: object) -> Checked:
     """Return what a checker that is a function says by what it returns: a truth, a share of 0..1, and perhaps a message."""
     message = ""
-    if isinstance(returned, Sequence) and not isinstance(returned, str | bytes) and len(returned) == 2:
-        returned, message = returned[0], shown(str(returned[1]).encode("utf-8", "replace"))
+    if isinstance(returned, list | tuple) and len(returned) == 2:
+        message = shown(str(returned[1]).encode("utf-8", "replace"))
+        returned = returned[0]
     if isinstance(returned, bool):
         return Checked("AC" if returned else "WA", message)
     if isinstance(returned, int | float) and 0 <= returned <= 1:

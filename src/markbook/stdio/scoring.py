@@ -7,7 +7,7 @@ groups. In `2025-09` a group has a most that it is worth, and an aggregation.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -102,7 +102,7 @@ def _classic(group: Group, found: Mapping[str, Checked]) -> Graded:
         return Graded("AC", 0.0)
     result = _result(group, [part.result for part in parts])
     scores = [part.score for part in parts]
-    score = {"sum": math.fsum, "avg": _mean, "min": min, "max": max}[group.scores](scores)
+    score = _AGGREGATED[group.scores](scores)
     fault = next((part.fault for part in parts if part.fault), "")
     if not fault and not group.low <= score <= group.high:
         fault = f"{group.name or 'the problem'} scores {score:g}, outside of its range"
@@ -131,6 +131,14 @@ def _result(group: Group, results: Sequence[Result]) -> Result:
 
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
+
+
+_AGGREGATED: Mapping[Scores, Callable[[Sequence[float]], float]] = {
+    "sum": math.fsum,
+    "avg": _mean,
+    "min": min,
+    "max": max,
+}
 
 
 def _modern(group: Group, found: Mapping[str, Checked], known: dict[str, Graded]) -> Graded:
