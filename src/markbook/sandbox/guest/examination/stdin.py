@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..marking import Result
+    from .tasks import Job
 
 __all__ = ["JUDGE_SECONDS", "KIND", "examine"]
 
@@ -46,7 +47,7 @@ class Run:
 
 
 def examine(
-    channel: _socket.socket, task: Task, job: dict[str, Any], compiled: tuple[Any, dict[str, Any] | None]
+    channel: _socket.socket, task: Task, job: Job, compiled: tuple[Any, dict[str, Any] | None]
 ) -> dict[str, Any]:
     """Return the record of one solution: every test in order, or up to the first that fails."""
     code, refused = compiled
@@ -77,7 +78,7 @@ def examine(
     return {"tests": tests, "error": None, "cpu": cpu, "wall": wall, "hit": hit}
 
 
-def _run(channel: _socket.socket, job: dict[str, Any], fed: bytes) -> Run:
+def _run(channel: _socket.socket, job: Job, fed: bytes) -> Run:
     """Have one process made, feed it, and read what it writes until it has ended."""
     limits = job["limits"]
     request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + ",".join(job.get("preload", ())).encode("ascii")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         imports: NotRequired[list[str]]
         calibrate: NotRequired[bool]
         plan: NotRequired[Plan | None]
+        all: NotRequired[bool]
+        """Whether a program that reads and writes meets its further tests once it has failed one."""
 
 
 STDIN = "stdin"
