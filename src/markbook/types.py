@@ -105,6 +105,14 @@ class Test:
     """A regular expression that the solution's source must match (`keyword` in older benchmarks)."""
     program: str = ""
     """Statements that raise if the solution is wrong; the entry point is bound under its own name."""
+    stdin: str | None = None
+    """What the program reads, where the solution is a program that reads and writes; None for every other test."""
+    stdout: str = ""
+    """What it is to print."""
+    checker: str = ""
+    """How the two are compared, such as `float:1e-6`; `tokens` if empty. See `markbook.sandbox.guest.examination.rules`."""
+    points: float | None = None
+    """What it is worth, where tests are not all or nothing."""
 
 
 class ProblemType(StrEnum):
@@ -113,6 +121,8 @@ class ProblemType(StrEnum):
     FUNCTION = "function"
     CLASS = "class"
     TEXT = "text"
+    STDIN = "stdin"
+    """A whole program that reads its standard input and writes its standard output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +167,10 @@ class Sample:
     language: str = ""
     """What its answers are written in, where that is a program: `setup`, answer and `program` of each test are one text
     then. Empty for answers in Python that an examiner marks from outside."""
+    seconds: float | None = None
+    """CPU seconds that the problem itself allows for one test of a program that reads and writes."""
+    memory_bytes: int | None = None
+    """What it allows such a program of memory."""
 
     @property
     def is_program(self) -> bool:
@@ -250,6 +264,10 @@ class TestResult:
     """An operator of the candidate's own classes took part in the comparison."""
     parts: tuple[TestResult, ...] = ()
     """One entry per assert statement of a `program` test, in source order; empty for other tests."""
+    result: str = ""
+    """Of a program that reads and writes: AC WA TLE MLE RTE OLE CE JE, or `-` where the test was not run; else empty."""
+    rule: str = ""
+    """How its output was compared; empty where it was not."""
 
 
 @dataclass(frozen=True, slots=True)

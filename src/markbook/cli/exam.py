@@ -89,6 +89,11 @@ Examples:
     is_flag=True,
     help="Run tests beside the candidate: verdicts can be forged, and passes are unchecked.",
 )
+@click.option(
+    "--all-tests",
+    is_flag=True,
+    help="Programs that read and write: run the tests behind the first that fails, too.",
+)
 @click.option("--no-dedupe", is_flag=True, help="Run exactly equal answers again instead of once.")
 @click.option("--reuse-verdicts", is_flag=True, help="Do not run again what an earlier run did in the same way.")
 @click.option(
@@ -160,6 +165,7 @@ _KEPT = (
     Kept("profile", "config.profile"),
     Kept("seed", "config.seed"),
     Kept("adaptive", "config.adaptive"),
+    Kept("all_tests", "config.all_tests"),
     Kept("in_process", "config.separate", turned=lambda separate: not separate),
     Kept("skip_unavailable", "config.skip_unavailable"),
     Kept("python", "config.python", lambda value: EXECUTED if value else ""),

@@ -16,8 +16,9 @@ from typing import Any, Protocol
 
 from markbook import plugins
 from markbook.errors import ConfigError, DataError, MarkbookError, UsageError
-from markbook.files.content import first_byte
+from markbook.files.content import first_byte, is_zip
 from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.files.tables import read_table, suffix
 from markbook.types import Sample
 
 _log = logging.getLogger(__name__)
@@ -88,6 +89,10 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         DataError: there is nothing there, nothing valid in it, task ids repeat, or a folder mixes benchmarks.
         UsageError: the format is unknown.
     """
+    if path.exists() and format_name == "auto" and _is_package(path):
+        from markbook.load.programs.package import package_benchmark
+
+        return package_benchmark(path)
     files = _files(path)
     digest = hashlib.sha256()
     read = {file: _read_file(file, format_name, digest) for file in files}
@@ -119,6 +124,11 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
     )
 
 
+def _is_package(path: Path) -> bool:
+    """Return whether this is a problem package: a zip, or a folder with its `problem.yaml`."""
+    return (path / "problem.yaml").is_file() if path.is_dir() else path.is_file() and is_zip(path)
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
     format: str
@@ -142,7 +152,7 @@ def _files(path: Path) -> list[Path]:
         raise DataError("the benchmark does not exist", at=str(path))
     if not path.is_dir():
         return [path]
-    files = data_files(path)
+    files = [*data_files(path), *sorted(file for file in path.glob("*.parquet") if file.is_file())]
     lines = [file for file in files if not file.name.endswith((".json", ".json.gz")) or first_byte(file) == b"["]
     if not lines:
         raise DataError("No valid benchmark problems found: the folder holds no .jsonl file", at=str(path))
@@ -152,7 +162,8 @@ def _files(path: Path) -> list[Path]:
 def _read_file(file: Path, format_name: str, digest: hashlib._Hash) -> _File:
     found = _File(format_name, [], [])
     reader: BenchmarkFormat | None = None if format_name == "auto" else _format(format_name)
-    for row in read_jsonl(file, digest=digest):
+    read = read_table if suffix(file) == ".parquet" else read_jsonl
+    for row in read(file, digest=digest):
         if isinstance(row, Rejection):
             found.rejections.append(row)
             continue

@@ -63,8 +63,21 @@ def fault_of(test: Test) -> str:
                 python.parsed(source, mode)
         except python.UNPARSABLE as error:
             return f"the {name} does not parse: {getattr(error, 'msg', error)}"
+    if test.stdin is not None:
+        return _rule_fault(test.checker)
     try:
         re.compile(test.pattern)
     except (re.error, RecursionError, OverflowError) as error:
         return f"the keyword is no regular expression: {error}"
+    return ""
+
+
+def _rule_fault(checker: str) -> str:
+    """Return why outputs cannot be compared as a test says, empty if they can."""
+    from markbook.sandbox.guest.examination import rules
+
+    try:
+        rules.parse(checker)
+    except ValueError as error:
+        return str(error)
     return ""

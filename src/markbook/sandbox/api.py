@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from markbook.sandbox.controller import Sandbox
 from markbook.sandbox.job import Job
-from markbook.types import Limits, Outcome, Sample, Test
+from markbook.types import Limits, Outcome, ProblemType, Sample, Test
 
 _LOCK = threading.Lock()
 _IDLE: dict[tuple[str, bool], list[Sandbox]] = {}
@@ -82,7 +82,14 @@ def _sample(tests: Sequence[Test] | str, entry_point: str, canonical: str) -> Sa
         found: tuple[Test, ...] = (Test(program=tests),)
     else:
         found = tuple(tests)
-    return Sample("", tests=found, entry_point=entry_point, references=(canonical,) if canonical else ())
+    reads = bool(found) and all(test.stdin is not None for test in found)
+    return Sample(
+        "",
+        tests=found,
+        entry_point=entry_point,
+        references=(canonical,) if canonical else (),
+        problem_type=ProblemType.STDIN if reads else None,
+    )
 
 
 def _take(isolation: str, *, separate: bool) -> Sandbox:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markbook.types import Limits, ProblemType, Sample
 
@@ -13,6 +13,8 @@ WALL_FACTOR = 3.0
 """How many times its CPU limit an attempt that mostly sleeps may take; see `wall_limits`."""
 BUSY_FACTOR = 20.0
 """The same for one that computes, or waits for a processor that others use."""
+STDIN_SECONDS = 10.0
+"""CPU seconds for one test of a program that reads and writes, where neither its problem nor a shorter limit says."""
 
 
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w., \t]*)", re.MULTILINE)
@@ -66,6 +68,31 @@ class Job:
     """The complete source to run: prompt and completion assembled, fences removed."""
     sample: Sample
     limits: Limits = field(default_factory=Limits)
+    """Of the whole attempt; of a program that reads and writes those of each of its tests."""
+    all_tests: bool = False
+    """Whether a program that reads and writes meets its further tests once it has failed one."""
+
+    @property
+    def meets_all(self) -> bool:
+        """Whether every test is run: as asked for, or because tests are worth points of their own."""
+        return self.all_tests or any(test.points is not None for test in self.sample.tests)
+
+    @property
+    def most_tests(self) -> int:
+        """How many tests may each use its limits."""
+        return max(1, len(self.sample.tests)) if self.sample.problem_type is ProblemType.STDIN else 1
+
+
+def limits_for(job: Job) -> Limits:
+    """Return the limits of a job: for a test of a program that reads and writes those of its problem, where it has any."""
+    sample, limits = job.sample, job.limits
+    if sample.problem_type is not ProblemType.STDIN:
+        return limits
+    return replace(
+        limits,
+        seconds=sample.seconds or min(limits.seconds, STDIN_SECONDS),
+        memory_bytes=sample.memory_bytes or limits.memory_bytes,
+    )
 
 
 def wall_limits(limits: Limits) -> tuple[float, float]:
@@ -95,6 +122,9 @@ def limits_on_wire(limits: Limits) -> list[float]:
 
 def task_text(sample: Sample) -> str:
     """Return what the examiner needs of a sample, as text: the same text for the same tests."""
+    if sample.problem_type is ProblemType.STDIN:
+        runs = [{"stdin": test.stdin or "", "stdout": test.stdout, "checker": test.checker} for test in sample.tests]
+        return json.dumps({"object": "stdin", "name": "", "tests": runs}, separators=(",", ":"))
     tests = [
         {
             name: value

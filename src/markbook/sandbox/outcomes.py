@@ -50,6 +50,8 @@ def _result(raw: dict[str, Any], verdict: str) -> TestResult:
         own_operator=bool(raw.get("own")),
         # what a part says of itself comes from where the test ran; how far that is to be trusted is said of the whole
         parts=tuple(_result(part, verdict) for part in raw.get("parts", ())),
+        result=str(raw.get("result", "")),
+        rule=str(raw.get("rule", "")),
     )
 
 

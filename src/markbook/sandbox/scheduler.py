@@ -167,7 +167,7 @@ class Scheduler:
             )
             return
         task = self._task(job)
-        digest = jobs.digest(job.code, task.name, repr(job.limits))
+        digest = jobs.digest(job.code, task.name, repr(jobs.limits_for(job)), "all" if job.meets_all else "")
         twin = self._open.get(digest) if self._rules.dedupe else None
         if twin is not None:
             self._known.duplicates += 1
@@ -196,7 +196,7 @@ class Scheduler:
     def _queue(self, entry: Entry) -> None:
         """Let a job run, after the calibration of its task where that is to be done first."""
         task = entry.task
-        wanted = self._rules.separate or (self._rules.adaptive and task.canonical)
+        wanted = not entry.is_program and (self._rules.separate or (self._rules.adaptive and task.canonical))
         if not wanted or self._known.plan(task) is not None:
             self._waiting.push(entry)
         elif task.name in self._held:
@@ -253,7 +253,7 @@ class Scheduler:
 
     def _give(self, worker: Worker, entry: Entry) -> bool:
         plan = self._known.plans.get(entry.task.name)
-        limits = entry.job.limits
+        limits = jobs.limits_for(entry.job)
         if self._rules.adaptive and plan is not None and plan.seconds is not None:
             limits = replace(limits, seconds=min(limits.seconds, max(1.0, ADAPTIVE_FACTOR * plan.seconds)))
         record: dict[str, Any] = {
@@ -270,7 +270,9 @@ class Scheduler:
             worker.weight = max(worker.weight, entry.weight)
         if entry.task.imports:
             record["imports"] = list(entry.task.imports)
-        if entry.calibrates:
+        if entry.is_program:
+            record["all"] = entry.job.meets_all
+        elif entry.calibrates:
             record["calibrate"] = True
         elif self._rules.separate and plan is not None:
             record["plan"] = plan.record
@@ -304,7 +306,8 @@ class Scheduler:
 
     @staticmethod
     def _deadline(worker: Worker) -> float:
-        return worker.since + jobs.wall_limits(worker.jobs[0].job.limits)[1] + _GRACE
+        job: Job = worker.jobs[0].job
+        return worker.since + jobs.wall_limits(jobs.limits_for(job))[1] * job.most_tests + _GRACE
 
     def _patience(self) -> float:
         waits = [self._deadline(worker) - time.monotonic() for worker in self._crew.workers if worker.jobs]
@@ -380,7 +383,11 @@ class Scheduler:
 
     def _out_of_time(self, entry: Entry) -> Outcome:
         plan = self._known.plans.get(entry.task.name)
-        apart = plan is not None and plan.record is not None and any(way is not None for way in plan.record["tests"])
+        apart = (
+            any(way is not None for way in plan.record["tests"])
+            if plan is not None and plan.record is not None
+            else entry.is_program
+        )
         return all_failed(
             entry.job.sample,
             ErrorKind.TIMEOUT,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from markbook.sandbox.job import Job
+from markbook.types import ProblemType
 
 Priority = tuple[int, float, int]
 """How heavy the modules are that it imports (-1: it calibrates), minus the expected seconds, and when it came."""
@@ -52,6 +53,11 @@ class Entry:
     """How heavy these are."""
     calibrates: bool = False
     """Whether this is a canonical solution, run to see how the tests that others wait for can be kept apart."""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether its solution is a program that reads and writes: always apart from what it is to print."""
+        return self.job.sample.problem_type is ProblemType.STDIN
 
     def __lt__(self, other: Entry) -> bool:
         """Whether it runs before the other."""

@@ -15,7 +15,7 @@ from markbook.load.benchmark import Probe, RowError, text_field
 from markbook.text import python
 from markbook.types import ProblemType, Sample, Test
 
-OBJECTS = tuple(ProblemType)
+OBJECTS = (ProblemType.FUNCTION, ProblemType.CLASS, ProblemType.TEXT)
 LEVELS = (1, 2, 3)
 MAX_TESTS = 10_000
 PRELOADED = ("json",)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from markbook.results.summary import summarise_values
 from markbook.stats import Estimate, pass_at_k_summary
-from markbook.types import ErrorKind, Outcome, Sample, Summary, TestResult, Verdict
+from markbook.types import ErrorKind, Outcome, ProblemType, Sample, Summary, TestResult, Verdict
 
 ErrorPolicy = Literal["zero", "partial"]
 Grouping = Literal["topic", "complexity", "problem_type"]
@@ -24,6 +24,8 @@ Grouping = Literal["topic", "complexity", "problem_type"]
 GROUPINGS: tuple[Grouping, ...] = ("topic", "complexity", "problem_type")
 PASS_AT = (1, 5, 10, 100)
 """The k for which pass@k is reported, as far as there are attempts."""
+NOT_RUN = "-"
+"""The result of a test that was not run because an earlier one failed."""
 EXAMPLES = 3
 """So many examples of each error kind are kept."""
 
@@ -39,10 +41,14 @@ class Mark:
     raised: bool
     """Whether an error zeroes it under the documented policy."""
     all_passed: bool
+    worth: float | None = None
+    """The share of the points that were earned, where tests are worth points."""
 
     @property
     def partial(self) -> float:
-        """The share of tests that passed, 0..1, also if an error was raised."""
+        """The share of tests that passed, or of their points, 0..1, also if an error was raised."""
+        if self.worth is not None:
+            return self.worth
         return self.passed / self.total if self.total else 0.0
 
     @property
@@ -65,9 +71,20 @@ def counted_tests(sample: Sample, outcome: Outcome) -> Sequence[TestResult]:
 def mark(sample: Sample, outcome: Outcome) -> Mark:
     """Return what an outcome scores."""
     whole = bool(outcome.tests) and all(test.passed for test in outcome.tests) and outcome.error is None
-    if sample.is_program:
+    if sample.problem_type is ProblemType.STDIN and any(test.points is not None for test in sample.tests):
+        # an error ends one test of them and not the others: what these earned stays earned
+        return Mark(len(outcome.tests), outcome.passed, outcome.error, False, whole, _worth(sample, outcome))
+    if sample.is_program or sample.problem_type is ProblemType.STDIN:
         return Mark(1, int(whole), outcome.error, outcome.error is not None, whole)
     return Mark(len(outcome.tests), outcome.passed, outcome.error, outcome.error is not None, whole)
+
+
+def _worth(sample: Sample, outcome: Outcome) -> float:
+    """Return the share of a problem's points that were earned; a test without any is worth none."""
+    points = [test.points or 0.0 for test in sample.tests]
+    earned = [worth for worth, test in zip(points, outcome.tests, strict=True) if test.passed]
+    total = math.fsum(points)
+    return math.fsum(earned) / total if total else float(len(earned) == len(points))
 
 
 @dataclass(slots=True)
@@ -95,6 +112,8 @@ class Tally:
     """How the single verdicts came about."""
     flags: Counter[str] = field(default_factory=Counter)
     limits: Counter[str] = field(default_factory=Counter)
+    results: Counter[str] = field(default_factory=Counter)
+    """Of programs that read and write: how many single tests got AC, WA and so on; `-` was not run."""
     _found: dict[tuple[Any, ...], Summary] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Summaries of what was counted so far: several reports ask for the same ones, and a bootstrap takes its time."""
 
@@ -125,7 +144,9 @@ class Tally:
             self.grades["fully_correct"] += 1
         else:
             self.grades["partially_correct" if got.passed else "incorrect"] += 1
-        self.verdicts.update(result.verdict.value for result in counted_tests(sample, outcome))
+        tests = counted_tests(sample, outcome)
+        self.verdicts.update(result.verdict.value for result in tests if result.result != NOT_RUN)
+        self.results.update(result.result for result in tests if result.result)
         self.flags.update(outcome.flags)
         if outcome.limit:
             self.limits[outcome.limit] += 1
@@ -286,6 +307,7 @@ def outcome_of(record: Mapping[str, Any]) -> Outcome:
 def _test_record(result: TestResult) -> list[Any]:
     # A list and not an object: a run has many of these, and their keys would be most of the journal.
     parts = [_test_record(part) for part in result.parts]
+    stream = [result.result, result.rule] if result.result else []
     return [
         int(result.passed),
         result.verdict.value,
@@ -293,10 +315,11 @@ def _test_record(result: TestResult) -> list[Any]:
         result.error_message,
         int(result.own_operator),
         parts,
+        *stream,
     ]
 
 
 def _test_result(record: Sequence[Any]) -> TestResult:
-    passed, verdict, error_type, message, own, parts = record
+    passed, verdict, error_type, message, own, parts, *stream = record
     results = tuple(_test_result(part) for part in parts)
-    return TestResult(bool(passed), Verdict(verdict), error_type, message, bool(own), results)
+    return TestResult(bool(passed), Verdict(verdict), error_type, message, bool(own), results, *stream)

@@ -43,6 +43,8 @@ class ExamOptions(RunOptions):
     """Keep tests and candidate in different processes."""
     adaptive: bool = False
     """Lower each problem's CPU limit to 20 times what its canonical solution needs."""
+    all_tests: bool = False
+    """Go on with the tests of a program that reads and writes when it has failed one."""
     python: str = ""
     """The interpreter whose packages the candidates may import; the running one if empty."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markbook.report.page import Answer, Check, Problem
 from markbook.results.kind import Status
-from markbook.runs.exam.marks import Tally, counted_tests, group_of, mark
+from markbook.runs.exam.marks import NOT_RUN, Tally, counted_tests, group_of, mark
 from markbook.runs.exam.view import ExamView, Marked
 from markbook.text import cut
 from markbook.text.table import NOTHING
@@ -169,6 +169,9 @@ def _checks(sample: Sample, results: Sequence[Sequence[TestResult]]) -> tuple[Ch
 
 
 def _test_words(test: Test) -> str:
+    if test.stdin is not None:
+        rule = f", by {test.checker}" if test.checker else ""
+        return cut(f"reads {cut(test.stdin, 300)}\nprints {cut(test.stdout, 300)}{rule}", 800)
     parts = [test.setup, test.assertion, *(f"uses {name}" for name in test.inspection)]
     if test.pattern:
         parts.append(f"matches {test.pattern}")
@@ -176,7 +179,7 @@ def _test_words(test: Test) -> str:
 
 
 def _result(results: Sequence[TestResult], at: int) -> str:
-    if at >= len(results):
+    if at >= len(results) or results[at].result == NOT_RUN:
         return NOTHING
     if results[at].verdict is Verdict.FLAGGED:
         return "flagged"

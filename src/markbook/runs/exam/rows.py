@@ -77,6 +77,9 @@ def test_detail(number: int, test: TestResult) -> dict[str, Any]:
         "error_type": test.error_type or None,
         "error_message": test.error_message or None,
     }
+    if test.result:
+        record["result"] = test.result
+        record["rule"] = test.rule or None
     if test.own_operator:
         record["own_operator"] = True
     return record

@@ -60,6 +60,8 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, Any]]) 
         "flags": dict(sorted(tally.flags.items())),
         "limits_hit": dict(sorted(tally.limits.items())),
     }
+    if tally.results:
+        record["verdicts"]["results"] = dict(sorted(tally.results.items()))
     record["benchmark_faults"] = faults
     return record
 

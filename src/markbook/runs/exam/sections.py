@@ -37,6 +37,8 @@ def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> li
     if passes is not None:
         found.append(passes)
     found.append(_errors(tallies))
+    if any(tally.results for tally in tallies):
+        found.append(_programs(tallies))
     if comparison is not None:
         found.append(_solved(comparison))
     return found
@@ -250,6 +252,33 @@ def _errors(tallies: Sequence[Tally]) -> Section:
     return Section(
         "errors", "Errors", lead, (table,), Chart(picture, "Share of attempts with an error, by kind and model")
     )
+
+
+_RESULTS = {
+    "AC": "Right",
+    "WA": "Wrong answer",
+    "TLE": "Too slow",
+    "MLE": "Too much memory",
+    "RTE": "Crashed",
+    "OLE": "Printed too much",
+    "CE": "No program",
+    "JE": "Judge's fault",
+    "-": "Not run",
+}
+
+
+def _programs(tallies: Sequence[Tally]) -> Section:
+    """Return what became of the single tests of programs that read and write."""
+    rows = tuple((tally.model, *(f"{tally.results[name]:,}" for name in _RESULTS)) for tally in tallies)
+    table = Table(
+        title="Tests of programs that read and write",
+        headers=("Model", *(words if name == "-" else f"{words} ({name})" for name, words in _RESULTS.items())),
+        rows=rows,
+        numeric=frozenset(range(1, len(_RESULTS) + 1)),
+        note="Without --all-tests those behind a program's first failed test are not run.",
+    )
+    lead = "Each test is a process of its own; what it printed was compared outside of it."
+    return Section("programs", "Programs", lead, (table,))
 
 
 def _solved(comparison: Comparison) -> Section:

@@ -14,12 +14,15 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from markbook.runs.exam.marks import Tally, outcome_of, outcome_record
+from markbook.text import cut
 from markbook.types import Attempt, Outcome, ProblemType, Sample, Test
 
 SAMPLE, MODEL, OUTCOME, FAULT = "sample", "model", "outcome", "fault"
 """The kinds of journal row that an exam writes."""
 _KEPT_BYTES, _KEPT = 8 << 20, 10_000
 """So much of the journal and so many attempts stay decoded; they are a few times as large then."""
+STREAM_KEPT = 400
+"""Characters of what a program reads and is to print that the journal keeps."""
 _FEW = 20_000
 """Up to here Python sorts attempts sooner than numpy can be imported."""
 
@@ -285,10 +288,7 @@ def sample_record(sample: Sample) -> dict[str, Any]:
         "input": sample.input,
         "entry_point": sample.entry_point,
         "meta": {**sample.meta, **({"problem_type": sample.problem_type} if sample.problem_type else {})},
-        "tests": [
-            {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
-            for test in sample.tests
-        ],
+        "tests": [_test_record(test) for test in sample.tests],
         "source": sample.source,
         **({"language": sample.language} if sample.language else {}),
     }
@@ -305,6 +305,15 @@ def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, Any]:
     }
 
 
+def _test_record(test: Test) -> dict[str, Any]:
+    found = {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
+    if test.stdin is None:
+        return found
+    points = {} if test.points is None else {"points": test.points}
+    # what a program reads and prints may be megabytes, and the reports show its beginning
+    return {**found, **points, "stdin": cut(test.stdin, STREAM_KEPT), "stdout": cut(test.stdout, STREAM_KEPT)}
+
+
 def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
@@ -318,6 +327,10 @@ def sample_of(data: Mapping[str, Any]) -> Sample:
             inspection=tuple(test.get("inspection", ())),
             pattern=test.get("pattern", ""),
             program=test.get("program", ""),
+            stdin=test.get("stdin"),
+            stdout=test.get("stdout", ""),
+            checker=test.get("checker", ""),
+            points=test.get("points"),
         )
         for test in data["tests"]
     )

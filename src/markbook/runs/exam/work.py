@@ -156,7 +156,7 @@ def _jobs(writer: RunWriter, plan: ExamPlan, running: dict[str, Attempt]) -> Ite
                 continue
             key = f"{number}:{attempt.sample_id}:{attempt.index}"
             running[key] = attempt
-            yield Job(key, attempt.text, samples[attempt.sample_id], limits)
+            yield Job(key, attempt.text, samples[attempt.sample_id], limits, plan.options.all_tests)
 
 
 def _record_inputs(writer: RunWriter, plan: ExamPlan) -> None:

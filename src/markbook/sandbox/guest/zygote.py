@@ -13,7 +13,7 @@ import select
 import struct
 import time
 
-from . import child, memory, scratch, traces, wire
+from . import child, memory, program, scratch, traces, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ A request may go on with the names of modules to load first, between commas.
 _REQUEST = 1024
 ENDS = struct.Struct("ii")
 """The descriptors that come with a request: where a child reads, where it writes."""
+STREAMS = struct.Struct("iii")
+"""Those of a program that reads and writes: its standard input, output and error."""
 END = struct.Struct("<idd4s")
 """Wait status, CPU seconds, wall seconds, the limit that was hit."""
 STOP = b"end"
@@ -83,29 +85,35 @@ class Zygote:
 
     def serve(self) -> NoReturn:
         """Answer requests, once prepared, until the examiner goes away."""
-        receive, send, size = self._sock.recvmsg, self._sock.send, _socket.CMSG_SPACE(ENDS.size)
+        receive, send, size = self._sock.recvmsg, self._sock.send, _socket.CMSG_SPACE(STREAMS.size)
         while True:
             request, descriptors, _, _ = receive(_REQUEST, size)
             if len(request) >= JOB.size:
                 if len(request) > JOB.size:
                     self._load(request[JOB.size :].decode("ascii"))
-                send(self._attempt(JOB.unpack_from(request), *ENDS.unpack(descriptors[0][2])))
+                ends = descriptors[0][2]
+                form = ENDS if len(ends) == ENDS.size else STREAMS
+                send(self._attempt(JOB.unpack_from(request), *form.unpack(ends)))
             elif request == BLUR:
                 traces.blur(self._scratch)
             elif not request:
                 os._exit(0)
             # else the end of an attempt whose child had ended by itself
 
-    def _attempt(self, limits: Limits, reader: int, writer: int) -> bytes:
+    def _attempt(self, limits: Limits, reader: int, writer: int, errors: int = -1) -> bytes:
         if limits[3:] != self._limits:
             self._limit(limits[3:])
         self._renew()
         started = time.monotonic()
         pid = os.fork()
         if pid == 0:
+            if errors >= 0:
+                program.run(reader, writer, errors, self._stage.channel, self._guard)
             child.run(wire.Link(reader, writer), self._stage, self._guard)
         os.close(reader)
         os.close(writer)
+        if errors >= 0:
+            os.close(errors)
         handle = os.pidfd_open(pid)
         self._poll.register(handle, select.POLLIN)
         hit = self._watch(pid, limits, started)

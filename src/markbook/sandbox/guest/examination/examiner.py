@@ -15,7 +15,7 @@ from ..child import OUTPUT_EXIT, compile_solution
 from ..exchange import names
 from ..exchange.policy import Policy
 from ..marking import CUT, Compiled, Result, Sticky, failure, mark
-from . import beside, inspection
+from . import beside, inspection, stdin
 from .separation import Hall, Plan
 from .tasks import Task
 
@@ -120,13 +120,13 @@ class Examiner:
         fault = next((fault for fault in task.faults if fault), "")
         seconds = float(job["limits"][0])
         self._expired = False
-        _arm(seconds)
+        _arm(seconds if task.kind != stdin.KIND else stdin.JUDGE_SECONDS * (1 + len(task.tests)))
         try:
             record = self._calibrate(task, job) if job.get("calibrate") else self._verdict(task, job)
             _inspect(task, job["code"], record["tests"])
         except Deadline:
             policies = (job.get("plan") or {}).get("tests", ())
-            apart = any(policy is not None for policy in policies)
+            apart = task.kind == stdin.KIND or any(policy is not None for policy in policies)
             ended = {**timed_out(), "v": "separated" if apart else "in_process"}
             # wherever it was, it was not at a place to go on from: in the middle of a message to the zygote, say
             record = {"tests": [ended] * len(task.tests), "error": timed_out(), "hit": "cpu", "spent": True}
@@ -140,6 +140,8 @@ class Examiner:
 
     def _verdict(self, task: Task, job: Job) -> dict[str, Any]:
         plan: Plan | None = job.get("plan")
+        if task.kind == stdin.KIND:
+            return stdin.examine(self._channel, task, job, self._compiled(job["code"]))
         if task.kind == "text":
             return {"tests": _text_tests(task, job["code"]), "error": None}
         if plan is None:

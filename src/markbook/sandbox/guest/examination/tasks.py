@@ -6,7 +6,7 @@ import ast
 
 from .. import wire
 from ..marking import Compiled
-from . import inspection
+from . import inspection, rules
 from .programs import BrokenTest, compile_test
 from .separation import names_used, runs_beside
 
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
         imports: NotRequired[list[str]]
         calibrate: NotRequired[bool]
         plan: NotRequired[Plan | None]
+        all: NotRequired[bool]
+        """Whether a program that reads and writes meets its further tests once it has failed one."""
+
+
+STDIN = "stdin"
+"""The kind of a task whose solutions are programs that read and write."""
 
 
 class Task:
@@ -52,13 +58,29 @@ class Task:
         """Which tests draw random numbers."""
         self.canaries: list[Canary] | None = None
         """What of each test can be made wrong; looked for when first wanted."""
+        self.rules: list[rules.Rule] = []
+        """How the outputs of a program that reads and writes are compared."""
         used = {self.name}
         for test in self.tests:
-            used |= self._add(test)
+            if self.kind == STDIN:
+                self._add_rule(test)
+            else:
+                used |= self._add(test)
         self.asks = sorted(used - {""})
         """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
         helpers = prompt_helpers(spec["prompt"], self.name) if spec.get("prompt") else None
         self.before = [helpers] if helpers is not None else []
+
+    def _add_rule(self, test: dict[str, Any]) -> None:
+        """Find how the output of a test is compared."""
+        fault = ""
+        try:
+            self.rules.append(rules.parse(test["checker"]))
+        except ValueError as error:
+            self.rules.append(rules.parse(rules.DEFAULT))
+            fault = str(error)
+        self.faults.append(fault)
+        self.patterns.append(None)
 
     def _add(self, test: dict[str, Any]) -> set[str]:
         """Compile a test; return the identifiers that it uses."""

@@ -1,0 +1,351 @@
+"""Problem packages of the ICPC and Kattis, as folders or zips: versions legacy, 2023-07-draft and 2025-09.
+
+Nothing of a package is run here. What is read is its `problem.yaml`, its tests with the groups that they are in, and the
+authors' submissions with the verdict that their folder promises.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from markbook.config.tree import MAX_BYTES, parse_tree, plain
+from markbook.errors import ConfigError, DataError
+from markbook.files.bundle import Bundle, open_bundle
+from markbook.load.benchmark import Benchmark, RowError
+from markbook.load.programs.parts import MAX_SECONDS, MIB, bounded, number_of, program_sample
+from markbook.stdio.checkers import Result
+from markbook.stdio.scoring import Aggregation, Group, with_flags
+from markbook.types import Sample, Test
+
+Version = Literal["legacy", "2023-07-draft", "2025-09"]
+FORMAT = "problem-package"
+VERSIONS: tuple[Version, ...] = ("legacy", "2023-07-draft", "2025-09")
+PROMISED: Mapping[str, tuple[Result, ...]] = {
+    "accepted": ("AC",),
+    "slow_accepted": ("AC", "TLE"),
+    "partially_accepted": ("AC", "WA", "TLE", "RTE", "MLE", "OLE"),
+    "wrong_answer": ("WA",),
+    "time_limit_exceeded": ("TLE",),
+    "run_time_error": ("RTE", "MLE"),
+    "memory_limit_exceeded": ("MLE", "RTE"),
+    "output_limit_exceeded": ("OLE",),
+    "rejected": ("WA", "TLE", "RTE", "MLE", "OLE"),
+    "brute_force": ("TLE", "MLE", "RTE"),
+}
+"""What a submission may get, by its folder. A partial one gets less than all points."""
+_VALIDATORS = {"legacy": "output_validators", "2023-07-draft": "output_validator", "2025-09": "output_validator"}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test of a package: names of files in it."""
+
+    name: str
+    """Below `data`, without its ending, such as `secret/group1/01`."""
+    input: str
+    answer: str
+    """Empty where there is none, as interactive problems may have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """An author's program."""
+
+    name: str
+    files: tuple[str, ...]
+    """One, or those of its folder."""
+    promised: tuple[Result, ...]
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A problem package as it was read."""
+
+    bundle: Bundle
+    name: str
+    title: str
+    version: Version
+    is_interactive: bool
+    is_scored: bool
+    passes: int
+    """How often a program is run on one test; 1 unless the problem has several passes."""
+    validator: tuple[str, ...]
+    """The files of its own output validator; empty where the default one compares."""
+    flags: tuple[str, ...]
+    """For the output validator."""
+    seconds: float | None
+    """The time limit, where the package states it; else it follows from the accepted submissions."""
+    time_multiplier: float
+    """The limit is this times what the slowest accepted submission takes."""
+    safety_margin: float
+    """What is to be too slow takes this times the limit."""
+    memory_bytes: int | None
+    output_bytes: int | None
+    cases: tuple[Case, ...]
+    group: Group
+    submissions: tuple[Submission, ...]
+
+    def sample(self, rule: str) -> Sample:
+        """Return the problem of a package whose outputs are compared by a rule, without interaction or passes."""
+        tests = tuple(
+            Test(stdin=self._text(case.input), stdout=self._text(case.answer), checker=rule) for case in self.cases
+        )
+        return program_sample(
+            self.name, self.title, tests, str(self.bundle.path), seconds=self.seconds, memory_bytes=self.memory_bytes
+        )
+
+    def _text(self, name: str) -> str:
+        return self.bundle.read(name).decode("utf-8", "surrogateescape") if name else ""
+
+
+def read_package(path: Path) -> Package:
+    """Return the package in a folder or a zip.
+
+    Raises:
+        DataError: it is none, a name or link in it leads outside, or it is too large.
+        ConfigError: its YAML says what cannot be.
+    """
+    bundle = open_bundle(path)
+    if "problem.yaml" not in bundle:
+        raise DataError("this is no problem package: it has no problem.yaml", at=str(path))
+    about = _yaml(bundle, "problem.yaml")
+    version = about.get("problem_format_version", "legacy")
+    if version not in VERSIONS:
+        raise ConfigError(
+            f"unknown problem_format_version {str(version)[:40]!r}",
+            at=bundle.at("problem.yaml"),
+            hint=f"one of {', '.join(VERSIONS)}",
+        )
+    kinds, flags = _kinds(about, version)
+    limits = about.get("limits")
+    limits = limits if isinstance(limits, Mapping) else {}
+    custom = tuple(bundle.below(_VALIDATORS[version])) or tuple(bundle.below("output_validators"))
+    cases = _cases(bundle)
+    if not cases:
+        raise DataError("the package has no tests below data", at=str(path))
+    return Package(
+        bundle=bundle,
+        name=path.name.removesuffix(".zip"),
+        title=_title(about.get("name"), path),
+        version=version,
+        is_interactive="interactive" in kinds,
+        is_scored="scoring" in kinds,
+        passes=int(_limit(limits, "validation_passes", 2)) if "multi-pass" in kinds else 1,
+        validator=custom if version != "legacy" or kinds & {"custom", "interactive"} else (),
+        flags=flags or _data_flags(bundle, version),
+        seconds=_seconds(bundle, limits),
+        **_times(limits, version),
+        memory_bytes=_mib(limits, "memory"),
+        output_bytes=_mib(limits, "output"),
+        cases=cases,
+        group=_group(bundle, "", [case.name for case in cases], version),
+        submissions=_submissions(bundle),
+    )
+
+
+def _yaml(bundle: Bundle, name: str) -> dict[str, Any]:
+    content = bundle.read(name)
+    if len(content) > MAX_BYTES:
+        raise ConfigError(f"larger than {MAX_BYTES >> 20} MiB", at=bundle.at(name))
+    found = plain(parse_tree(content.decode("utf-8-sig", "replace"), bundle.at(name)))
+    if found is not None and not isinstance(found, dict):
+        raise ConfigError("this is no mapping", at=bundle.at(name))
+    return found or {}
+
+
+def _title(value: object, path: Path) -> str:
+    if isinstance(value, Mapping):
+        value = value.get("en") or next(iter(value.values()), None)
+    return value if isinstance(value, str) else path.name
+
+
+def _kinds(about: Mapping[str, Any], version: Version) -> tuple[set[str], tuple[str, ...]]:
+    """Return what sort of problem it is, and the flags of its validator, where `problem.yaml` says them."""
+    said = about.get("type") or "pass-fail"
+    kinds = set(said if isinstance(said, list) else str(said).split())
+    if version == "legacy":
+        validation = str(about.get("validation") or "default").split()
+        kinds |= {"scoring" if word == "score" else word for word in validation}
+        return kinds, tuple(_words(about.get("validator_flags")))
+    return kinds, ()
+
+
+def _words(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [str(word) for word in value]
+    try:
+        return shlex.split(str(value or ""))
+    except ValueError:
+        return str(value).split()
+
+
+def _data_flags(bundle: Bundle, version: Version) -> tuple[str, ...]:
+    name, key = (
+        ("data/test_group.yaml", "output_validator_args")
+        if version == "2025-09"
+        else ("data/testdata.yaml", "output_validator_flags")
+    )
+    return tuple(_words(_yaml(bundle, name).get(key))) if name in bundle else ()
+
+
+def _limit(limits: Mapping[str, Any], key: str, usual: float) -> float:
+    found = number_of(limits.get(key))
+    return found if found is not None and found > 0 else usual
+
+
+def _mib(limits: Mapping[str, Any], key: str) -> int | None:
+    found = number_of(limits.get(key))
+    return int(found * MIB) if found is not None and 0 < found < 1 << 20 else None
+
+
+def _times(limits: Mapping[str, Any], version: Version) -> dict[str, float]:
+    multipliers = limits.get("time_multipliers")
+    if version != "legacy":
+        multipliers = multipliers if isinstance(multipliers, Mapping) else {}
+        return {
+            "time_multiplier": _limit(multipliers, "ac_to_time_limit", 2.0),
+            "safety_margin": _limit(multipliers, "time_limit_to_tle", 1.5),
+        }
+    return {
+        "time_multiplier": _limit(limits, "time_multiplier", 5.0),
+        "safety_margin": _limit(limits, "time_safety_margin", 2.0),
+    }
+
+
+def _seconds(bundle: Bundle, limits: Mapping[str, Any]) -> float | None:
+    found = number_of(limits.get("time_limit"))
+    if found is None and ".timelimit" in bundle:
+        try:
+            found = float(bundle.read(".timelimit")[:40])
+        except ValueError:
+            found = None
+    return found if found is not None and 0 < found <= MAX_SECONDS else None
+
+
+def _cases(bundle: Bundle) -> tuple[Case, ...]:
+    """Return the tests in the order of their names, sample before secret."""
+    found = []
+    for name in bundle.below("data"):
+        stem, _, ending = name.rpartition(".")
+        if ending == "in":
+            answer = f"{stem}.ans" if f"{stem}.ans" in bundle else ""
+            found.append(Case(stem.removeprefix("data/"), name, answer))
+    return tuple(found)
+
+
+def _group(bundle: Bundle, folder: str, names: list[str], version: Version) -> Group:
+    """Return the group of a folder below `data`, with those in it."""
+    depth = len(folder.split("/")) if folder else 0
+    inner: dict[str, list[str]] = {}
+    own = []
+    for name in names:
+        parts = PurePosixPath(name).parts
+        if len(parts) > depth + 1:
+            inner.setdefault("/".join(parts[: depth + 1]), []).append(name)
+        else:
+            own.append(name)
+    groups = tuple(_group(bundle, below, inside, version) for below, inside in inner.items())
+    group = Group(folder, tuple(own), groups)
+    name = "test_group.yaml" if version == "2025-09" else "testdata.yaml"
+    place = "/".join(part for part in ("data", folder, name) if part)
+    about = _yaml(bundle, place) if place in bundle else {}
+    try:
+        return _modern(group, about) if version == "2025-09" else _classic(group, about)
+    except ValueError as error:
+        raise ConfigError(str(error), at=bundle.at(place)) from None
+
+
+def _classic(group: Group, about: Mapping[str, Any]) -> Group:
+    low, high = group.low, group.high
+    if about.get("range") is not None:
+        words = str(about["range"]).split()
+        if len(words) != 2:
+            raise ValueError("'range' is not two numbers")
+        low, high = float(words[0]), float(words[1])
+    on_reject = about.get("on_reject", "break")
+    if on_reject not in ("break", "continue"):
+        raise ValueError("'on_reject' is neither break nor continue")
+    changed = replace(
+        group,
+        on_reject=on_reject,
+        low=low,
+        high=high,
+        accept_score=_score(about, "accept_score", 1.0),
+        reject_score=_score(about, "reject_score", 0.0),
+    )
+    return with_flags(changed, str(about.get("grader_flags") or ""))
+
+
+def _modern(group: Group, about: Mapping[str, Any]) -> Group:
+    kinds: Mapping[str, Aggregation] = {"pass-fail": "pass-fail", "sum": "sum", "min": "min"}
+    usual = "pass-fail" if group.tests else "sum"
+    aggregation = kinds.get(str(about.get("score_aggregation", usual)))
+    if aggregation is None:
+        raise ValueError("'score_aggregation' is none of pass-fail, sum, min")
+    required = about.get("require_pass") or ()
+    required = (required,) if isinstance(required, str) else required
+    most = about.get("max_score")
+    return replace(
+        group,
+        aggregation=aggregation,
+        most=None if most in (None, "unbounded") else _score(about, "max_score", 0.0),
+        require_pass=tuple(str(name) for name in required),
+    )
+
+
+def _score(about: Mapping[str, Any], key: str, usual: float) -> float:
+    value = about.get(key, usual)
+    found = number_of(float(value) if isinstance(value, str) else value)
+    if found is None:
+        raise ValueError(f"{key!r} is no number")
+    return found
+
+
+def _submissions(bundle: Bundle) -> tuple[Submission, ...]:
+    found: dict[str, list[str]] = {}
+    for name in bundle.below("submissions"):
+        parts = name.split("/")
+        if len(parts) > 2 and parts[1] in PROMISED:
+            found.setdefault("/".join(parts[:3]), []).append(name)
+    return tuple(
+        Submission(name.removeprefix("submissions/"), tuple(files), PROMISED[kind], kind == "partially_accepted")
+        for name, files in found.items()
+        if (kind := name.split("/")[1])
+    )
+
+
+def package_benchmark(path: Path) -> Benchmark:
+    """Return the benchmark of one problem that a package is whose outputs the default validator compares.
+
+    Raises:
+        DataError: the package has a validator of its own, is interactive, has several passes or is scored by groups;
+            also as `read_package`.
+    """
+    from markbook.sandbox.guest.examination.rules import icpc_name
+
+    package = read_package(path)
+    odd = {
+        "is interactive": package.is_interactive,
+        "has several passes": package.passes > 1,
+        "judges outputs by a program of its own": bool(package.validator),
+        "is scored by groups of tests": package.is_scored,
+    }
+    if reasons := [reason for reason, holds in odd.items() if holds]:
+        raise DataError(
+            f"this package {' and '.join(reasons)}, and an exam compares outputs only",
+            at=package.bundle.at("problem.yaml"),
+        )
+    try:
+        sample = package.sample(icpc_name(package.flags))
+        bounded(sample.tests)
+    except RowError as error:
+        raise DataError(str(error), at=str(path)) from None
+    digest = hashlib.sha256()
+    package.bundle.digest(digest)
+    return Benchmark(package.name, FORMAT, (sample,), (), digest.hexdigest(), files=(str(path),))

@@ -1,0 +1,121 @@
+"""Our own rows of programs that read and write, and those that SandboxFusion dumps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.load.benchmark import Probe, RowError, text_field
+from markbook.load.programs.parts import (
+    MIB,
+    bounded,
+    name_of,
+    number_of,
+    parsed,
+    program_sample,
+    program_tests,
+    seconds_of,
+)
+from markbook.types import Sample, Test
+
+
+class Programs:
+    """Reads rows with task_id, tests (objects with stdin and stdout), and what else is known of a problem."""
+
+    keys = ("task_id", "problem", "tests", "time_limit", "memory_limit_mb", "canonical_solution")
+    repeats_are_samples = True
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 95 for tests of which the first has an output to compare with."""
+        tests = probe.record.get("tests")
+        first = tests[0] if isinstance(tests, list) and tests else None
+        return 95 if isinstance(first, Mapping) and "stdout" in first else 0
+
+    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        tests = record.get("tests")
+        if not isinstance(tests, list):
+            raise RowError("'tests' is no list")
+        checker = text_field(record, "checker", required=False)
+        memory = number_of(record.get("memory_limit_mb"))
+        if record.get("memory_limit_mb") is not None and not (memory and memory > 0):
+            raise RowError("'memory_limit_mb' is no number above 0")
+        if record.get("time_limit") is not None and seconds_of(record["time_limit"]) is None:
+            raise RowError("'time_limit' is no number of seconds")
+        right = text_field(record, "canonical_solution", required=False)
+        known = {key: record[key] for key in ("topic", "complexity") if record.get(key) is not None}
+        return program_sample(
+            name_of(record, "task_id", "id"),
+            text_field(record, "problem", required=False),
+            bounded(tuple(_test(test, number, checker) for number, test in enumerate(tests, start=1))),
+            at,
+            right=(right,) if right else (),
+            seconds=seconds_of(record.get("time_limit")),
+            memory_bytes=int(memory * MIB) if memory else None,
+            meta=known,
+        )
+
+
+def _test(value: object, number: int, checker: str) -> Test:
+    if not isinstance(value, Mapping):
+        raise RowError(f"test {number} is no object")
+    for key in ("stdin", "stdout", "checker"):
+        if not isinstance(value.get(key, ""), str):
+            raise RowError(f"{key!r} of test {number} is no string")
+    if "stdout" not in value:
+        raise RowError(f"test {number} has no 'stdout'")
+    points = value.get("points")
+    if points is not None and ((worth := number_of(points)) is None or worth < 0):
+        raise RowError(f"'points' of test {number} is no number of 0 or more")
+    return Test(
+        stdin=value.get("stdin", ""),
+        stdout=value["stdout"],
+        checker=value.get("checker", "") or checker,
+        points=number_of(points),
+    )
+
+
+class SandboxFusion:
+    """Reads rows with content and test, which is JSON: a list of {"input": {"stdin"}, "output": {"stdout"}}."""
+
+    keys = ("id", "content", "test", "labels")
+    repeats_are_samples = True
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 85 for a test with inputs and outputs."""
+        record = probe.record
+        test = record.get("test")
+        is_list = isinstance(test, list) or (isinstance(test, str) and test.lstrip()[:1] == "[")
+        if not is_list or "content" not in record:
+            return 0
+        try:
+            return 85 if _pairs(test) else 0
+        except RowError:
+            return 0
+
+    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        labels = parsed(record.get("labels"), "labels")
+        labels = labels if isinstance(labels, Mapping) else {}
+        known = {"topic": labels.get("source") or labels.get("category"), "difficulty": labels.get("difficulty")}
+        return program_sample(
+            name_of(record, "id", "task_id"),
+            text_field(record, "content"),
+            program_tests(_pairs(record.get("test"))),
+            at,
+            seconds=seconds_of(labels.get("time_limit")),
+            meta={key: value for key, value in known.items() if isinstance(value, str)},
+        )
+
+
+def _pairs(value: object) -> list[tuple[Any, Any]]:
+    tests = parsed(value, "test")
+    if not isinstance(tests, list):
+        raise RowError("'test' is no list")
+    found = []
+    for number, test in enumerate(tests, start=1):
+        given, wanted = (test.get("input"), test.get("output")) if isinstance(test, Mapping) else (None, None)
+        if not isinstance(given, Mapping) or not isinstance(wanted, Mapping):
+            raise RowError(f"test {number} has no input and output")
+        found.append((given.get("stdin", ""), wanted.get("stdout", "")))
+    return found

@@ -1,0 +1,304 @@
+"""Comparing what a program printed with what was expected, by rules that have names.
+
+Both sides are bytes. The printed one is hostile: every rule takes time and memory in proportion to its length. White space is
+what ASCII calls so, but in the rules of data sets, which follow their own programs to the letter.
+
+| rule | what it compares |
+|---|---|
+| `tokens` | what stands between white space |
+| `case` | the same, A and a being one |
+| `lines` | line by line, without white space and empty lines at the end |
+| `exact` | every byte |
+| `float:ABS[,REL]` | tokens; numbers within either distance (REL is ABS where it is not given) |
+| `icpc[:FLAGS]` | the default validator of problem packages, with its flags between commas |
+| `livecodebench` | stripped lines, else a whole line as decimals |
+| `apps` | as APPS does, which tries one looser form after the other; the verdict names the one that held |
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+DEFAULT = "tokens"
+PLAIN = ("tokens", "case", "lines", "exact", "livecodebench", "apps")
+"""The rules without arguments."""
+SHOWN = 60
+"""Characters that are shown of either side of a difference."""
+_LONGEST_NUMBER = 4096
+"""Characters of a token that may be a number: a longer one is a text."""
+_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_SPACES = re.compile(rb"\s+")
+_FLOAT_FLAGS = ("float_tolerance", "float_absolute_tolerance", "float_relative_tolerance")
+
+
+class Judgement:
+    """Whether an output is accepted, by which form of the rule, and where it first differs."""
+
+    __slots__ = ("accepted", "by", "expected", "got", "line")
+
+    def __init__(
+        self, by: str, *, accepted: bool = False, line: int = 0, expected: bytes | None = None, got: bytes | None = None
+    ) -> None:
+        self.accepted = accepted
+        self.by = by
+        self.line = line
+        """Of the output, from 1; 0 where it is accepted."""
+        self.expected = expected
+        """What should have stood there; None: the output should have ended."""
+        self.got = got
+        """What stood there; None: it had ended."""
+
+    @property
+    def message(self) -> str:
+        """One line for a person; empty if the output is accepted."""
+        if self.accepted:
+            return ""
+        return f"line {self.line}: expected {_shown(self.expected)}, got {_shown(self.got)}"
+
+
+class Rule:
+    """One rule with its arguments; `parse` makes it."""
+
+    __slots__ = ("absolute", "fold", "is_spaced", "kind", "name", "relative")
+
+    def __init__(
+        self, name: str, kind: str, *, fold: bool = False, is_spaced: bool = False,
+        absolute: float | None = None, relative: float | None = None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.kind = kind
+        self.fold = fold
+        self.is_spaced = is_spaced
+        """Whether a change of white space matters."""
+        self.absolute = absolute
+        self.relative = relative
+
+    def judge(self, expected: bytes, got: bytes) -> Judgement:
+        """Return what is to be said of an output."""
+        if expected == got:
+            return Judgement(self.name, accepted=True)
+        return _KINDS[self.kind](self, expected, got)
+
+
+def parse(name: str) -> Rule:
+    """Return the rule of a name; the empty name is the default.
+
+    Raises:
+        ValueError: there is none; the text says what there is.
+    """
+    name = name.strip() or DEFAULT
+    kind, _, rest = name.partition(":")
+    if kind == "float" and rest:
+        distances = [_distance(part) for part in rest.split(",")]
+        if len(distances) <= 2:
+            return Rule(name, "tokens", absolute=distances[0], relative=distances[-1])
+    elif kind == "icpc":
+        return _icpc(name, rest.replace(",", " ").replace("=", " ").split())
+    elif kind in PLAIN and not rest:
+        return Rule(name, "tokens" if kind == "case" else kind, fold=kind == "case")
+    raise ValueError(
+        f"unknown comparison {name[:SHOWN]!r}: one of {', '.join(PLAIN)}, float:ABS, float:ABS,REL, icpc:FLAGS"
+    )
+
+
+def icpc_name(flags: Sequence[str]) -> str:
+    """Return the name of the rule that the default validator of problem packages is with these flags."""
+    return "icpc:" + ",".join(flags) if flags else "icpc"
+
+
+def _icpc(name: str, words: list[str]) -> Rule:
+    fold, is_spaced, absolute, relative = True, False, None, None
+    left = iter(words)
+    for word in left:
+        if word == "case_sensitive":
+            fold = False
+        elif word == "space_change_sensitive":
+            is_spaced = True
+        elif word in _FLOAT_FLAGS:
+            distance = _distance(next(left, ""))
+            absolute = distance if word != _FLOAT_FLAGS[2] else absolute
+            relative = distance if word != _FLOAT_FLAGS[1] else relative
+        else:
+            raise ValueError(f"the default validator has no flag {word[:SHOWN]!r}")
+    return Rule(name, "tokens", fold=fold, is_spaced=is_spaced, absolute=absolute, relative=relative)
+
+
+def _distance(text: str) -> float:
+    text = text.strip()
+    if not _NUMBER.fullmatch(text.encode("utf-8", "replace")) or len(text) > SHOWN:
+        raise ValueError(f"{text[:SHOWN]!r} is no distance between numbers")
+    found = float(text)
+    if not 0 <= found < float("inf"):
+        raise ValueError(f"{text!r} is no distance between numbers")
+    return found
+
+
+def _shown(part: bytes | None) -> str:
+    if part is None:
+        return "the end"
+    text = part[: 4 * SHOWN].decode("utf-8", "replace")
+    return repr(text) if len(text) <= SHOWN else repr(text[:SHOWN]) + "..."
+
+
+def _exact(rule: Rule, expected: bytes, got: bytes) -> Judgement:
+    return _by_lines(rule.name, expected.split(b"\n"), got.split(b"\n"))
+
+
+def _lines(rule: Rule, expected: bytes, got: bytes) -> Judgement:
+    sides = [[line.rstrip() for line in side.rstrip().split(b"\n")] for side in (expected, got)]
+    return Judgement(rule.name, accepted=True) if sides[0] == sides[1] else _by_lines(rule.name, *sides)
+
+
+def _by_lines(by: str, wanted: Sequence[bytes], lines: Sequence[bytes]) -> Judgement:
+    """Return the difference of two lists of lines that differ."""
+    at = next((at for at, (one, other) in enumerate(zip(wanted, lines, strict=False)) if one != other), None)
+    if at is None:
+        at = min(len(wanted), len(lines))
+    return Judgement(by, line=at + 1, expected=_at(wanted, at), got=_at(lines, at))
+
+
+def _at(parts: Sequence[bytes], at: int) -> bytes | None:
+    return parts[at] if at < len(parts) else None
+
+
+def _tokens(rule: Rule, expected: bytes, got: bytes) -> Judgement:
+    wanted, tokens = expected.split(), got.split()
+    at = _first_difference(rule, wanted, tokens)
+    if at is not None:
+        return Judgement(rule.name, line=_line_of(got, at), expected=_at(wanted, at), got=_at(tokens, at))
+    if rule.is_spaced:
+        gaps = [_SPACES.findall(side) for side in (expected, got)]
+        starts = [side[:1].isspace() for side in (expected, got)]
+        if gaps[0] != gaps[1] or starts[0] != starts[1]:
+            return _by_lines(rule.name, expected.split(b"\n"), got.split(b"\n"))
+    return Judgement(rule.name, accepted=True)
+
+
+def _first_difference(rule: Rule, wanted: list[bytes], tokens: list[bytes]) -> int | None:
+    if wanted == tokens:
+        return None
+    for at, (one, other) in enumerate(zip(wanted, tokens, strict=False)):
+        if one != other and not _is_same(rule, one, other):
+            return at
+    return None if len(wanted) == len(tokens) else min(len(wanted), len(tokens))
+
+
+def _is_same(rule: Rule, wanted: bytes, token: bytes) -> bool:
+    if rule.fold and wanted.lower() == token.lower():
+        return True
+    if rule.absolute is None and rule.relative is None:
+        return False
+    right, found = _number(wanted), _number(token)
+    if right is None or found is None:
+        return False
+    distance = abs(right - found)  # of two infinities it is no number, and so within nothing
+    if rule.absolute is not None and distance <= rule.absolute:
+        return True
+    return rule.relative is not None and distance <= rule.relative * abs(right) < float("inf")
+
+
+def _number(token: bytes) -> float | None:
+    return float(token) if len(token) <= _LONGEST_NUMBER and _NUMBER.fullmatch(token) else None
+
+
+def _line_of(data: bytes, token: int) -> int:
+    """Return the line on which a token stands, the last one for a token that is not there."""
+    count = number = 0
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        count += len(line.split())
+        if token < count:
+            return number
+    return number
+
+
+def _stripped_lines(data: bytes) -> list[str]:
+    return [line.strip() for line in data.decode("utf-8", "surrogateescape").strip().split("\n")]
+
+
+def _livecodebench(rule: Rule, expected: bytes, got: bytes) -> Judgement:
+    """Compare as LiveCodeBench's runner does: stripped lines, and where two differ, all their words as decimals."""
+    wanted, lines = _stripped_lines(expected), _stripped_lines(got)
+    for at, (one, other) in enumerate(zip(wanted, lines, strict=False)):
+        if one != other and not _are_decimals(one, other):
+            return Judgement(rule.name, line=at + 1, expected=_bytes(one), got=_bytes(other))
+    if len(wanted) == len(lines):
+        return Judgement(rule.name, accepted=True)
+    at = min(len(wanted), len(lines))
+    return Judgement(
+        rule.name, line=at + 1, expected=_at([*map(_bytes, wanted)], at), got=_at([*map(_bytes, lines)], at)
+    )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _are_decimals(wanted: str, line: str) -> bool:
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        sides = [[Decimal(word) for word in side.split()] for side in (wanted, line)]
+        return sides[0] == sides[1]
+    except (InvalidOperation, ValueError):  # no number, or one that cannot be compared
+        return False
+
+
+def _apps(rule: Rule, expected: bytes, got: bytes) -> Judgement:
+    """Compare as APPS does, form after form, each looser than the one before."""
+    wanted, lines = _stripped_lines(expected), _stripped_lines(got)
+    if wanted == lines:
+        return Judgement(f"{rule.name}/stripped", accepted=True)
+    full, printed = [*filter(None, wanted)], [*filter(None, lines)]
+    for form, holds in _APPS:
+        if holds(full, printed):
+            return Judgement(f"{rule.name}/{form}", accepted=True)
+    return _by_lines(rule.name, [*map(_bytes, full)], [*map(_bytes, printed)])
+
+
+def _are_close(wanted: list[str], lines: list[str]) -> bool:
+    if len(wanted) != len(lines):
+        return False
+    sides = [[_number(_bytes(line)) for line in side] for side in (wanted, lines)]
+    pairs = zip(*sides, strict=True)
+    return all(
+        one is not None and two is not None and abs(one - two) <= 1e-8 + 1e-5 * abs(one) < float("inf")
+        for one, two in pairs
+    )
+
+
+def _are_sets(wanted: list[str], lines: list[str]) -> bool:
+    return _sets(wanted, str) == _sets(lines, str)
+
+
+def _are_rounded_sets(wanted: list[str], lines: list[str]) -> bool:
+    try:
+        return _sets(wanted, _rounded) == _sets(lines, _rounded)
+    except ValueError:
+        return False
+
+
+def _sets(lines: list[str], value: Callable[[str], Any]) -> set[frozenset[Any]]:
+    return {frozenset(map(value, set(line.split()))) for line in lines}
+
+
+def _rounded(word: str) -> float:
+    number = _number(_bytes(word))
+    if number is None or number - number != 0:
+        raise ValueError(word[:SHOWN])
+    return round(number, 3)
+
+
+_APPS: tuple[tuple[str, Callable[[list[str], list[str]], bool]], ...] = (
+    ("lines", lambda wanted, lines: wanted == lines),
+    ("floats", _are_close),
+    ("sets", _are_sets),
+    ("rounded sets", _are_rounded_sets),
+)
+_KINDS: dict[str, Callable[[Rule, bytes, bytes], Judgement]] = {
+    "tokens": _tokens, "lines": _lines, "exact": _exact, "livecodebench": _livecodebench, "apps": _apps,
+}  # fmt: skip

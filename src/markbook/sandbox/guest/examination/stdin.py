@@ -1,0 +1,189 @@
+"""A program that reads and writes, as the examiner sees it: one process a test, fed, read within limits, and compared here."""
+
+from __future__ import annotations
+
+import _socket
+import marshal
+import os
+import select
+import struct
+
+from .. import zygote
+from .tasks import STDIN as KIND, Task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..marking import Result
+    from .tasks import Job
+
+__all__ = ["JUDGE_SECONDS", "KIND", "examine"]
+
+JUDGE_SECONDS = 5.0
+"""Seconds of the examiner's own processor time for the feeding and comparing of one test: far more than any takes."""
+_MOST_SLOW = 10
+"""After so many tests that the limit ended a program's further tests are not run, whatever was asked for."""
+_PIECE = 1 << 16
+_TAIL = 2000
+"""Bytes of standard error that are looked at."""
+_NOT_RUN: Result = {"p": False, "k": "a", "t": "NotRun", "m": "not run: an earlier test failed", "result": "-"}
+_SYNTAX = ("SyntaxError", "IndentationError", "TabError")
+_FILE_ERRORS = ("[Errno 27]", "[Errno 28]")
+
+
+class Run:
+    """What became of one process."""
+
+    __slots__ = ("cpu", "errors", "flooded", "hit", "output", "status", "wall")
+
+    def __init__(self, output: bytes, errors: bytes, *, flooded: bool) -> None:
+        self.output = output
+        self.errors = errors
+        """The last of what it wrote to standard error."""
+        self.flooded = flooded
+        """Whether it wrote more than it may."""
+        self.status, self.cpu, self.wall, self.hit = 0, 0.0, 0.0, b""
+
+
+def examine(
+    channel: _socket.socket, task: Task, job: Job, compiled: tuple[Any, dict[str, Any] | None]
+) -> dict[str, Any]:
+    """Return the record of one solution: every test in order, or up to the first that fails."""
+    code, refused = compiled
+    if refused is not None:
+        error = {**refused["error"], "result": "CE"}
+        return {**refused, "error": error, "tests": [{**error, "v": "separated"}] * len(task.tests)}
+    text = marshal.dumps((code, "random" in job["code"]))
+    first = len(text).to_bytes(4, "little") + text
+    results: list[Result] = []
+    cpu, wall, hit = 0.0, 0.0, ""
+    slow, stopped = 0, False
+    for index, test in enumerate(task.tests):
+        if task.faults[index]:
+            results.append({"p": False, "k": "f", "t": "", "m": task.faults[index], "result": "JE"})
+            continue
+        if stopped:
+            results.append(_NOT_RUN)
+            continue
+        run = _run(channel, job, first + test["stdin"].encode("utf-8", "surrogatepass"))
+        result = _judged(task, index, run, compiled=type(code) is not str)
+        results.append(result)
+        cpu, wall = cpu + run.cpu, wall + run.wall
+        if not result["p"]:
+            hit = hit or _limit(result, run)
+            slow += result["result"] == "TLE"
+            stopped = not job.get("all") or slow >= _MOST_SLOW
+    tests = [{**result, "v": "separated"} for result in results]
+    return {"tests": tests, "error": None, "cpu": cpu, "wall": wall, "hit": hit}
+
+
+def _run(channel: _socket.socket, job: Job, fed: bytes) -> Run:
+    """Have one process made, feed it, and read what it writes until it has ended."""
+    limits = job["limits"]
+    request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + ",".join(job.get("preload", ())).encode("ascii")
+    (their_input, feed), (output, their_output), (errors, their_errors) = os.pipe(), os.pipe(), os.pipe()
+    theirs = (their_input, their_output, their_errors)
+    channel.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, zygote.STREAMS.pack(*theirs))])
+    for descriptor in theirs:
+        os.close(descriptor)
+    run = _conversed(feed, output, errors, fed, int(limits[6]))
+    try:
+        if run.flooded:
+            channel.send(zygote.STOP)
+        run.status, run.cpu, run.wall, hit = zygote.END.unpack(channel.recv(zygote.END.size))
+    except (OSError, struct.error):
+        os._exit(3)  # the zygote is gone, and this worker with it
+    run.hit = hit.rstrip(b"\0")
+    for descriptor in (output, errors):
+        os.close(descriptor)
+    return run
+
+
+def _conversed(feed: int, output: int, errors: int, fed: bytes, most: int) -> Run:
+    """Feed and read a process until it has closed what it writes to, or has written too much."""
+    os.set_blocking(feed, False)
+    poll = select.poll()
+    poll.register(output, select.POLLIN)
+    poll.register(errors, select.POLLIN)
+    left = _given(feed, memoryview(fed))
+    if left:
+        poll.register(feed, select.POLLOUT)
+    else:
+        os.close(feed)
+    written: list[bytes] = []
+    tail = b""
+    size, is_open = 0, 2
+    while is_open and size <= most:
+        for descriptor, _ in poll.poll():
+            if descriptor == feed:
+                left = _given(feed, left)
+                if not left:
+                    poll.unregister(feed)
+                    os.close(feed)
+                continue
+            part = os.read(descriptor, _PIECE)
+            size += len(part)
+            if not part:
+                poll.unregister(descriptor)
+                is_open -= 1
+            elif descriptor == output:
+                written.append(part)
+            else:
+                tail = (tail + part)[-_TAIL:]
+    if left:
+        os.close(feed)
+    return Run(b"".join(written), tail, flooded=size > most)
+
+
+def _given(feed: int, left: memoryview) -> memoryview:
+    """Write what the pipe takes; return what is left, nothing where nobody reads any more."""
+    try:
+        while left:
+            left = left[os.write(feed, left) :]
+    except BlockingIOError:
+        return left
+    except OSError:
+        return left[:0]
+    return left
+
+
+def _judged(task: Task, index: int, run: Run, *, compiled: bool) -> Result:
+    """Return the verdict on one test."""
+    if run.flooded:
+        text = "the solution printed more than it may"
+        return {"p": False, "k": "o", "t": "OutputLimitError", "m": text, "result": "OLE"}
+    if run.hit in (b"cpu", b"wall"):
+        return {"p": False, "k": "t", "t": "TimeoutError", "m": "the time limit was reached", "result": "TLE"}
+    if run.hit == b"file":
+        text = "the solution wrote more than it may"
+        return {"p": False, "k": "o", "t": "FileLimitError", "m": text, "result": "RTE"}
+    if run.status:
+        return _crashed(run, compiled=compiled)
+    rule, expected = task.rules[index], task.tests[index]["stdout"].encode("utf-8", "surrogatepass")
+    found = rule.judge(expected, run.output)
+    if found.accepted:
+        return {"p": True, "result": "AC", "rule": found.by}
+    return {"p": False, "k": "a", "t": "WrongAnswer", "m": found.message, "result": "WA", "rule": found.by}
+
+
+def _crashed(run: Run, *, compiled: bool) -> Result:
+    """Return the verdict on a process that ended in an error of its own; `compiled`: its text is known to be Python."""
+    if os.WIFSIGNALED(run.status):
+        text = f"the process was ended by signal {os.WTERMSIG(run.status)}"
+        return {"p": False, "k": "o", "t": "ProcessExited", "m": text, "result": "RTE"}
+    kind, _, message = run.errors.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace").partition(": ")
+    if not kind.isidentifier():
+        kind, message = "ProcessExited", f"the process ended with status {os.WEXITSTATUS(run.status)}"
+    if kind in _SYNTAX and not compiled:
+        return {"p": False, "k": "s", "t": kind, "m": message, "result": "CE"}
+    result = "MLE" if kind == "MemoryError" else "RTE"
+    return {"p": False, "k": "n" if kind == "NameError" else "o", "t": kind[:100], "m": message, "result": result}
+
+
+def _limit(result: Result, run: Run) -> str:
+    if result["result"] == "TLE" or run.hit == b"file":
+        return run.hit.decode("ascii")
+    if str(result["m"]).startswith(_FILE_ERRORS):
+        return "file"
+    return {"OLE": "output", "MLE": "memory"}.get(result["result"], "")

@@ -1,0 +1,149 @@
+"""What runs in the forked child of one test of a program that reads and writes.
+
+The solution becomes `__main__`, with standard streams, arguments and modules as a fresh interpreter has them, and the process
+ends as an interpreter ends. Nothing of the expected output is ever here: what is printed is compared elsewhere.
+"""
+
+from __future__ import annotations
+
+import _io
+import builtins
+import gc
+import marshal
+import os
+import sys
+from types import ModuleType
+
+from . import wire
+from .child import MODULE, compile_solution
+from .marking import name_of, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from io import TextIOWrapper
+    from typing import Any, NoReturn
+
+    from .child import Guard
+
+FILE = "solution.py"
+FLUSH_FAILED = 120
+"""The exit status of an interpreter that could not write all that was printed."""
+
+
+def run(reader: int, writer: int, errors: int, channel: int, guard: Guard) -> NoReturn:
+    """Become the program whose code comes first on its standard input, then end the process."""
+    try:
+        os.close(channel)
+        code, seed = marshal.loads(_frame(reader))  # noqa: S302 - from the examiner
+        for descriptor, number in ((reader, 0), (writer, 1), (errors, 2)):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        guard(os.getpid())
+        gc.enable()
+        status = _main(code, seed)
+    except BaseException:
+        os._exit(1)
+    os._exit(status)
+
+
+def _frame(reader: int) -> bytes:
+    """Return the first frame and nothing of what comes behind it, which is the program's to read."""
+    size = int.from_bytes(_exactly(reader, 4), "little")
+    return _exactly(reader, size)
+
+
+def _exactly(reader: int, size: int) -> bytes:
+    parts = []
+    while size:
+        part = os.read(reader, size)
+        if not part:
+            raise wire.Gone("closed")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _main(code: Any, seed: bool) -> int:  # noqa: FBT001 - from the wire
+    """Execute the program and all that an interpreter does at its end; return the exit status."""
+    sys.stdin = sys.__stdin__ = _stream(0, "r", "surrogateescape")  # type: ignore[misc]  # as the interpreter does
+    sys.stdout = sys.__stdout__ = _stream(1, "w", "surrogateescape")  # type: ignore[misc]  # as above
+    sys.stderr = sys.__stderr__ = _stream(2, "w", "backslashreplace", buffering=1)  # type: ignore[misc]  # as above
+    sys.argv[:] = [FILE]
+    sys.modules.pop(MODULE, None)
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    module.__builtins__ = builtins  # type: ignore[attr-defined]  # as the interpreter does
+    module.__file__ = FILE
+    if seed:
+        import random
+
+        random.seed(0)
+    status = _executed(code, module)
+    status = _left(status)
+    vars(module).clear()  # a file that is still open is written out when nobody holds it any more
+    return status if _flushed() else status or FLUSH_FAILED
+
+
+def _stream(number: int, mode: str, errors: str, buffering: int = -1) -> TextIOWrapper:
+    return _io.open(number, mode, buffering, "utf-8", errors, closefd=False)  # type: ignore[return-value]  # by its mode
+
+
+def _executed(code: Any, module: ModuleType) -> int:
+    """Execute the program; return the exit status, and say on standard error what ended it."""
+    try:
+        if type(code) is str:
+            code = compile_solution(code)
+        exec(code, vars(module))  # noqa: S102 - running code is what this is for
+    except SystemExit as error:
+        return _exit_status(error.code)
+    except BaseException as error:
+        return _reported(error)
+    return 0
+
+
+def _reported(error: BaseException) -> int:
+    if sys.excepthook is not sys.__excepthook__:
+        try:
+            sys.excepthook(type(error), error, error.__traceback__)
+        except BaseException:
+            return 1
+        return 1
+    message = text_of(error).partition("\n")[0]
+    os.write(2, f"\n{name_of(error)}: {message}\n".encode("utf-8", "replace"))
+    return 1
+
+
+def _exit_status(code: object) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    os.write(2, f"\n{code}\n".encode("utf-8", "replace"))
+    return 1
+
+
+def _left(status: int) -> int:
+    """Wait for threads, call what was registered for the end, and write out what is held back."""
+    try:
+        threading = sys.modules.get("threading")
+        if threading is not None:
+            threading._shutdown()  # noqa: SLF001 - what an interpreter does at its end
+        import atexit
+
+        atexit._run_exitfuncs()  # noqa: SLF001 - as above
+    except SystemExit as error:
+        status = _exit_status(error.code)
+    except BaseException as error:
+        status = status or _reported(error)
+    return status if _flushed() else status or FLUSH_FAILED
+
+
+def _flushed() -> bool:
+    """Write out what the standard streams hold; whether standard output could be."""
+    good = True
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not getattr(stream, "closed", False):
+                stream.flush()
+        except BaseException:
+            good = good and stream is not sys.stdout
+    return good

@@ -1,0 +1,193 @@
+"""Groups of tests and what they are worth, by the versions of the problem package format.
+
+In `legacy` and `2023-07-draft` each group is graded by flags: how its verdict and its score come out of those of its tests and
+groups. In `2025-09` a group has a most that it is worth, and an aggregation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from markbook.stdio.checkers import Checked, Result
+
+Verdicts = Literal["worst_error", "first_error", "always_accept"]
+Scores = Literal["sum", "avg", "min", "max"]
+Aggregation = Literal["pass-fail", "sum", "min"]
+_WORST: Sequence[Result] = ("JE", "CE", "RTE", "MLE", "OLE", "TLE", "WA", "AC")
+_VERDICTS = ("worst_error", "first_error", "always_accept")
+_SCORES = ("sum", "avg", "min", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tests that are graded together."""
+
+    name: str = ""
+    """With slashes, such as `secret/group1`; empty for all of them."""
+    tests: tuple[str, ...] = ()
+    """Names, in order."""
+    groups: tuple[Group, ...] = ()
+    on_reject: Literal["break", "continue"] = "break"
+    verdicts: Verdicts = "worst_error"
+    scores: Scores = "sum"
+    accept_if_any_accepted: bool = False
+    ignore_sample: bool = False
+    accept_score: float = 1.0
+    reject_score: float = 0.0
+    low: float = -math.inf
+    high: float = math.inf
+    aggregation: Aggregation | None = None
+    """Of 2025-09; None for the older versions."""
+    most: float | None = None
+    """What a group of 2025-09 is worth; None where nothing bounds it."""
+    require_pass: tuple[str, ...] = ()
+    """Groups that have to be accepted whole for this one to count."""
+
+    @property
+    def all_tests(self) -> Iterator[str]:
+        """Yield the names of its tests and of those of its groups, in order."""
+        yield from self.tests
+        for group in self.groups:
+            yield from group.all_tests
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """What a group came to."""
+
+    result: Result
+    score: float
+    fault: str = ""
+    """Why the grading itself is wrong: a score outside the range that the package promises."""
+
+
+def with_flags(group: Group, flags: str) -> Group:
+    """Return a group with the flags of the default grader.
+
+    Raises:
+        ValueError: a flag is unknown.
+    """
+    for flag in flags.split():
+        if flag in _VERDICTS:
+            group = replace(group, verdicts=cast("Verdicts", flag))
+        elif flag in _SCORES:
+            group = replace(group, scores=cast("Scores", flag))
+        elif flag in ("accept_if_any_accepted", "ignore_sample"):
+            group = replace(group, **{flag: True})  # type: ignore[arg-type]  # fields of that name and type
+        else:
+            raise ValueError(f"the default grader has no flag {flag[:40]!r}")
+    return group
+
+
+def grade(group: Group, found: Mapping[str, Checked]) -> Graded:
+    """Return what a group comes to.
+
+    Args:
+        group: the group, usually all of a problem.
+        found: what became of each test that was run; behind a rejection that breaks a group none need have been.
+    """
+    return _modern(group, found, {}) if group.aggregation is not None else _classic(group, found)
+
+
+def _classic(group: Group, found: Mapping[str, Checked]) -> Graded:
+    parts: list[Graded] = []
+    for part in _classic_parts(group, found):
+        parts.append(part)
+        if part.result != "AC" and group.on_reject == "break":
+            break
+    if not parts:
+        return Graded("AC", 0.0)
+    result = _result(group, [part.result for part in parts])
+    scores = [part.score for part in parts]
+    score = _AGGREGATED[group.scores](scores)
+    fault = next((part.fault for part in parts if part.fault), "")
+    if not fault and not group.low <= score <= group.high:
+        fault = f"{group.name or 'the problem'} scores {score:g}, outside of its range"
+    return Graded("JE" if fault else result, score, fault)
+
+
+def _classic_parts(group: Group, found: Mapping[str, Checked]) -> Iterator[Graded]:
+    for inner in group.groups:
+        if not (group.ignore_sample and inner.name == "sample"):
+            yield _classic(inner, found)
+    for name in group.tests:
+        one = found.get(name)
+        if one is None:
+            return
+        usual = group.accept_score if one.result == "AC" else group.reject_score
+        yield Graded(one.result, usual if one.points is None else one.points)
+
+
+def _result(group: Group, results: Sequence[Result]) -> Result:
+    if group.verdicts == "always_accept" or (group.accept_if_any_accepted and "AC" in results):
+        return "AC"
+    if group.verdicts == "first_error":
+        return next((result for result in results if result != "AC"), "AC")
+    return min(results, key=_WORST.index)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+_AGGREGATED: Mapping[Scores, Callable[[Sequence[float]], float]] = {
+    "sum": math.fsum,
+    "avg": _mean,
+    "min": min,
+    "max": max,
+}
+
+
+def _modern(group: Group, found: Mapping[str, Checked], known: dict[str, Graded]) -> Graded:
+    inner: list[Graded] = []
+    for part in group.groups:
+        lacking = [name for name in part.require_pass if name not in known or known[name].result != "AC"]
+        graded = Graded("WA", 0.0) if lacking else _modern(part, found, known)
+        known[part.name] = graded
+        if part.name != "sample":  # it is worth nothing, and a group may require it
+            inner.append(graded)
+    tests = [found[name] for name in group.tests if name in found]
+    whole = len(tests) == len(group.tests)
+    results: list[Result] = [*(one.result for one in tests), *(one.result for one in inner)]
+    result: Result = min(results, key=_WORST.index) if results else "AC"
+    if not whole and result == "AC":
+        result = "JE"
+    if result == "JE":
+        fault = next((one.fault for one in inner if one.fault), "a test has no verdict")
+        return Graded("JE", 0.0, fault)
+    score = _from_groups(group, inner) if inner else _from_tests(group, tests, whole=whole)
+    if group.most is not None and score > group.most + 1e-9:
+        return Graded("JE", score, f"{group.name or 'the problem'} scores {score:g}, more than {group.most:g}")
+    return Graded(result, score)
+
+
+def _from_groups(group: Group, parts: Sequence[Graded]) -> float:
+    scores = [part.score for part in parts]
+    if group.aggregation == "min":
+        return min(scores)
+    if group.aggregation == "pass-fail":
+        return (group.most or 0.0) if all(part.result == "AC" for part in parts) else 0.0
+    return math.fsum(scores)
+
+
+def _from_tests(group: Group, tests: Sequence[Checked], *, whole: bool) -> float:
+    most = group.most
+    if group.aggregation == "pass-fail":
+        return (most or 0.0) if whole and all(one.result == "AC" for one in tests) else 0.0
+    if not tests:
+        return 0.0
+    each = most if group.aggregation == "min" or most is None else most / len(group.tests)
+    scores = [_worth(one, each) for one in tests] + [0.0] * (not whole)
+    return min(scores) if group.aggregation == "min" else math.fsum(scores)
+
+
+def _worth(one: Checked, most: float | None) -> float:
+    """Return what a test earns: the validator's points, or its share of the most that it is worth."""
+    if one.result != "AC":
+        return 0.0
+    if one.points is not None:
+        return one.points
+    return (most or 0.0) * (1.0 if one.multiplier is None else one.multiplier)
