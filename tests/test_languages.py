@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 import review_kit
@@ -254,3 +255,17 @@ def test_each_benchmark_is_told_by_its_content(tmp_path):
     assert {name: one.format for name, one in found.items()} == {name: name for name in rows}
     assert [one.samples[0].language for one in found.values()] == ["cpp", "cpp", "bash"]
     assert [one.samples[0].prompt_code for one in found.values()] == ["int f() {\n", "int f() {\n", ""]
+
+
+@pytest.mark.parametrize(("at", "said"), [(0, "the right program of the self-test fails"), (1, "the wrong program")])
+def test_where_the_self_test_goes_wrong_nothing_is_marked(at, said, monkeypatch):
+    here("bash")
+    tool = find("bash")
+    spoilt = list(tool.language.self_test)
+    spoilt[at] = spoilt[1 - at]
+    broken = replace(tool, language=replace(tool.language, self_test=tuple(spoilt)))
+    monkeypatch.setattr("markbook.runs.programs.find", lambda _name: broken)
+    marker = ProgramMarker(["bash"], workers=1, isolation="weak")
+
+    with pytest.raises(EnvironmentUnfitError, match=said):
+        marker.start()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
+from markbook.errors import EnvironmentUnfitError
 from markbook.languages import Toolchain, find
 from markbook.runs.self_check import ensure_marks
 from markbook.sandbox import Sandbox
@@ -16,12 +17,13 @@ from markbook.sandbox.job import Job
 from markbook.sandbox.outcomes import all_failed, clean
 from markbook.sandbox.program import Executed, Phase, ProgramRun
 from markbook.sandbox.program_box import ProgramSandbox
-from markbook.types import ErrorKind, Isolation, Limits, Outcome, Test, TestResult, Verdict
+from markbook.types import ErrorKind, Isolation, Limits, Outcome, Sample, Test, TestResult, Verdict
 
 _AHEAD = 2
 """Attempts under way for each worker."""
 _BUILD_FILES = 256 << 20
 _BUILD_PROCESSES = 256
+_RIGHT = "right"
 _ENDED_EARLY = "the program ended before its tests did"
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -78,6 +80,7 @@ class ProgramMarker:
         folders = dict.fromkeys(folder for tool in self._tools.values() for folder in tool.folders)
         self._box = ProgramSandbox(list(folders), workers=workers, isolation=isolation, at_most=at_most, pinned=pinned)
         self._proves = proves
+        self._is_tried = False
 
     @property
     def level(self) -> Isolation:
@@ -85,16 +88,39 @@ class ProgramMarker:
         return self._box.level
 
     def start(self) -> None:
-        """Start the workers."""
+        """Start the workers, and see that a right program of each language passes there and a wrong one does not.
+
+        Raises:
+            EnvironmentUnfitError: it is not so, for example where a toolchain lies among files that no worker may read.
+        """
+        if self._is_tried:
+            return
         self._box.start()
+        self._is_tried = True
+        jobs = [job for tool in self._tools.values() for job in _self_test(tool)]
+        for job, outcome in self._run(jobs):
+            passed = outcome.tests[0].passed
+            if passed != (job.key == _RIGHT):
+                self.close()
+                title = self._tools[job.sample.language].language.title
+                said = outcome.tests[0].error_message or "a wrong one passes"
+                raise EnvironmentUnfitError(
+                    f"{title} programs cannot be marked here: the {job.key} program of the self-test "
+                    f"{'passes' if passed else 'fails'}: {said}",
+                    hint="is its toolchain where every user of this machine may read it?",
+                )
 
     def close(self) -> None:
         """End the workers and everything in them."""
         self._box.close()
+        self._is_tried = False
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         """Mark every job; yield each with its outcome as it is done."""
         self.start()
+        yield from self._run(jobs)
+
+    def _run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         source = iter(jobs)
         under: dict[str, _Under] = {}
         number = 0
@@ -151,6 +177,13 @@ class ProgramMarker:
             seconds=sum(each.seconds for each in found),
             wall_seconds=sum(each.wall for each in found),
         )
+
+
+def _self_test(tool: Toolchain) -> list[Job]:
+    right, wrong, tests = tool.language.self_test
+    sample = Sample(id="self-test", language=tool.language.name, tests=(Test(program=tests),))
+    limits = Limits(seconds=20.0)
+    return [Job(_RIGHT, right, sample, limits), Job("wrong", wrong, sample, limits)]
 
 
 def program_run(key: str, tool: Toolchain, job: Job, test: Test, *, proves: bool) -> ProgramRun:
