@@ -172,6 +172,29 @@ def test_one_that_passes_some_of_the_wrong_runs_has_not_been_proved(claim, place
     assert proved(task, child, {0}, Right([[place]]))["tests"][0]["v"] == label
 
 
+@pytest.mark.parametrize(
+    ("result", "hit", "label"),
+    [
+        ({"t": "AssertionError"}, "", "in_process"),
+        ({"t": "AssertionError"}, "wall", "unchecked"),
+        ({"t": "TimeoutError"}, "cpu", "unchecked"),
+        ({"t": "NameError"}, "", "unchecked"),
+        ({"t": "ProcessExited"}, "", "unchecked"),
+    ],
+)
+def test_a_wrong_run_that_failed_for_another_reason_proves_nothing(result, hit, label):
+    task = Task(
+        json.dumps({"object": "program", "name": "f", "tests": [{"program": "import time\nassert f(4) == 16"}]})
+    )
+
+    def child(compiled, which):
+        if compiled[0] is task.compiled[0]:
+            return {"error": None, "hit": "", "tests": [{"p": True, "v": "in_process"}]}
+        return {"error": None, "hit": hit, "tests": [{"p": False, "v": "in_process", **result}]}
+
+    assert proved(task, child, {0}, Right([None]))["tests"] == [{"p": True, "v": label}]
+
+
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("heads", [0.3, 0.5, 0.8])
 @pytest.mark.parametrize("claim", ["f(4) == [0, 1]", "f(2) == 2 and f(3) == 3", "len(f(4)) > 2", "check(f(3))"])

@@ -118,12 +118,17 @@ class _Trial:
             self.record = again
 
     def run_wrong(self, deal: dict[int, int]) -> None:
-        """Run them with something wrong in some, and note which of these pass."""
+        """Run them with something wrong in some, and note which of these pass.
+
+        What a limit ended, or what making it wrong broke, would have failed whatever is expected: that says nothing.
+        """
         tests = {index: self._found[index].wrong(place) for index, place in deal.items()}
         again = self._again([tests.get(index) or test for index, test in enumerate(self._task.compiled)])
         for index, place in deal.items():
-            if tests[index] is not None:
-                self._said[index].setdefault(place, []).append(again["tests"][index].get("p") is True)
+            result = again["tests"][index]
+            passes = result.get("p") is True
+            if tests[index] is not None and (passes or (_is_verdict(result) and not again.get("hit"))):
+                self._said[index].setdefault(place, []).append(passes)
 
     def wants(self, deal: dict[int, int]) -> bool:
         """Whether there is anything to prove: a pass among these, and no limit hit, as it would be again."""
@@ -138,6 +143,10 @@ class _Trial:
 
     def _is_doubted(self, index: int) -> bool:
         return any(map(any, self._said[index].values())) and self._proof(index) == "proved"
+
+    def _heard(self, index: int) -> int:
+        """Return how many wrong runs of a test have said something."""
+        return sum(map(len, self._said[index].values()))
 
     def _proof(self, index: int) -> str:
         return _proof(self._found[index], self._said[index], known=self._right.useful[index] is not None)
@@ -162,7 +171,7 @@ class _Trial:
             proof = self._proof(index)
             if wanted is not None and done.get(index) != wanted:
                 proof = "forged"
-            elif (self._task.draws[index] or short) and proof == "proved":
+            elif proof == "proved" and (self._task.draws[index] or short or self._heard(index) < _LEAST):
                 proof = "open"
             self.record["tests"][index] = _labelled(self.record["tests"][index], proof)
         return self.record
