@@ -318,12 +318,14 @@ BAD = [
     ({"code": "x", "benchmark": "/etc/passwd", "task_id": "t/1"}, "there is no benchmark '/etc/passwd' here"),
     ({"code": "x", "benchmark": "b.jsonl/../b.jsonl", "task_id": "t/1"}, "there is no benchmark"),
     ({"code": "x", "benchmark": "", "task_id": "t/1"}, "'task_id' without 'benchmark'"),
+    ({"code": "x", "benchmark": "bash.jsonl", "task_id": "a"}, "unsupported language 'bash' (known: python)"),
 ]
 
 
 @pytest.mark.parametrize(("value", "words"), BAD)
 def test_a_bad_item_is_refused_with_a_sentence(tmp_path, value, words):
     write_rows(tmp_path / "b.jsonl", [problem("t/1")])
+    write_rows(tmp_path / "bash.jsonl", [{"task_id": "a", "language": "bash", "tests": "[[ $(f 2) = 4 ]]\n"}])
     with pytest.raises(UsageError) as refused:
         read_items([value], Shelf(tmp_path), Defaults(), 10)
     assert words in str(refused.value)

@@ -29,6 +29,8 @@ _FIELDS = (
     "tests", "entry_point", "canonical", "prompt", "kind", "benchmark", "task_id",
 )  # fmt: skip
 _OWN = ("tests", "entry_point", "canonical", "prompt", "kind")
+_KINDS = (ProblemType.FUNCTION, ProblemType.CLASS, ProblemType.TEXT)
+"""What an item with tests of its own may be; programs that read and write come from a benchmark."""
 _SYNONYMS = {"ctx": "setup", "keyword": "pattern"}
 """The benchmark's own words for parts of a test."""
 _PARTS = ("setup", "assertion", "inspection", "pattern", "program", *_SYNONYMS)
@@ -129,9 +131,14 @@ def _sample(item: _Item, shelf: Shelf, defaults: Defaults) -> Sample:
     if not isinstance(task, str) or not task:
         raise UsageError("'task_id' is missing or no string", at=item.at)
     try:
-        return shelf.sample(name, task)
+        sample = shelf.sample(name, task)
     except UsageError as error:
         raise UsageError(error.message, at=item.at, hint=error.hint) from None
+    try:
+        language(sample.language or "python")
+    except UsageError as error:
+        raise UsageError(error.message, at=item.at, hint=error.hint) from None
+    return sample
 
 
 def _code(item: _Item, sample: Sample) -> tuple[Missing | None, str]:
@@ -150,8 +157,8 @@ def _code(item: _Item, sample: Sample) -> tuple[Missing | None, str]:
 def _own_sample(item: _Item) -> Sample:
     tests = _tests(item)
     kind = item.text("kind", 20)
-    if kind and kind not in list(ProblemType):
-        raise UsageError(f"'kind' is {kind!r}", at=item.at, hint=f"one of {', '.join(ProblemType)}")
+    if kind and kind not in _KINDS:
+        raise UsageError(f"'kind' is {kind!r}", at=item.at, hint=f"one of {', '.join(_KINDS)}")
     canonical = item.text("canonical")
     return Sample(
         id="",
