@@ -4,6 +4,8 @@ import ast
 import itertools
 import json
 import random
+from collections import Counter, deque
+from decimal import Decimal
 
 import pytest
 from verdict_kit import labels, run
@@ -11,6 +13,7 @@ from verdict_kit import labels, run
 from markbook.sandbox import Sandbox
 from markbook.sandbox.guest.examination.beside import Right, canaries, proved
 from markbook.sandbox.guest.examination.tasks import Task
+from markbook.sandbox.guest.examination.wrong import is_computed, replace
 from markbook.types import Isolation, Test
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -170,6 +173,37 @@ def test_one_that_passes_some_of_the_wrong_runs_has_not_been_proved(claim, place
         return {"error": None, "hit": "", "tests": [{"p": passes, "v": "in_process"}]}
 
     assert proved(task, child, {0}, Right([[place]]))["tests"][0]["v"] == label
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sorted([3, 1, 2])", "set([1, 2, 2])", "{1, 2}", "frozenset({1, 2, 3})", "Counter([1, 1, 2])", "Counter('aab')",
+        "set('aab')", "sorted('cab')", "{'a': 1, 'b': 2}", "[True, False]", "-1", "None", "[]", "Decimal('1.50')",
+        "tuple([1, 'a', None])", "deque([1, 2])", "int('12')", "float(2)",
+    ],
+)  # fmt: skip
+def test_a_literal_that_is_surely_wrong_never_comes_to_the_right_value(text):
+    namespace = {"Counter": Counter, "Decimal": Decimal, "deque": deque}
+    right = eval(text, namespace)
+
+    for _ in range(500):
+        tree = ast.parse(text, mode="eval")
+        assert not is_computed(tree.body)
+        replace(tree.body)
+        assert eval(compile(ast.fix_missing_locations(tree), "test", "eval"), namespace) != right
+
+
+@pytest.mark.parametrize("text", ["1 + 2", "[0] * 3", "1 if True else 2", "not 1", "[1, 2][0]", "[n for n in [1, 2]]"])
+def test_what_computes_with_its_literals_is_not_surely_wrong(text):
+    assert is_computed(ast.parse(text, mode="eval").body)
+
+
+def test_an_honest_answer_to_a_computed_expectation_is_never_called_forged(box):
+    test = Test(setup="import time\nwanted = sorted([3, 1, 2])", assertion="func([3, 1, 2]) == wanted")
+
+    for number in range(20):
+        assert labels(box, f"f = sorted\n#{number}", test) == [PROVED]
 
 
 @pytest.mark.parametrize(

@@ -256,6 +256,7 @@ class Finder:
         """Find the literals that an expectation is made of: its own, or those of the names in it."""
         literal, names = self._made_of(node)
         if literal:
+            sure = sure and not wrong.is_computed(node)
             rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
             self._site(partial(wrong.replace, node), rank)
             return

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LITERAL = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
+_MADE = (*_LITERAL, ast.Call, ast.Name, ast.Attribute, ast.keyword)
+_FRESH = 20
+"""So many times a value is drawn that stands nowhere else in a literal."""
 _ERRORS = (
     "BufferError", "ChildProcessError", "FloatingPointError", "ProcessLookupError", "ReferenceError",
     "UnboundLocalError",
@@ -62,14 +65,25 @@ def _values(node: ast.Call) -> list[ast.expr]:
     return first
 
 
+def is_computed(node: ast.expr) -> bool:
+    """Whether an expression computes with its literals, so that another literal in it may come to the same value."""
+    return not all(isinstance(part, _MADE) for part in ast.walk(node))
+
+
 def replace(node: ast.expr) -> None:
-    """Make a literal another one: one of its constants if it is a plain literal, else all of them."""
+    """Make a literal another one: one of its constants, all of them where it computes with them.
+
+    What takes the place of one stands nowhere else in the literal: sorted or as a set it would be the same one else.
+    """
     found = constants(node)
     useful = [part for part in found if part.value is not None] or found
-    if useful:
-        plain = all(isinstance(part, _LITERAL) for part in ast.walk(node))
-        for part in [useful[below(len(useful))]] if plain else useful:
+    if useful and is_computed(node):
+        for part in useful:
             part.value = other(part.value)
+        return
+    if useful:
+        part = useful[below(len(useful))]
+        part.value = _fresh(part.value, [constant.value for constant in found])
         return
     extra = ast.Constant(2 + below(7), lineno=node.lineno, col_offset=node.col_offset)
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
@@ -105,6 +119,16 @@ def other(value: Any) -> Any:
     if isinstance(value, bytes):
         return _other_text(value.decode("latin-1")).encode("latin-1")
     return value
+
+
+def _fresh(value: Any, values: list[Any]) -> Any:
+    """Return another value of the type, none of these if there is one."""
+    for _ in range(_FRESH):
+        made = other(value)
+        same_letters = isinstance(made, str | bytes) and set(made) == set(value)
+        if made not in values and not same_letters:
+            break
+    return made
 
 
 def _places(value: float) -> int:
