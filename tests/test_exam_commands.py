@@ -286,7 +286,13 @@ def test_an_interrupt_ends_with_the_line_that_goes_on(tmp_path):
     )
     args = ("--benchmark", files[0], "--solutions", files[1], "--isolation", "weak", "--workers", "1", "--verbose")
     line = [sys.executable, "-m", "markbook", "exam", *map(str, args), "--output", str(tmp_path / "out")]
-    with subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+    with subprocess.Popen(
+        line,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - a build server may have it ignored; no threads here
+    ) as started:
         first = started.stderr.readline()
         started.send_signal(signal.SIGINT)
         _, told = started.communicate(timeout=60)
