@@ -231,7 +231,7 @@ def test_a_wrong_run_that_failed_for_another_reason_proves_nothing(result, hit, 
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("heads", [0.3, 0.5, 0.8])
-@pytest.mark.parametrize("claim", ["f(4) == [0, 1]", "f(2) == 2 and f(3) == 3", "len(f(4)) > 2", "check(f(3))"])
+@pytest.mark.parametrize("claim", ["f(4) == [0, 1]", "f(2) == 2 and f(3) == 3", "len(f(4)) > 2"])
 def test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved(claim, heads, known):
     task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]}))
     places = [*range(len(canaries(task)[0].ranks))] if known else None

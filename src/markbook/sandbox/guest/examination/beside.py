@@ -13,7 +13,7 @@ from .. import wire
 from ..marking import received
 from . import inspection
 from .canary import Canary
-from .expectations import INPUT, LIKELY, OPERATOR, SURE
+from .expectations import INPUT, OPERATOR, SURE
 from .wrong import below, shuffled
 
 TYPE_CHECKING = False
@@ -42,10 +42,11 @@ _SLOWER = 2
 """So many times as long as a right answer another may take and count as proved by those few rounds."""
 _TRYING = 10.0
 """Seconds of processor time after which nothing more is tried with a right answer."""
-_OFTEN = {LIKELY: 3, INPUT: 2}
+_OFTEN = 3
 """What passes more than one wrong run of so many could be a coin."""
-_TRIED = 12
-"""So many wrong things are tried with a right answer, to see which of them it fails."""
+_TRIED, _INSISTED = 12, 32
+"""So many wrong things are tried with a right answer, to see which of them it fails; so many where it fails none: what
+is wrong is another thing each time, and with another argument a right answer may be right again."""
 
 Count = list[list[int]]
 """The parts of a test that went well, each with how often."""
@@ -235,7 +236,9 @@ def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
 
 def _is_often(passes: list[bool], rank: int) -> bool:
     """Whether so many wrong runs passed that one which tosses a coin for each could have passed the true ones."""
-    return sum(passes) > 1 and _OFTEN[rank] * sum(passes) > len(passes) if rank != OPERATOR else any(passes)
+    if rank == INPUT:  # with another argument a right answer passes half of them
+        return False
+    return sum(passes) > 1 and _OFTEN * sum(passes) > len(passes) if rank != OPERATOR else any(passes)
 
 
 def _agree(record: dict[str, Any], again: dict[str, Any], which: set[int]) -> None:
@@ -316,8 +319,13 @@ def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float
     useful: list[list[int]] = [[] for _ in found]
     spent = 0.0
     queues = {index: _order(found[index]) for index in which if found[index].ranks}
-    for _ in range(_TRIED):
-        deal = {index: places.pop() for index, places in queues.items() if places}
+    for turn in range(_INSISTED):
+        for index, places in queues.items():
+            if not places and not useful[index]:
+                places.extend(_order(found[index]))
+        deal = {
+            index: places.pop() for index, places in queues.items() if places and (turn < _TRIED or not useful[index])
+        }
         tests = {index: found[index].wrong(place) for index, place in deal.items()}
         if not any(tests.values()) or spent > min(seconds, _TRYING):
             break
