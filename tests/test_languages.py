@@ -269,3 +269,16 @@ def test_where_the_self_test_goes_wrong_nothing_is_marked(at, said, monkeypatch)
 
     with pytest.raises(EnvironmentUnfitError, match=said):
         marker.start()
+
+
+def test_the_level_of_isolation_is_known_before_the_first_answer(tmp_path):
+    here("bash")
+    benchmark, answers = write_rows(tmp_path / "b.jsonl", ROWS[:1]), write_rows(tmp_path / "a.jsonl", ANSWERS[:1])
+    output = tmp_path / "out"
+
+    _, _, said = review_kit.markbook(
+        *map(str, ("exam", "--benchmark", benchmark, "--solutions", answers, "--output", output, "--isolation", "weak"))
+    )
+
+    (manifest,) = output.glob("*/run.json")
+    assert f"isolation level {json.loads(manifest.read_text())['isolation']};" in said

@@ -106,6 +106,7 @@ def open_sandboxes(
             whole = settings.opened(box, workers=settings.workers)
             if isinstance(whole, MixedBox):
                 with closing(whole):
+                    whole.start()
                     yield whole
                 return
             box.start(jobs)
