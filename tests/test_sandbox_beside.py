@@ -13,7 +13,7 @@ from verdict_kit import labels, run
 from markbook.sandbox import Sandbox
 from markbook.sandbox.guest.examination.beside import Right, canaries, proved
 from markbook.sandbox.guest.examination.tasks import Task
-from markbook.sandbox.guest.examination.wrong import is_computed, replace
+from markbook.sandbox.guest.examination.wrong import is_computed, replace, replace_all
 from markbook.types import Isolation, Test
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -158,10 +158,13 @@ def test_the_true_and_the_wrong_run_come_in_an_order_drawn_by_lot():
     [
         ("len(f()) > 2", 0, 2, "unchecked"),
         ("len(f()) > 2", 0, 9, "in_process"),
-        ("len(f()) > 2", 0, 7, "in_process"),
-        ("check(f(3))", 0, 2, "in_process"),
-        ("f() == 2", 2, 5, "unchecked"),
-        ("f() == 2", 2, 1, "flagged"),
+        ("len(f()) > 2", 0, 7, "unchecked"),
+        ("check(f(3))", 0, 2, "unchecked"),
+        ("check(f(3))", 0, 9, "in_process"),
+        ("f() == 2", 0, 9, "in_process"),
+        ("f() == 2", 0, 7, "flagged"),
+        ("f() == 2", 1, 9, "unchecked"),
+        ("f() == 2", 1, 7, "flagged"),
     ],
 )
 def test_one_that_passes_some_of_the_wrong_runs_has_not_been_proved(claim, place, often, label):
@@ -172,7 +175,7 @@ def test_one_that_passes_some_of_the_wrong_runs_has_not_been_proved(claim, place
         passes = compiled[0] is task.compiled[0] or next(wrong) % often == 0
         return {"error": None, "hit": "", "tests": [{"p": passes, "v": "in_process"}]}
 
-    assert proved(task, child, {0}, Right([[place]]))["tests"][0]["v"] == label
+    assert proved(task, child, {0}, Right([[[place, 7]]]))["tests"][0]["v"] == label
 
 
 @pytest.mark.parametrize(
@@ -192,6 +195,34 @@ def test_a_literal_that_is_surely_wrong_never_comes_to_the_right_value(text):
         assert not is_computed(tree.body)
         replace(tree.body)
         assert eval(compile(ast.fix_missing_locations(tree), "test", "eval"), namespace) != right
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "(3, 4, 5)", "'ab'", "{1: 2}"])
+def test_nothing_that_was_in_a_wrong_container_is_in_it_still(text):
+    right = {node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
+
+    for _ in range(300):
+        tree = ast.parse(text, mode="eval")
+        replace_all(tree.body)
+        assert not right & {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+
+
+@pytest.mark.parametrize(
+    ("claim", "operators"),
+    [
+        ("9 in f()", 1),
+        ("9 not in f()", 0),
+        ("not 9 in f()", 0),
+        ("not 9 not in f()", 1),
+        ("f() != 3", 0),
+        ("not f() == 3", 0),
+        ("not f() != 3", 1),
+    ],
+)
+def test_what_differs_from_one_thing_may_differ_from_another(claim, operators):
+    task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]}))
+
+    assert sum(canaries(task)[0].shown) == operators
 
 
 @pytest.mark.parametrize("text", ["1 + 2", "[0] * 3", "1 if True else 2", "not 1", "[1, 2][0]", "[n for n in [1, 2]]"])
@@ -234,14 +265,14 @@ def test_a_wrong_run_that_failed_for_another_reason_proves_nothing(result, hit, 
 @pytest.mark.parametrize("claim", ["f(4) == [0, 1]", "f(2) == 2 and f(3) == 3", "len(f(4)) > 2"])
 def test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved(claim, heads, known):
     task = Task(json.dumps({"object": "program", "name": "f", "tests": [{"program": f"import time\nassert {claim}"}]}))
-    places = [*range(len(canaries(task)[0].ranks))] if known else None
+    variants = [[place, seed] for place in range(len(canaries(task)[0].ranks)) for seed in range(6)] if known else None
     coin = random.Random(7)
 
     def child(compiled, which):
         return {"error": None, "hit": "", "tests": [{"p": coin.random() < heads, "v": "in_process"}]}
 
     tries = 1_000
-    found = [proved(task, child, {0}, Right([places]))["tests"][0] for _ in range(tries)]
+    found = [proved(task, child, {0}, Right([variants]))["tests"][0] for _ in range(tries)]
 
     assert sum(one == {"p": True, "v": "in_process"} for one in found) <= tries / 500
 
@@ -270,6 +301,58 @@ def test_one_that_uses_its_time_to_be_tried_less_often_is_not_proved(box, canoni
     test = Test(program="import time\nassert f() == 3\n")
 
     assert labels(box, f"import time\n{BURNS}", test, kind="program", canonical=canonical) == [label]
+
+
+LOOKS_AT_CODE = """
+import builtins, sys
+def below():
+    frame, found = sys._getframe(2), []
+    while frame is not None:
+        found.append(frame.f_code)
+        frame = frame.f_back
+    return found
+class L(list):
+    kind = list
+    def judge(self, other):
+        return not any("other" in name for code in below() for name in code.co_names)
+    def small(self, other):
+        return abs(other) < 100
+    __eq__ = __contains__ = judge
+    __lt__ = __gt__ = __le__ = __ge__ = small
+    __class__ = property(lambda self: self.kind)
+def f(items):
+    for code in below():
+        for name in code.co_names:
+            kind = getattr(builtins, name, None)
+            if isinstance(kind, type) and issubclass(kind, Exception) and name[0] not in "BCFRU":
+                raise kind
+            if kind in (list, dict, int, str, float):
+                L.kind = kind
+    return L()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "canonical"),
+    [
+        ("assert f(items) == sorted(items)", "f = sorted"),
+        ("assert f(items) == sorted(items) == sorted(items)", "f = sorted"),
+        ("assert 3 in f(items)", "f = sorted"),
+        ("assert f(items) > 5", "f = sum"),
+        ("assert f(items) <= 7.5", "f = sum"),
+        ("assert isinstance(f(items), list)", "f = sorted"),
+        ("import unittest\nwith unittest.TestCase().assertRaises(ValueError): f(items)", "def f(x): raise ValueError"),
+        ("import unittest\nunittest.TestCase().assertRaises(KeyError, f, items)", "def f(x): raise KeyError"),
+        ("try: f(items)\nexcept TypeError: pass\nelse: assert False", "def f(x): raise TypeError"),
+    ],
+)
+def test_a_wrong_expectation_looks_like_a_right_one(box, test, canonical):
+    test = Test(program=f"import time\nitems = [3, 1, 2]\n{test}\n")
+
+    found = {labels(box, f"{LOOKS_AT_CODE}#{n}", test, kind="program", canonical=canonical)[0] for n in range(6)}
+
+    assert PROVED not in found
+    assert labels(box, f"{canonical}\n", test, kind="program", canonical=canonical)[0][0]
 
 
 def test_one_forged_assertion_among_honest_ones_is_found_as_often_as_it_is_the_wrong_one(box):

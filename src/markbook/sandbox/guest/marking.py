@@ -6,7 +6,6 @@ program that must not raise, whose assert statements report to `__markbook_part_
 
 from __future__ import annotations
 
-import os
 import sys
 from types import CodeType
 
@@ -29,9 +28,14 @@ Compiled = tuple[str, CodeType | None, CodeType | None, int]
 Result = dict[str, "Any"]
 
 
-def other(value: Any) -> Any:
-    """Return something of the type of a value that is not equal to it: what an honest comparison tells from it."""
-    kind, by = type(value), 1 + os.urandom(1)[0] % 9
+def other(value: Any, by: int) -> Any:
+    """Return something of the type of a value that is not equal to it: what an honest comparison tells from it.
+
+    Args:
+        value: the value.
+        by: how much another one it is, from 1 to 9.
+    """
+    kind = type(value)
     if kind is bool:
         return not value
     if kind in (int, float, complex):
@@ -41,7 +45,7 @@ def other(value: Any) -> Any:
     if kind is bytes:
         return value + bytes((96 + by,))
     if kind in (list, tuple):
-        return value[:-1] + kind((other(value[-1]) if value else by,))
+        return value[:-1] + kind((other(value[-1], by) if value else by,))
     if kind in (set, frozenset):
         return value | {1000 + by}
     if kind is dict:

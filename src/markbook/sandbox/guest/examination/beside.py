@@ -13,8 +13,8 @@ from .. import wire
 from ..marking import received
 from . import inspection
 from .canary import Canary
-from .expectations import INPUT, OPERATOR, SURE
-from .wrong import below, shuffled
+from .proof import claims_of, deals, order, proof, scarce
+from .wrong import new_seed, shuffled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,16 +22,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..marking import Compiled, Result
+    from .proof import Useful, Variant
     from .tasks import Job, Task
 
     Run = Callable[[list[Compiled], set[int]], dict[str, Any]]
     """Runs these tests, of all that are given those with these numbers."""
 
-_WRONG_RUNS, _MOST, _BRIEF = 3, 6, 2
-"""Runs with something wrong in a round: so many for several tests, where there are many claims, and where they take
-long."""
-_ASKED = 2
-"""Operators of a test that a right answer is tried with, before anything else of the test."""
+_MOST, _BRIEF = 6, 2
+"""Runs with something wrong in a round: so many where there are many claims, and where they take long."""
 _LEAST, _ROUNDS, _DOUBTED = 3, 8, 16
 """Rounds where they take long, as a rule, and where a wrong run has passed that a right answer may pass as well. Each
 claim is wrong once in a round: who tosses a coin for each run is right by it in 8 rounds once in 65,536 attempts."""
@@ -40,20 +38,14 @@ _CPU, _SLEEP = 4.0, 1.0
 tried no more. Less sleep than that may be the wait for a processor that others use."""
 _SLOWER = 2
 """So many times as long as a right answer another may take and count as proved by those few rounds."""
-_TRYING = 10.0
-"""Seconds of processor time after which nothing more is tried with a right answer."""
-_OFTEN = 3
-"""What passes more than one wrong run of so many could be a coin."""
+_TRYING, _LONG = 10.0, 2.0
+"""Seconds of processor time after which nothing more is tried with a right answer, and where it fails something."""
 _TRIED, _INSISTED = 12, 32
-"""So many wrong things are tried with a right answer, to see which of them it fails; so many where it fails none: what
-is wrong is another thing each time, and with another argument a right answer may be right again."""
+"""So many wrong things are tried with a right answer, to see which of them it fails; so many where it fails few: with
+another argument a right answer may be right again."""
 
 Count = list[list[int]]
 """The parts of a test that went well, each with how often."""
-Claims = dict[int, list[list[int]]]
-"""For each test what of each of its claims may be made wrong."""
-Useful = list[list[int] | None]
-"""For each test what of it is worth making wrong; None where no right answer was there to try it with."""
 
 
 def canaries(task: Task) -> list[Canary]:
@@ -73,7 +65,7 @@ class Right:
         """Note it.
 
         Args:
-            useful: for each test what of it is worth making wrong.
+            useful: for each test what of it is worth making wrong, and by which seeds.
             counts: for each test how often its parts were executed, None where that is not known.
             cpu: seconds of processor time of a run.
             slept: seconds of sleep of a run.
@@ -95,8 +87,8 @@ def slept(record: dict[str, Any]) -> float:
 class _Trial:
     """The runs of one solution with which its passes are tried."""
 
-    def __init__(self, task: Task, run: Run, which: set[int], right: Right) -> None:
-        self._task, self._run, self._which, self._right = task, run, which, right
+    def __init__(self, task: Task, run: Run, which: set[int], right: Right, *, apart: bool) -> None:
+        self._task, self._run, self._which, self._right, self._apart = task, run, which, right, apart
         self._found = canaries(task)
         self._runs, self._spent, self._slept = 0, 0.0, 0.0
         self._said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
@@ -118,20 +110,23 @@ class _Trial:
         else:
             self.record = again
 
-    def run_wrong(self, deal: dict[int, int]) -> None:
+    def run_wrong(self, deal: dict[int, Variant]) -> None:
         """Run them with something wrong in some, and note which of these pass.
 
         What a limit ended, or what making it wrong broke, would have failed whatever is expected: that says nothing.
         """
-        tests = {index: self._found[index].wrong(place) for index, place in deal.items()}
+        tests = {
+            index: self._found[index].wrong(place, new_seed() if seed is None else seed)
+            for index, (place, seed) in deal.items()
+        }
         again = self._again([tests.get(index) or test for index, test in enumerate(self._task.compiled)])
-        for index, place in deal.items():
+        for index, (place, _) in deal.items():
             result = again["tests"][index]
             passes = result.get("p") is True
             if tests[index] is not None and (passes or (_is_verdict(result) and not again.get("hit"))):
                 self._said[index].setdefault(place, []).append(passes)
 
-    def wants(self, deal: dict[int, int]) -> bool:
+    def wants(self, deal: dict[int, Variant]) -> bool:
         """Whether there is anything to prove: a pass among these, and no limit hit, as it would be again."""
         if not self.record:
             return True
@@ -150,7 +145,8 @@ class _Trial:
         return sum(map(len, self._said[index].values()))
 
     def _proof(self, index: int) -> str:
-        return _proof(self._found[index], self._said[index], known=self._right.useful[index] is not None)
+        known = self._right.useful[index] is not None
+        return proof(self._found[index], self._said[index], known=known, apart=self._apart)
 
     def is_long(self) -> bool:
         """Whether the runs have taken so long that few are to do."""
@@ -169,16 +165,16 @@ class _Trial:
         short = cut and not self._right.is_slow(self._runs)
         for index in self._which:
             wanted = self._right.counts[index] if self._right.counts and done else None
-            proof = self._proof(index)
+            found = self._proof(index)
             if wanted is not None and done.get(index) != wanted:
-                proof = "forged"
-            elif proof == "proved" and (self._task.draws[index] or short or self._heard(index) < _LEAST):
-                proof = "open"
-            self.record["tests"][index] = _labelled(self.record["tests"][index], proof)
+                found = "forged"
+            elif found == "proved" and (self._task.draws[index] or short or self._heard(index) < _LEAST):
+                found = "open"
+            self.record["tests"][index] = _labelled(self.record["tests"][index], found)
         return self.record
 
 
-def proved(task: Task, run: Run, which: set[int], right: Right) -> dict[str, Any]:
+def proved(task: Task, run: Run, which: set[int], right: Right, *, apart: bool = False) -> dict[str, Any]:
     """Return the record of the true run, each pass in it labelled by what the wrong runs said of it.
 
     One that failed needs no proof. A pass is `flagged` if it passes too where no right answer does, or if other parts
@@ -192,15 +188,16 @@ def proved(task: Task, run: Run, which: set[int], right: Right) -> dict[str, Any
         run: runs some of them.
         which: those that are to be proved.
         right: what a right answer has shown of all of them.
+        apart: whether they run where the solution cannot read their code.
     """
     found = canaries(task)
-    trial = _Trial(task, run, which, right)
-    claims = {index: _claims(found[index], right.useful[index]) for index in which}
+    trial = _Trial(task, run, which, right, apart=apart)
+    claims = {index: claims_of(found[index], right.useful[index]) for index in which}
     for number in range(_DOUBTED):
         if trial.is_enough(number):
             break
-        deals = _deals(claims, _BRIEF if trial.is_long() else _MOST)
-        for deal in shuffled([None, *deals]):
+        dealt = deals(claims, _BRIEF if trial.is_long() else _MOST)
+        for deal in shuffled([None, *dealt]):
             if deal is None:
                 trial.run_true()
                 if trial.record["error"] is not None:
@@ -209,36 +206,9 @@ def proved(task: Task, run: Run, which: set[int], right: Right) -> dict[str, Any
                 if trial.is_to_end(number):
                     return trial.label(cut=True)
                 trial.run_wrong(deal)
-        if not deals:
+        if not dealt:
             break
     return trial.label(cut=False)
-
-
-def _proof(canary: Canary, said: dict[int, list[bool]], *, known: bool) -> str:
-    """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
-
-    Where one literal is expected no right answer passes with another. Elsewhere one may by chance: there only what
-    passes often says something. By an operator a right answer passes always or never: where one is known to have
-    failed, what passes every time was not decided by the test, and what passes by it at all may have tossed a coin.
-    """
-    claims: dict[tuple[int, int], list[bool]] = {}
-    for place, passes in said.items():
-        rank = canary.ranks[place]
-        if rank == SURE and any(passes):
-            return "forged"
-        key = (OPERATOR, place) if rank == OPERATOR else (rank, canary.claims[place])
-        claims[key] = claims.get(key, []) + passes
-    if known and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):
-        return "forged"
-    through = [passes for (rank, _), passes in claims.items() if all(passes) or _is_often(passes, rank)]
-    return "open" if not claims or through else "proved"
-
-
-def _is_often(passes: list[bool], rank: int) -> bool:
-    """Whether so many wrong runs passed that one which tosses a coin for each could have passed the true ones."""
-    if rank == INPUT:  # with another argument a right answer passes half of them
-        return False
-    return sum(passes) > 1 and _OFTEN * sum(passes) > len(passes) if rank != OPERATOR else any(passes)
 
 
 def _agree(record: dict[str, Any], again: dict[str, Any], which: set[int]) -> None:
@@ -265,46 +235,6 @@ def unchecked(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def _claims(canary: Canary, useful: list[int] | None) -> list[list[int]]:
-    """Return what of each claim of a test may be made wrong: of what there is, that which says most.
-
-    An operator that an answer may answer itself is a claim of its own. So is where an expectation comes from, if no
-    right answer passes with another, or one has been seen to fail: a solution may have taken it from there.
-    """
-    found: dict[int, list[int]] = {}
-    operators = []
-    for place, rank in enumerate(canary.ranks):
-        if useful is not None and place not in useful:
-            continue
-        if rank == OPERATOR:
-            operators.append([place])
-        else:
-            claim = canary.claims[place]
-            found.setdefault(claim if useful is not None or rank == SURE else abs(claim), []).append(place)
-    best = [min(canary.ranks[place] for place in places) for places in found.values()]
-    chosen = zip(best, found.values(), strict=True)
-    return [[place for place in places if canary.ranks[place] == rank] for rank, places in chosen] + operators
-
-
-def _deals(claims: Claims, most: int) -> list[dict[int, int]]:
-    """Return for each wrong run of a round, `most` of them, which tests are wrong in it, and by what.
-
-    Only few at once: a solution that knows the answer to one of them would recognise the run by it.
-    """
-    able = {index: shuffled(found) for index, found in claims.items() if found}
-    if not able:
-        return []
-    alone = len(able) == 1
-    runs = min(max(*map(len, able.values()), 1 if alone else min(_WRONG_RUNS, len(able))), most)
-    deals: list[dict[int, int]] = [{} for _ in range(runs)]
-    for number, (index, found) in enumerate(able.items()):
-        more = runs if alone else len(found)  # the only one is wrong in every run
-        for turn in range(min(more, runs)):
-            places = found[turn % len(found)]
-            deals[(number + turn) % runs][index] = places[below(len(places))]
-    return deals
-
-
 def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float) -> Useful:
     """Return what of these tests a right answer fails once it is wrong, found by making it wrong.
 
@@ -316,38 +246,25 @@ def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float
         seconds: processor time after which no more is tried.
     """
     found = canaries(task)
-    useful: list[list[int]] = [[] for _ in found]
+    useful: list[list[list[int]]] = [[] for _ in found]
     spent = 0.0
-    queues = {index: _order(found[index]) for index in which if found[index].ranks}
+    queues = {index: order(found[index]) for index in which if found[index].ranks}
     for turn in range(_INSISTED):
         for index, places in queues.items():
-            if not places and not useful[index]:
-                places.extend(_order(found[index]))
-        deal = {
-            index: places.pop() for index, places in queues.items() if places and (turn < _TRIED or not useful[index])
-        }
-        tests = {index: found[index].wrong(place) for index, place in deal.items()}
+            if useful[index] and (turn >= _TRIED or spent > _LONG):
+                places.clear()
+            if not places and (spent <= _LONG or not useful[index]):
+                places.extend(scarce(found[index], useful[index]))
+        deal = {index: (places.pop(), new_seed()) for index, places in queues.items() if places}
+        tests = {index: found[index].wrong(*variant) for index, variant in deal.items()}
         if not any(tests.values()) or spent > min(seconds, _TRYING):
             break
         again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], there)
         spent += again["cpu"]
-        for index, place in deal.items():
+        for index, variant in deal.items():
             if tests[index] is not None and not again["tests"][index]["p"] and _is_verdict(again["tests"][index]):
-                useful[index].append(place)
-    return [sorted(places) if index in which else None for index, places in enumerate(useful)]
-
-
-def _order(canary: Canary) -> list[int]:
-    """Return what can be made wrong in the order in which it is to be tried, the first last.
-
-    Some operators, then what says most of each claim, then all the rest; drawn by lot among equals.
-    """
-    claims = _claims(canary, None)
-    operators = shuffled([places[0] for places in claims if canary.ranks[places[0]] == OPERATOR])
-    best = shuffled([places[below(len(places))] for places in claims if canary.ranks[places[0]] != OPERATOR])
-    first = operators[:_ASKED] + best
-    rest = [place for place in shuffled(list(range(len(canary.ranks)))) if place not in first]
-    return [*reversed(first + sorted(rest, key=lambda place: canary.ranks[place]))]
+                useful[index].append([*variant])
+    return [sorted(variants) if index in which else None for index, variants in enumerate(useful)]
 
 
 def _is_verdict(result: Result) -> bool:

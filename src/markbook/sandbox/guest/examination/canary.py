@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..marking import Compiled
+from . import wrong
 from .expectations import Finder
 from .programs import FILE, BrokenTest, compile_test
 
@@ -31,9 +32,12 @@ class Canary:
         """For each thing that can be made wrong how much it says that a solution passes then."""
         self.claims: list[int] = []
         """For each of them to what claim of the test it belongs."""
+        self.shown: list[bool] = []
+        """For each of them whether a solution that reads the code of the test can see that it was made wrong."""
         try:
             sites = self._found()[1]
             self.ranks, self.claims = [site.rank for site in sites], [site.claim for site in sites]
+            self.shown = [site.is_shown for site in sites]
         except _FAULTS:
             return
 
@@ -49,12 +53,13 @@ class Canary:
         }
         return trees, Finder(list(trees.values()), self._entry).sites
 
-    def wrong(self, place: int) -> Compiled | None:
-        """Return the test compiled with this made wrong, each time differently; None where that is no test any more.
+    def wrong(self, place: int, seed: int) -> Compiled | None:
+        """Return the test compiled with this made wrong as the seed says; None where that is no test any more.
 
         Nothing else is changed, no line and no column: a solution is not to tell the two apart by anything but what
         is expected.
         """
+        wrong.draw_from(seed)
         try:
             trees, sites = self._found()
             sites[place].change()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from .growth import Growth
+    from .proof import Useful
     from .tasks import Job
 
 _SHORT = 20_000
@@ -185,7 +186,7 @@ class Examiner:
             whole.append(done)
             return record
 
-        return beside.proved(task, run, judging, beside.Right(plan["canary"], (), *plan["took"])), whole[0]
+        return beside.proved(task, run, judging, beside.Right(plan["canary"], (), *plan["took"]), apart=True), whole[0]
 
     def _proved_apart(
         self, task: Task, job: Job, plan: Plan, policies: list[Policy | None], record: dict[str, Any]
@@ -201,7 +202,7 @@ class Examiner:
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             return first if compiled is task.compiled else again(compiled, which)
 
-        found = beside.proved(task, run, judged, beside.Right([None] * len(tests)))
+        found = beside.proved(task, run, judged, beside.Right([None] * len(tests)), apart=True)
         return {**record, "tests": found["tests"]}
 
     def _runs_apart(self, task: Task, job: Job, plan: Plan) -> beside.Run:
@@ -270,9 +271,7 @@ class Examiner:
             plan["canary"] = [tried[index] if index in own else places for index, places in enumerate(useful)]
         return {**together, "plan": plan}
 
-    def _beside(
-        self, task: Task, job: Job, together: dict[str, Any], plans: list[Any]
-    ) -> tuple[list[Any], beside.Useful]:
+    def _beside(self, task: Task, job: Job, together: dict[str, Any], plans: list[Any]) -> tuple[list[Any], Useful]:
         """Return the plans, and for the tests that run beside the candidate what of them is worth making wrong.
 
         Such tests run without those that are kept apart, whose expectations are not to enter the candidate's process.

@@ -40,15 +40,18 @@ _STEPS = 3
 class Site:
     """One thing in a test that can be made wrong."""
 
-    def __init__(self, change: Callable[[], None], rank: int, claim: int) -> None:
+    def __init__(self, change: Callable[[], None], rank: int, claim: int, *, is_shown: bool) -> None:
         self.change = change
-        """Makes it wrong, in the tree in which it was found; a little different each time."""
+        """Makes it wrong, in the tree in which it was found, by the values that are drawn then."""
         self.claim = claim
         """The number of what is claimed there: each assertion, and each part of one that is joined by `and`; negative
         where it is what an expectation is made of, as against its comparison."""
         self.rank = rank
         """`SURE`, `LIKELY` or `INPUT`: how much it says that a solution passes then. `OPERATOR`: something is compared
         with what is equal to nothing, so that an answer that judges for itself is told from one that is compared."""
+        self.is_shown = is_shown
+        """Whether it is made wrong by a call of ours, which a solution beside it can see: where that does not happen
+        it may answer what it likes, so that only to pass says something, and to fail does not."""
 
 
 class Finder:
@@ -70,6 +73,9 @@ class Finder:
         used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute))
         loads = [key_of(node) for node in used if isinstance(node.ctx, ast.Load)]
         self._uses = {name: loads.count(name) for name in self._made}
+        self._denied = {id(node.operand) for node in self._nodes if isinstance(node, ast.UnaryOp)}
+        self._settled: set[int] = set()
+        """The comparisons that are what is claimed, and which no right answer can pass with another value."""
         self._known: dict[int, tuple[bool, list[str]]] = {}
         for node in self._nodes:
             self._visit(node)
@@ -78,7 +84,7 @@ class Finder:
 
     def _visit(self, node: ast.AST) -> None:
         self._claim += 1
-        if isinstance(node, ast.Compare) and self._is_told(node):
+        if isinstance(node, ast.Compare) and id(node) not in self._settled and self._is_told(node):
             self._operator(node)
         if isinstance(node, ast.Assert):
             self._truth(node.test, partial(setattr, node, "test"))
@@ -120,8 +126,8 @@ class Finder:
             return (second, first) if self._is_told(first) else pair
         return pair if is_literal(first) and not is_literal(second) else (second, first)
 
-    def _site(self, change: Callable[[], None], rank: int) -> None:
-        self.sites.append(Site(change, rank, self._claim))
+    def _site(self, change: Callable[[], None], rank: int, *, is_shown: bool = False) -> None:
+        self.sites.append(Site(change, rank, self._claim, is_shown=is_shown))
 
     def _add(self, change: Callable[[], None], *, sure: bool) -> None:
         self._site(change, SURE if sure else LIKELY)
@@ -178,7 +184,8 @@ class Finder:
                 if not is_literal(self._expected((left, right))[0]):
                     for site in self.sites[before:]:
                         site.claim = -site.claim
-                self._add(partial(_make_other, partial(node.comparators.__setitem__, 0), right), sure=True)
+                self._settled.add(id(node))
+                self._site(partial(_make_other, partial(node.comparators.__setitem__, 0), right), SURE, is_shown=True)
             return
         if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left):
             self._add(partial(node.comparators.__setitem__, -1, left), sure=False)
@@ -198,16 +205,18 @@ class Finder:
     def _operator(self, node: ast.Compare) -> None:
         """Find an operator that what is tested may answer, wherever it stands."""
         operator, first, second = node.ops[0], partial(setattr, node, "left"), partial(node.comparators.__setitem__, 0)
-        if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.NotEq):
+        if len(node.ops) > 1 or isinstance(operator, ast.NotEq | ast.NotIn) != (id(node) in self._denied):
+            return  # it says that two things differ, and so they may from another one too
+        if isinstance(operator, ast.Eq | ast.NotEq):
             self._judged((node.left, node.comparators[0]), (first, second))
-        elif len(node.ops) == 1 and isinstance(operator, ast.In | ast.NotIn):
-            self._site(partial(_make_other, first, node.left), OPERATOR)
+        elif isinstance(operator, ast.In | ast.NotIn):
+            self._site(partial(_make_other, first, node.left), OPERATOR, is_shown=True)
 
     def _judged(self, pair: Operands, puts: tuple[Put, Put]) -> None:
         """Note that what is tested may say itself whether it is equal to what is expected, wherever these stand."""
         if any(map(self._is_told, pair)):
             expected = self._expected(pair)[0]
-            self._site(partial(_make_other, puts[expected is pair[1]], expected), OPERATOR)
+            self._site(partial(_make_other, puts[expected is pair[1]], expected), OPERATOR, is_shown=True)
 
     def _near(self, size: ast.expr, bound: ast.expr) -> bool:
         """Find what is expected where the size of a difference has a bound; return whether this is such a place."""
@@ -298,7 +307,7 @@ class Finder:
         """Find the sites of a call that asserts something."""
         name, arguments = called(node), node.args
         if name in _RAISE and arguments:
-            self._add(_swap_error(arguments, 0), sure=True)
+            self._add(_swap_error(arguments, 0), sure=wrong.is_told_apart(_name(arguments[0])))
         elif name in _EQUAL and len(arguments) >= 2:
             exact = len(arguments) == 2 and not any(keyword.arg in _TOLERANCE for keyword in node.keywords)
             self._equal((arguments[0], arguments[1]), sure=exact)
@@ -357,17 +366,26 @@ def _swap_type(holder: list[ast.expr], place: int) -> Callable[[], None]:
     return partial(_swap, holder, place, wrong.other_type)
 
 
-def _swap(holder: ast.ExceptHandler | list[ast.expr], place: str | int, name: Callable[[], str]) -> None:
+def _swap(holder: ast.ExceptHandler | list[ast.expr], place: str | int, name: Callable[[str], str]) -> None:
+    old = holder[int(place)] if isinstance(holder, list) else holder.type
+    if old is None:
+        return
+    new = ast.copy_location(ast.Name(name(_name(old)), ast.Load()), old)
     if isinstance(holder, list):
-        holder[int(place)] = ast.copy_location(ast.Name(name(), ast.Load()), holder[int(place)])
-    elif holder.type is not None:
-        holder.type = ast.copy_location(ast.Name(name(), ast.Load()), holder.type)
+        holder[int(place)] = new
+    else:
+        holder.type = new
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _make_other(put: Put, value: ast.expr) -> None:
     """Put in the place of a value something of its type that is not equal to it."""
     place = {name: getattr(value, name) for name in ("lineno", "col_offset")}
-    put(ast.Call(ast.Name(OTHER, ast.Load(), **place), [value], [], **place))
+    by = ast.Constant(wrong.step(), **place)
+    put(ast.Call(ast.Name(OTHER, ast.Load(), **place), [value, by], [], **place))
 
 
 def _rename(node: ast.Call, name: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import os
+from _random import Random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,18 +16,38 @@ _MADE = (*_LITERAL, ast.Call, ast.Name, ast.Attribute, ast.keyword)
 _FRESH = 20
 """So many times a value is drawn that stands nowhere else in a literal."""
 _ERRORS = (
-    "BufferError", "ChildProcessError", "FloatingPointError", "ProcessLookupError", "ReferenceError",
-    "UnboundLocalError",
+    "ArithmeticError", "AttributeError", "EOFError", "FileNotFoundError", "ImportError", "IndexError", "KeyError",
+    "LookupError", "NotImplementedError", "OSError", "OverflowError", "PermissionError", "RuntimeError", "StopIteration",
+    "TypeError", "UnicodeError", "ValueError", "ZeroDivisionError",
 )  # fmt: skip
-"""Exceptions that few functions raise, so that a right answer raises another one."""
-_TYPES = ("bytearray", "complex", "frozenset", "memoryview")
+_TYPES = ("bool", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple")
+"""What tests name: a solution is not to tell a wrong one by how seldom it is expected."""
+_SCALES = 6
+"""A bound is moved by about as much as it is large, or by so many times twice as much."""
 _NUMBERS = frozenset(("Decimal", "Fraction", "complex", "float", "int"))
 _DIGITS, _LOWER, _UPPER = "0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+_values_drawn = Random()
 
 
 def below(number: int) -> int:
     """Return a number from 0 up to this one that nobody can guess."""
     return int.from_bytes(os.urandom(7), "little") % number
+
+
+def new_seed() -> int:
+    """Return a number that says which wrong values are drawn, and that nobody can guess."""
+    return below(1 << 52)
+
+
+def draw_from(seed: int) -> None:
+    """Draw the wrong values from here on as this number says: the same ones each time."""
+    _values_drawn.seed(seed)
+
+
+def _draw(number: int) -> int:
+    return _values_drawn.getrandbits(56) % number
 
 
 def shuffled(items: list[Any]) -> list[Any]:
@@ -82,10 +104,10 @@ def replace(node: ast.expr) -> None:
             part.value = other(part.value)
         return
     if useful:
-        part = useful[below(len(useful))]
+        part = useful[_draw(len(useful))]
         part.value = _fresh(part.value, [constant.value for constant in found])
         return
-    extra = ast.Constant(2 + below(7), lineno=node.lineno, col_offset=node.col_offset)
+    extra = ast.Constant(2 + _draw(7), lineno=node.lineno, col_offset=node.col_offset)
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         node.elts.append(extra)
     elif isinstance(node, ast.Dict):
@@ -94,24 +116,26 @@ def replace(node: ast.expr) -> None:
 
 
 def replace_all(node: ast.expr) -> None:
-    """Make every constant of a literal another one."""
-    for part in constants(node):
-        part.value = other(part.value)
+    """Make every constant of a literal another one that stands nowhere in it: what was in it is not in what comes."""
+    found = constants(node)
+    values = [part.value for part in found]
+    for part in found:
+        part.value = _fresh(part.value, values)
 
 
 def other(value: Any) -> Any:
     """Return another value of the type: none that is merely a rounding away, and none that is out of place."""
     if value is None:
-        return 1 + below(9)
+        return 1 + _draw(9)
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
-        by = 1 + below(3 + abs(value) // 3)
-        return value - by if value - by >= 0 and below(2) else value + by
+        by = 1 + _draw(3 + abs(value) // 3)
+        return value - by if value - by >= 0 and _draw(2) else value + by
     if isinstance(value, float):
         if value - value != 0:  # infinite, or no number
-            return 1.5 + below(9)
-        return round(value + (1 + below(100) / 8) * max(1.0, abs(value) / 4), _places(value))
+            return 1.5 + _draw(9)
+        return round(value + (1 + _draw(100) / 8) * max(1.0, abs(value) / 4), _places(value))
     if isinstance(value, complex):
         return complex(other(value.real), value.imag)
     if isinstance(value, str):
@@ -140,17 +164,21 @@ def _places(value: float) -> int:
 def _other_text(text: str) -> str:
     places = [place for place, letter in enumerate(text) if letter.isascii() and letter.isalnum()]
     if not places:
-        return text + _LOWER[below(26)]
-    place = places[below(len(places))]
+        return text + _LOWER[_draw(26)]
+    place = places[_draw(len(places))]
     kind = next(kind for kind in (_DIGITS, _LOWER, _UPPER) if text[place] in kind)
-    letter = kind[(kind.index(text[place]) + 1 + below(len(kind) - 1)) % len(kind)]
+    letter = kind[(kind.index(text[place]) + 1 + _draw(len(kind) - 1)) % len(kind)]
     return text[:place] + letter + text[place + 1 :]
 
 
 def shift(node: ast.Constant, *, up: bool) -> None:
-    """Move a bound so far that what lay on its right side lies on its wrong one."""
+    """Move a bound to where what lay on its right side may lie on its wrong one."""
     value: Any = node.value
-    far = abs(value) * (2 + below(5)) + 1000 + below(9000)
+    far = (abs(value) + 1) * 2 ** _draw(_SCALES)
+    if isinstance(value, int):
+        far += _draw(far)
+    else:
+        far = round(far * (1 + _draw(100) / 100), _places(value))
     node.value = value + far if up else value - far
 
 
@@ -160,11 +188,34 @@ def neighbour(node: ast.Constant) -> None:
     node.value = value - 1 if value > 0 else value + 1
 
 
-def other_error() -> str:
-    """Return the name of an exception that a right answer does not raise."""
-    return _ERRORS[below(len(_ERRORS))]
+def step() -> int:
+    """Return by how much a value is to differ that is only known when the test runs."""
+    return 1 + _draw(9)
 
 
-def other_type() -> str:
-    """Return the name of a class that few answers are of."""
-    return _TYPES[below(len(_TYPES))]
+def other_error(name: str) -> str:
+    """Return the name of an exception of Python's that says nothing of the one with this name."""
+    return _unrelated(name, _ERRORS)
+
+
+def other_type(name: str) -> str:
+    """Return the name of a class of Python's whose objects are none of the class with this name."""
+    return _unrelated(name, _TYPES)
+
+
+def is_told_apart(name: str) -> bool:
+    """Whether it is certain that what raises or is the class with this name neither raises nor is another one."""
+    known = getattr(builtins, name, None)
+    return isinstance(known, type) and known not in (BaseException, Exception, object)
+
+
+def _unrelated(name: str, names: tuple[str, ...]) -> str:
+    known = getattr(builtins, name, None) if is_told_apart(name) else None
+    if known is not None:
+        others = [other for other in names if not _related(known, getattr(builtins, other))]
+        names = tuple(others) or names
+    return names[_draw(len(names))]
+
+
+def _related(one: type, other: type) -> bool:
+    return issubclass(one, other) or issubclass(other, one)

@@ -1,0 +1,140 @@
+"""What is made wrong in which run, and what it proves that a solution passes or fails then."""
+
+from __future__ import annotations
+
+from .expectations import INPUT, OPERATOR, SURE
+from .wrong import below, shuffled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .canary import Canary
+
+_WRONG_RUNS = 3
+"""Runs with something wrong in a round, for several tests."""
+_ASKED = 2
+"""Operators of a test that a right answer is tried with, before anything else of the test."""
+_OFTEN = 3
+"""What passes more than one wrong run of so many could be a coin."""
+_ENOUGH = 6
+"""Wrong variants of a claim that a right answer is known to fail: one that picks by their looks is found out by some."""
+
+Variant = tuple[int, int | None]
+"""What of a test is made wrong, and the seed of its wrong value; None where every value will do."""
+Claims = dict[int, list[list[Variant]]]
+"""For each test what of each of its claims may be made wrong."""
+Useful = list[list[list[int]] | None]
+"""For each test the variants, place and seed, that a right answer fails; None where none was there to try them with."""
+
+
+def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bool) -> str:
+    """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
+
+    Where one literal is expected no right answer passes with another. Elsewhere one may: where a right answer is known
+    it fails all that was asked, and a pass leaves the test open; where none is, what passes often does. By an operator
+    a right answer passes always or never: where one is known to have failed, what passes every time is forged, and
+    what passes by it at all may have tossed a coin. So may what passes with another argument, though a right answer
+    may as well. What a solution can see to be wrong proves nothing by failing.
+
+    Args:
+        canary: what of the test can be made wrong.
+        said: for each thing that was, whether the solution passed.
+        known: whether all of that was asked which a right answer fails.
+        apart: whether the test ran where the solution cannot read its code.
+    """
+    claims: dict[tuple[int, int], list[bool]] = {}
+    counts = False
+    for place, passes in said.items():
+        rank = canary.ranks[place]
+        if rank == SURE and any(passes):
+            return "forged"
+        counts = counts or apart or not canary.shown[place]
+        key = (OPERATOR, place) if canary.shown[place] else (rank, canary.claims[place])
+        claims[key] = claims.get(key, []) + passes
+    if known and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):
+        return "forged"
+    through = [passes for (rank, _), passes in claims.items() if all(passes) or _is_often(passes, rank, known=known)]
+    return "proved" if counts and not through else "open"
+
+
+def _is_often(passes: list[bool], rank: int, *, known: bool) -> bool:
+    """Whether so many wrong runs passed that one which tosses a coin for each could have passed the true ones."""
+    if known or rank in (OPERATOR, INPUT):
+        return any(passes)
+    return sum(passes) > 1 and _OFTEN * sum(passes) > len(passes)
+
+
+def claims_of(canary: Canary, useful: list[list[int]] | None) -> list[list[Variant]]:
+    """Return the variants of each claim of a test: of what may be made wrong, that which says most.
+
+    What a solution can see is a claim of its own. So is where an expectation comes from, if no right answer passes
+    with another, or one has been seen to fail: a solution may have taken it from there.
+    """
+    variants: list[Variant] = (
+        [(place, None) for place in range(len(canary.ranks))]
+        if useful is None
+        else [(place, None if canary.ranks[place] == SURE else seed) for place, seed in useful]
+    )
+    found: dict[int, list[Variant]] = {}
+    shown: dict[int, list[Variant]] = {}
+    for variant in dict.fromkeys(variants):
+        place = variant[0]
+        if canary.shown[place]:
+            shown.setdefault(place, []).append(variant)
+        else:
+            claim = canary.claims[place]
+            sure = useful is not None or canary.ranks[place] == SURE
+            found.setdefault(claim if sure else abs(claim), []).append(variant)
+    return [_best(canary, claim) for claim in found.values()] + list(shown.values())
+
+
+def _best(canary: Canary, variants: list[Variant]) -> list[Variant]:
+    rank = min(canary.ranks[place] for place, _ in variants)
+    return [variant for variant in variants if canary.ranks[variant[0]] == rank]
+
+
+def deals(claims: Claims, most: int) -> list[dict[int, Variant]]:
+    """Return for each wrong run of a round, `most` of them, which tests are wrong in it, and by what.
+
+    Only few at once: a solution that knows the answer to one of them would recognise the run by it.
+    """
+    able = {index: shuffled(found) for index, found in claims.items() if found}
+    if not able:
+        return []
+    alone = len(able) == 1
+    runs = min(max(*map(len, able.values()), 1 if alone else min(_WRONG_RUNS, len(able))), most)
+    dealt: list[dict[int, Variant]] = [{} for _ in range(runs)]
+    for number, (index, found) in enumerate(able.items()):
+        more = runs if alone else len(found)  # the only one is wrong in every run
+        for turn in range(min(more, runs)):
+            variants = found[turn % len(found)]
+            dealt[(number + turn) % runs][index] = variants[below(len(variants))]
+    return dealt
+
+
+def order(canary: Canary) -> list[int]:
+    """Return what can be made wrong in the order in which it is to be tried, the first last.
+
+    Some operators, then what says most of each claim, then all the rest; drawn by lot among equals.
+    """
+    claims = [[place for place, _ in claim] for claim in claims_of(canary, None)]
+    operators = shuffled([places[0] for places in claims if canary.shown[places[0]]])
+    best = shuffled([places[below(len(places))] for places in claims if not canary.shown[places[0]]])
+    first = operators[:_ASKED] + best
+    rest = [place for place in shuffled(list(range(len(canary.ranks)))) if place not in first]
+    return [*reversed(first + sorted(rest, key=lambda place: canary.ranks[place]))]
+
+
+def scarce(canary: Canary, useful: list[list[int]]) -> list[int]:
+    """Return what of a test is to be tried further, as too few variants are known of what it claims."""
+    if not useful:
+        return order(canary)
+    counts: dict[int, int] = {}
+    for place, _ in useful:
+        counts[place] = counts.get(place, 0) + 1
+    few = [place for place, count in counts.items() if count < _ENOUGH and not _is_settled(canary, place)]
+    return shuffled(few)
+
+
+def _is_settled(canary: Canary, place: int) -> bool:
+    """Whether one variant is as good as many: no right answer passes any, or all look the same."""
+    return canary.ranks[place] == SURE or canary.shown[place]
