@@ -24,8 +24,11 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)  ## set up, mark the bundled exam, say where the report is
 	@$(BIN)/markbook demo
 
-test: $(STAMP)  ## set up and run the whole test suite
-	$(BIN)/python -m pytest
+# A file's tests stay together: many share what its first one made.
+PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile
+
+test: $(STAMP)  ## set up and run the whole test suite, a process a core (PARALLEL= for one after the other)
+	$(BIN)/python -m pytest $(PARALLEL)
 
 quick: $(STAMP)  ## the tests without the slow ones
 	$(BIN)/python -m pytest -m 'not slow'
