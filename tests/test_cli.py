@@ -9,7 +9,7 @@ import pytest
 from exam_kit import answer, problem, write_rows
 
 import markbook
-from markbook.cli import _COMMANDS
+from markbook.cli import _COMMANDS, cli
 
 GOOD = "def f(x):\n    return x\n"
 
@@ -231,3 +231,22 @@ def test_demo_marks_the_bundled_exam(tmp_path):
     assert totals["scholar-70b"] > totals["apprentice-13b"] + 15 > totals["novice-1b"] + 30
     kinds = json.loads((folder / "novice-1b" / "test_results_errors.json").read_text())["error_counts"]
     assert {"SyntaxError", "NameError", "TimeoutError", "NoCompletionError", "Error"} == set(kinds)
+
+
+@pytest.mark.parametrize(
+    ("args", "begun", "wanted"),
+    [
+        ([], "sco", ["score"]),
+        (["score"], "rougeL", ["rougeL", "rougeLsum"]),
+        (["score"], "bleu,edit_d", ["bleu,edit_distance"]),
+        (["run"], "python_coding_c", ["python_coding_context_comparison"]),
+        (["list"], "eng", ["engines"]),
+        (["exam"], "--in-p", ["--in-process"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_names(args, begun, wanted):
+    from click.shell_completion import BashComplete
+
+    found = BashComplete(cli, {}, "markbook", "_MARKBOOK_COMPLETE").get_completions(args, begun)
+
+    assert [item.value for item in found if item.type == "plain"] == wanted

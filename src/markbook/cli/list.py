@@ -6,11 +6,13 @@ import json
 
 import click
 
+from markbook.cli.options import completing
+
 _KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "reports", "runs", "foreign", "languages")
 
 
 @click.command("list")
-@click.argument("kind", metavar="|".join(_KINDS))
+@click.argument("kind", metavar="|".join(_KINDS), shell_complete=completing(lambda: _KINDS))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(kind: str, *, as_json: bool) -> None:
     """List the parts of a KIND: built-ins and installed plugins."""

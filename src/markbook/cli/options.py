@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from markbook.results.compare import Baseline
     from markbook.store import Run
 
@@ -43,6 +45,33 @@ class Spread(click.Command):
                     yield option
                 values += 1
             yield arg
+
+
+def completing(names: Callable[[], Iterable[str]], *, files: bool = False) -> Callable[..., list[CompletionItem]]:
+    """Return what completes an argument by names, after the last comma of it, and by files where it may be one."""
+
+    def complete(_context: click.Context, _argument: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        before, comma, begun = incomplete.rpartition(",")
+        found = [CompletionItem(before + comma + name) for name in names() if name.startswith(begun)]
+        return [*found, CompletionItem(incomplete, type="file")] if files else found
+
+    return complete
+
+
+def metric_names() -> list[str]:
+    """Return the names of all metrics, without importing one."""
+    from markbook.plugins import names
+
+    return names("metrics")
+
+
+def task_names() -> list[str]:
+    """Return the names of the ready tasks and groups."""
+    from markbook.config import ready_tasks
+
+    return list(ready_tasks())
 
 
 def is_given(name: str) -> bool:

@@ -12,6 +12,7 @@ import click
 from markbook.cli.options import (
     Spread,
     baseline_option,
+    completing,
     ended_by_signal,
     engine_option,
     fail_under_option,
@@ -19,6 +20,7 @@ from markbook.cli.options import (
     json_option,
     read_baseline,
     resume_option,
+    task_names,
 )
 from markbook.cli.resume import Kept, fill_from_run, sent_a_key, written
 
@@ -43,7 +45,7 @@ class _Run(Spread):
 
 
 @click.command("run", cls=_Run, epilog=_EXAMPLES)
-@click.argument("tasks", nargs=-1, metavar="TASK...")
+@click.argument("tasks", nargs=-1, metavar="TASK...", shell_complete=completing(task_names, files=True))
 @click.option("--predictions", type=click.Path(), help="Answers that exist: a file, or a folder with one file a task.")
 @click.option("--model", metavar="PROVIDER:NAME", help="The model to ask instead, such as openai:gpt-4o-mini.")
 @click.option(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.judge_options import judge_choices
-from markbook.cli.options import fail_under_option
+from markbook.cli.options import completing, fail_under_option, metric_names
 
 if TYPE_CHECKING:
     from markbook.results.gates import Mark
@@ -29,7 +29,7 @@ Examples:
 
 
 @click.command("score", epilog=_EXAMPLES)
-@click.argument("metrics")
+@click.argument("metrics", shell_complete=completing(metric_names))
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the metric; repeat.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
