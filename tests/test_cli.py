@@ -1,5 +1,6 @@
 """The command line: one module a command, quick help, documented exit codes, clear messages."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -247,6 +248,7 @@ def test_demo_marks_the_bundled_exam(tmp_path):
 def test_a_shell_completes_commands_options_and_names(args, begun, wanted):
     from click.shell_completion import BashComplete
 
+    importlib.import_module("markbook.cli.list")  # its name is one of Python's, too
     found = BashComplete(cli, {}, "markbook", "_MARKBOOK_COMPLETE").get_completions(args, begun)
 
     assert [item.value for item in found if item.type == "plain"] == wanted

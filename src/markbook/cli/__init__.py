@@ -45,7 +45,7 @@ class _LazyGroup(click.Group):
     """A group that imports a command's module when that command is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(_COMMANDS)
+        return [*_COMMANDS]  # not `list`: once imported, the module of that name stands in its place here
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in _COMMANDS:
@@ -60,12 +60,12 @@ class _LazyGroup(click.Group):
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
             from markbook.plugins import suggest
 
-            ctx.fail(f"No such command {args[0]!r} ({suggest(args[0], list(_COMMANDS))}).")
+            ctx.fail(f"No such command {args[0]!r} ({suggest(args[0], [*_COMMANDS])}).")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl([*_COMMANDS.items()])
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's callback
