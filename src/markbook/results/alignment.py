@@ -94,10 +94,7 @@ def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sh
     Raises:
         ValueError: the metrics or directions differ.
     """
-    first = sheets[0][1]
-    kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
-    if len(kinds) > 1:
-        raise ValueError("the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)))
+    first = _of_one_metric(sheets)
     notes = (*notes, *dict.fromkeys(f"{run}: {note}" for run, sheet in sheets for note in sheet.notes))
     if len(sheets) == 1:
         origins = {model: (0, model) for model in first.models}
@@ -113,18 +110,22 @@ def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sh
             marks[titles[at, model]] = {named[at][sample]: cell for sample, cell in cells.items()}
             origins[titles[at, model]] = at, model
         meta = {**{named[at].get(sample, sample): about for sample, about in sheet.meta.items()}, **meta}
-    ends = [sheet.range for _, sheet in sheets]
+    ends = min(sheet.range[0] for _, sheet in sheets), max(sheet.range[1] for _, sheet in sheets)
     alignment = _alignment(sheets, named, register)
-    return Sheet(
-        first.metric,
-        marks,
-        (min(low for low, _ in ends), max(high for _, high in ends)),
-        first.direction,
-        meta,
-        origins,
-        alignment=alignment,
-        notes=(*notes, *_words(alignment)),
-    )
+    notes = *notes, *_words(alignment)
+    return Sheet(first.metric, marks, ends, first.direction, meta, origins, alignment=alignment, notes=notes)
+
+
+def _of_one_metric(sheets: Sequence[tuple[str, Sheet]]) -> Sheet:
+    """Return the first sheet.
+
+    Raises:
+        ValueError: the metrics or directions differ.
+    """
+    kinds = {(sheet.metric, sheet.direction) for _, sheet in sheets}
+    if len(kinds) > 1:
+        raise ValueError("the runs are marked by different metrics: " + ", ".join(sorted(kind[0] for kind in kinds)))
+    return sheets[0][1]
 
 
 def _titles(sheets: Sequence[tuple[str, Sheet]]) -> dict[tuple[int, str], str]:

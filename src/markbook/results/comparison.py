@@ -146,13 +146,7 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
     Raises:
         DataError: fewer than two models, or two that share no sample with a value.
     """
-    if len(sheet.models) < 2:
-        raise DataError(
-            f"there is nothing to compare with: only the model {sheet.models[0]!r} is here"
-            if sheet.models
-            else "there is no model to compare",
-            hint="name a second run, or a run of several models",
-        )
+    _need_two(sheet)
     order = standings(sheet, alpha=alpha, seed=seed)
     names = [standing.model for standing in order]
     pairs = compare_pairs(sheet, names, alpha=alpha, seed=seed)
@@ -177,6 +171,16 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
         notes=_notes(sheet, len(common)),
         alignment=sheet.alignment,
     )
+
+
+def _need_two(sheet: Sheet) -> None:
+    if len(sheet.models) < 2:
+        raise DataError(
+            f"there is nothing to compare with: only the model {sheet.models[0]!r} is here"
+            if sheet.models
+            else "there is no model to compare",
+            hint="name a second run, or a run of several models",
+        )
 
 
 def _has_value(sheet: Sheet, model: str, sample: str) -> bool:

@@ -95,6 +95,23 @@ def _of_model(model: str, items: dict[str, tuple[list[float], int]], sheet: Shee
 
 def tables(found: Sequence[ModelNoise], metric: str) -> list[Table]:
     """Return what people read."""
+    made = [_noise_table(found, metric)]
+    if any(one.pass_hat for one in found):
+        most = max(max(one.pass_hat, default=0) for one in found)
+        ks = [k for k in range(1, most + 1) if k <= 8 or k == most]
+        hats = tuple((one.model, *(_number(one.pass_hat.get(k)) for k in ks)) for one in found)
+        heads = ("Model", *(f"k = {k}" for k in ks))
+        made.append(Table("pass^k: all of k repeats pass", heads, hats, frozenset(range(1, len(ks) + 1))))
+    if any(one.repeats for one in found):
+        gaps = list(dict.fromkeys(gap for one in found for gap in one.repeats))
+        needed = tuple((one.model, *(str(one.repeats.get(gap, "")) for gap in gaps)) for one in found)
+        heads = ("Model", *(f"{100 * gap:g} points" for gap in gaps))
+        note = "Of every item, for each of two systems, at 80 % power; the noise of repeating only."
+        made.append(Table("Repeats that show a difference", heads, needed, frozenset(range(1, len(gaps) + 1)), note))
+    return made
+
+
+def _noise_table(found: Sequence[ModelNoise], metric: str) -> Table:
     rows = tuple(
         (
             one.model,
@@ -115,26 +132,7 @@ def tables(found: Sequence[ModelNoise], metric: str) -> list[Table]:
         "Split-half reliability",
     )
     note = "Two runs must differ: beyond it (95 %) repeating alone does not explain a difference of two single runs."
-    made = [Table(f"Noise of {metric}", headers, rows, frozenset({2, 3, 4, 5}), note)]
-    if any(one.pass_hat for one in found):
-        most = max(max(one.pass_hat, default=0) for one in found)
-        ks = [k for k in range(1, most + 1) if k <= 8 or k == most]
-        hats = tuple((one.model, *(_number(one.pass_hat.get(k)) for k in ks)) for one in found)
-        made.append(
-            Table(
-                "pass^k: all of k repeats pass",
-                ("Model", *(f"k = {k}" for k in ks)),
-                hats,
-                frozenset(range(1, len(ks) + 1)),
-            )
-        )
-    if any(one.repeats for one in found):
-        gaps = list(dict.fromkeys(gap for one in found for gap in one.repeats))
-        needed = tuple((one.model, *(str(one.repeats.get(gap, "")) for gap in gaps)) for one in found)
-        heads = ("Model", *(f"{100 * gap:g} points" for gap in gaps))
-        note = "Of every item, for each of two systems, at 80 % power; the noise of repeating only."
-        made.append(Table("Repeats that show a difference", heads, needed, frozenset(range(1, len(gaps) + 1)), note))
-    return made
+    return Table(f"Noise of {metric}", headers, rows, frozenset({2, 3, 4, 5}), note)
 
 
 def _share(value: float | None) -> str:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +87,19 @@ def _facts_here() -> str:
     return said[0]
 
 
+def _started(python: str, main: str, config: Mapping[str, object], kept: Collection[int]) -> subprocess.Popen[bytes]:
+    """Start the module `main` of the guest with its settings and with the descriptors that it keeps."""
+    return subprocess.Popen(
+        [python, "-s", "-S", "-P", "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL,
+        pass_fds=kept,
+        env=_environment(),
+        start_new_session=True,
+    )
+
+
 class Worker:
     """One supervised pair of examiner and zygote."""
 
@@ -136,17 +149,8 @@ class Worker:
             "processor": processor,
             "folders": list(folders),
         }
-        quiet = None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL
         try:
-            self._process = subprocess.Popen(
-                [interpreter.python, "-s", "-S", "-P", "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=quiet,
-                pass_fds=(theirs.fileno(), lifeline),
-                env=_environment(),
-                start_new_session=True,
-            )
+            self._process = _started(interpreter.python, main, config, (theirs.fileno(), lifeline))
         except OSError as error:  # no process can be made now, or the interpreter has gone
             ours.close()
             os.close(self._lifeline)

@@ -12,7 +12,7 @@ takes Student's quantile, which holds its promise with few labels.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -80,11 +80,7 @@ def corrected_mean(
     known = np.array([label is not None for label in labels], dtype=bool)
     y = finite([0.0 if label is None else label for label in labels], "labels")
     w = _inverse(probabilities, known)
-    for other, name in ((clusters, "clusters"), (strata, "strata")):
-        if other is not None and len(other) != f.size:
-            raise ValueError(f"{name}: {len(other)} for {f.size} scores")
-    if y.size != f.size:
-        raise ValueError(f"labels: {y.size} for {f.size} scores")
+    _check_sizes(f.size, {"clusters": clusters, "strata": strata, "labels": labels})
     if method == "ppi++" and (clusters is not None or strata is not None):
         raise ValueError("ppi++ as published knows neither clusters nor strata")
     groups = _codes(clusters)
@@ -96,13 +92,7 @@ def corrected_mean(
     chosen = [np.ones(f.size, dtype=bool)] if parts is None else [parts == code for code in range(int(parts.max()) + 1)]
     found = [_part(f, y, known, w, groups, here, method) for here in chosen]
     shares = [float(here.mean()) for here in chosen]
-    value = math.fsum(share * part.value for share, part in zip(shares, found, strict=True))
-    terms = [(share**2 * part.variance, part.degrees) for share, part in zip(shares, found, strict=True)]
-    # The shares of the strata are themselves seen in these items only.
-    spread = math.fsum(share * (part.value - value) ** 2 for share, part in zip(shares, found, strict=True)) / f.size
-    variance = math.fsum(term for term, _ in terms) + spread
-    small = math.fsum(term**2 / degrees for term, degrees in terms)
-    degrees = variance**2 / small if small else math.inf
+    value, variance, degrees = _joined(found, shares, f.size)
     quantile = normal_quantile(confidence)
     if method == "ppi++t" and degrees < 1e6:
         quantile = t_quantile(confidence, degrees)
@@ -110,6 +100,23 @@ def corrected_mean(
     stats = _stats(f, y, known, found, shares, confidence, reach)
     return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=n, method=method,
                     confidence=confidence, note=_drift_note(f, known, w), stats=stats)  # fmt: skip
+
+
+def _check_sizes(size: int, given: Mapping[str, Sequence[object] | None]) -> None:
+    for name, values in given.items():
+        if values is not None and len(values) != size:
+            raise ValueError(f"{name}: {len(values)} for {size} scores")
+
+
+def _joined(parts: Sequence[_Part], shares: Sequence[float], n: int) -> tuple[float, float, float]:
+    """Return value, variance and degrees of freedom (Satterthwaite's) over all strata."""
+    value = math.fsum(share * part.value for share, part in zip(shares, parts, strict=True))
+    terms = [(share**2 * part.variance, part.degrees) for share, part in zip(shares, parts, strict=True)]
+    # The shares of the strata are themselves seen in these items only.
+    spread = math.fsum(share * (part.value - value) ** 2 for share, part in zip(shares, parts, strict=True)) / n
+    variance = math.fsum(term for term, _ in terms) + spread
+    small = math.fsum(term**2 / degrees for term, degrees in terms)
+    return value, variance, variance**2 / small if small else math.inf
 
 
 def _inverse(probabilities: Sequence[float] | None, known: Mask) -> Floats | None:

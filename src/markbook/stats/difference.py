@@ -61,14 +61,9 @@ def paired_difference(
     if n == 0:
         return Estimate(None, n=0, method="paired-t", confidence=confidence, note="no common items")
     mean = float(gaps.mean())
-    better, worse = int((gaps > 0).sum()), int((gaps < 0).sum())
-    stats = {"n_better": float(better), "n_worse": float(worse), "n_equal": float(n - better - worse)}
+    stats = _counts(first, second, gaps)
     if n < 2:
         return Estimate(mean, n=n, method="paired-t", confidence=confidence, note=TOO_FEW, stats=stats)
-    stats["sd"] = float(gaps.std(ddof=1))
-    stats["se_unpaired"] = math.sqrt((float(first.var(ddof=1)) + float(second.var(ddof=1))) / n)
-    if has_variation(first) and has_variation(second):
-        stats["correlation"] = _correlation(first, second)
     if not has_variation(gaps):
         note = "no variation in the differences: no interval"
         return Estimate(mean, se=0.0, n=n, method="paired-t", confidence=confidence, note=note, stats=stats)
@@ -83,6 +78,19 @@ def paired_difference(
     reach = t_quantile(confidence, degrees) * se
     p = t_two_sided(mean / se, degrees)
     return Estimate(mean, mean - reach, mean + reach, se, p, n=n, method=method, confidence=confidence, stats=stats)
+
+
+def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
+    """Return what is said of the pairs beside the mean difference; spreads from two pairs on."""
+    n, better, worse = gaps.size, int((gaps > 0).sum()), int((gaps < 0).sum())
+    found = {"n_better": float(better), "n_worse": float(worse), "n_equal": float(n - better - worse)}
+    if n < 2:
+        return found
+    found["sd"] = float(gaps.std(ddof=1))
+    found["se_unpaired"] = math.sqrt((float(first.var(ddof=1)) + float(second.var(ddof=1))) / n)
+    if has_variation(first) and has_variation(second):
+        found["correlation"] = _correlation(first, second)
+    return found
 
 
 def _correlation(first: Floats, second: Floats) -> float:

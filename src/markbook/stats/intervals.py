@@ -126,11 +126,7 @@ def score_interval(
     add was found by simulation: `bench/coverage.py`.
     """
     array = finite(values)
-    bottom, top = limits
-    if not (math.isfinite(top - bottom) and top > bottom):
-        raise ValueError(f"a score interval needs a range with two ends, got {bottom:g}..{top:g}")
-    if array.size and not (bottom <= array.min() and array.max() <= top):
-        raise ValueError(f"a value lies outside {bottom:g}..{top:g}")
+    bottom, top = _ends(array, limits)
     plain = t_interval(values, confidence=confidence)
     if plain.low is None or plain.se is None or plain.value is None:
         return replace(plain, method="wilson-t")
@@ -146,6 +142,20 @@ def score_interval(
     reach = math.sqrt(spread * p * (1 - p) + spread**2 / 4) / (1 + spread)
     low, high = bottom + width * max(0.0, centre - reach), bottom + width * min(1.0, centre + reach)
     return replace(plain, low=low, high=high, method="wilson-t")
+
+
+def _ends(array: Floats, limits: tuple[float, float]) -> tuple[float, float]:
+    """Return the two ends of a range that holds all values.
+
+    Raises:
+        ValueError: an end is open, or a value lies outside.
+    """
+    bottom, top = limits
+    if not (math.isfinite(top - bottom) and top > bottom):
+        raise ValueError(f"a score interval needs a range with two ends, got {bottom:g}..{top:g}")
+    if array.size and not (bottom <= array.min() and array.max() <= top):
+        raise ValueError(f"a value lies outside {bottom:g}..{top:g}")
+    return bottom, top
 
 
 def _resampled_means(array: Floats, n_resamples: int, seed: int) -> Floats:
@@ -251,8 +261,6 @@ def clustered_standard_error(
 
     Source: Miller 2024, arXiv 2411.00640.
     """
-    import numpy as np
-
     array = finite(values)
     check_confidence(confidence)
     if len(clusters) != array.size:
@@ -262,14 +270,11 @@ def clustered_standard_error(
     method = f"cluster-{correction.lower()}"
     if array.size == 0:
         return Estimate(None, n=0, method=method, confidence=confidence, note="no values")
-    numbers: dict[Hashable, int] = {}
-    index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
-    groups, n = len(numbers), array.size
-    mean = float(array.mean())
+    sums, mean, n = _cluster_sums(array, clusters), float(array.mean()), array.size
+    groups = sums.size
     if groups < 2:
         note = "fewer than 2 clusters: no interval"
         return Estimate(mean, n=n, method=method, confidence=confidence, note=note, stats={"n_clusters": groups})
-    sums = np.bincount(index, weights=array - mean, minlength=groups)
     plain = math.sqrt(float((sums**2).sum())) / n
     factor = math.sqrt(groups / (groups - 1)) if correction == "CR1" else 1.0
     se = plain * factor
@@ -281,6 +286,16 @@ def clustered_standard_error(
     stats["design_effect"] = (plain / iid) ** 2 * n / (n - 1)
     reach = t_quantile(confidence, groups - 1) * se
     return Estimate(mean, mean - reach, mean + reach, se, n=n, method=method, confidence=confidence, stats=stats)
+
+
+def _cluster_sums(array: Floats, clusters: Sequence[Hashable]) -> Floats:
+    """Return each cluster's sum of deviations from the mean, in the order in which clusters first occur."""
+    import numpy as np
+
+    numbers: dict[Hashable, int] = {}
+    index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    sums: Floats = np.bincount(index, weights=array - array.mean(), minlength=len(numbers)).astype(np.float64)
+    return sums
 
 
 def _only(values: Sequence[float]) -> float:

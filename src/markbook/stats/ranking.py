@@ -80,18 +80,12 @@ def bradley_terry(
     strength, covariance = _maximise(table)
     errors = np.sqrt(np.diag(covariance))
     reach = normal_quantile(confidence) * errors
-    rng = np.random.default_rng(seed)
-    drawn = rng.multivariate_normal(strength, covariance, draws, method="eigh")
-    return Ranking(
-        tuple(map(float, strength)),
-        tuple(map(float, errors)),
-        tuple(map(float, strength - reach)),
-        tuple(map(float, strength + reach)),
-        tuple(tuple(map(float, row)) for row in covariance),
-        _rank_shares(drawn),
-        method,
-        confidence,
+    drawn = np.random.default_rng(seed).multivariate_normal(strength, covariance, draws, method="eigh")
+    strengths, ses, low, high = (
+        tuple(map(float, column)) for column in (strength, errors, strength - reach, strength + reach)
     )
+    rows = tuple(tuple(map(float, row)) for row in covariance)
+    return Ranking(strengths, ses, low, high, rows, _rank_shares(drawn), method, confidence)
 
 
 def _maximise(table: Floats) -> tuple[Floats, Floats]:

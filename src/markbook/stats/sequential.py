@@ -60,15 +60,8 @@ def anytime_difference(gaps: Sequence[float], *, width: float = 1.0, confidence:
     if decided.size:
         stats["decided_at"] = float(decided[0] + 1)
     mean = float(array.mean())
-    return Estimate(
-        mean,
-        min(mean, width * low),
-        max(mean, width * high),
-        n=array.size,
-        method="betting",
-        confidence=confidence,
-        stats=stats,
-    )
+    ends = min(mean, width * low), max(mean, width * high)
+    return Estimate(mean, *ends, n=array.size, method="betting", confidence=confidence, stats=stats)
 
 
 def _shares() -> Floats:

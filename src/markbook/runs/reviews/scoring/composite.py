@@ -145,9 +145,8 @@ def compose(
         shares = {name: shares[name] / rest for name in known}
         raw = math.fsum(shares[name] * value for name, value in known.items())
     possible = _between(interval, scale)
-    label = scale.label(_hold(raw)) if raw is not None else None
-    if label is None and policy == "bounds" and len(possible) == 1:
-        label = scale.label(interval[0])
+    sure = interval[0] if policy == "bounds" and len(possible) == 1 else None
+    label = scale.label(_hold(raw)) if raw is not None else scale.label(sure) if sure is not None else (None, None)
     return Composite(
         score=None if raw is None else _hold(raw),
         missing=None if raw is not None else _why(found),
@@ -155,8 +154,8 @@ def compose(
         interval=interval,
         metric_scores=found,
         weights_used=shares,
-        label=label[0] if label else None,
-        label_weight=label[1] if label else None,
+        label=label[0],
+        label_weight=label[1],
         possible_labels=possible,
         complete=complete,
         policy=policy,
