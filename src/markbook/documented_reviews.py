@@ -149,7 +149,7 @@ async def assess_constructiveness(review: str, *, judge: str = JUDGE, base_url: 
 
 
 async def assess_planning_rationality(
-    execution_trace: Mapping[str, Any], *, judge: str = JUDGE, base_url: str = ""
+    execution_trace: Mapping[str, object], *, judge: str = JUDGE, base_url: str = ""
 ) -> PlanningRationalityResult:
     """Return the judge's marks of a run's planning.
 
@@ -168,7 +168,7 @@ async def assess_planning_rationality(
     return PlanningRationalityResult(**await _assess("planning_rationality", judge, base_url, trace=summary))
 
 
-def extract_planning_decisions(execution_trace: Mapping[str, Any]) -> str:
+def extract_planning_decisions(execution_trace: Mapping[str, object]) -> str:
     """Return what a run decided, one line a step in order of time; empty for a trace without steps."""
     steps: list[tuple[float, str]] = []
     for kind in ("agent_interactions", "tool_calls", "coordination_events"):

@@ -223,7 +223,7 @@ def ended_by_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def cost_text(found: Mapping[str, Any]) -> str:
+def cost_text(found: Mapping[str, object]) -> str:
     """Return what a model cost; what is not known is said to be so, with the most that it can be."""
     if found["cost"] is not None:
         return f"${found['cost']:.4f}"

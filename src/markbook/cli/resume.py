@@ -68,7 +68,7 @@ def fill_from_run(options: dict[str, Any], command: str, kept: Sequence[Kept]) -
         options[each.name] = value
 
 
-def _recorded(manifest: Mapping[str, Any], place: str) -> Any:
+def _recorded(manifest: Mapping[str, object], place: str) -> Any:
     part, _, name = place.partition(".")
     held = manifest.get(part)
     return held.get(name) if isinstance(held, Mapping) else None

@@ -108,7 +108,7 @@ class Terminal(Watcher):
         click.echo(f"\r{text}" if self._on_terminal else text, err=True, nl=not self._on_terminal)
 
 
-def show_run(run: Run, summary: Mapping[str, Any], *, as_json: bool) -> None:
+def show_run(run: Run, summary: Mapping[str, object], *, as_json: bool) -> None:
     """Print the results on stdout."""
     usage = run.manifest.get("usage")
     if as_json:

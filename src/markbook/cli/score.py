@@ -165,7 +165,7 @@ def _options(pairs: Sequence[str]) -> dict[str, object]:
     return found
 
 
-def _judging(rubric: str | None, judges: Sequence[str], said: Mapping[str, Any]) -> dict[str, object]:
+def _judging(rubric: str | None, judges: Sequence[str], said: Mapping[str, object]) -> dict[str, object]:
     """Return the options of the metric `judge` that the command line states in words of its own."""
     names = {"judge_mode": "mode", "max_retries": "retries", "judge_timeout": "seconds", "judge_workers": "workers"}
     names |= {"requests_per_minute": "per_minute", "judge_price": "price"}

@@ -155,5 +155,5 @@ class RayExecutor(Executor):
             self._package.shutdown()
 
 
-def _call(fn: Callable[..., _T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> _T:
+def _call(fn: Callable[..., _T], args: tuple[Any, ...], kwargs: dict[str, object]) -> _T:
     return fn(*args, **kwargs)

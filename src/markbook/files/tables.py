@@ -133,7 +133,7 @@ def _read_parquet(path: Path, digest: hashlib._Hash | None) -> Iterator[Line | R
         raise DataError(f"not a readable Parquet file: {error}", at=str(path)) from error
 
 
-def _row(record: Mapping[str, Any], at: str) -> Line | Rejection:
+def _row(record: Mapping[str, object], at: str) -> Line | Rejection:
     """Return a row if JSON could hold it, by the same rules as a line of JSON Lines."""
     import json
 

@@ -76,7 +76,7 @@ class _Spool:
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
 
-    def put(self, row: Mapping[str, Any]) -> int:
+    def put(self, row: Mapping[str, object]) -> int:
         offset = self._file.seek(0, 2)
         self._file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
         return offset
@@ -365,7 +365,7 @@ def _benchmark_order(index: _Index) -> array[int]:
     return array("I", np.lexsort(columns).astype(np.uint32).tobytes())
 
 
-def _sample_number(record: Mapping[str, Any]) -> int | None:
+def _sample_number(record: Mapping[str, object]) -> int | None:
     for key in _INDEX_KEYS:
         value = record.get(key)
         if value is None:

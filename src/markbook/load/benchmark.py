@@ -52,7 +52,7 @@ class BenchmarkFormat(Protocol):
         """Return how sure it is that the file is its own, 0 to 100."""
         ...
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; raise RowError if it is none."""
         ...
 
@@ -286,7 +286,7 @@ def _refuse_duplicates(samples: Sequence[Sample]) -> None:
         seen[sample.id] = sample.source
 
 
-def text_field(record: Mapping[str, Any], key: str, *, required: bool = True) -> str:
+def text_field(record: Mapping[str, object], key: str, *, required: bool = True) -> str:
     """Return a string of a row.
 
     Raises:
@@ -302,7 +302,7 @@ def text_field(record: Mapping[str, Any], key: str, *, required: bool = True) ->
     return value
 
 
-def text_list(record: Mapping[str, Any], key: str) -> list[str]:
+def text_list(record: Mapping[str, object], key: str) -> list[str]:
     """Return a list of strings of a row, empty if it is absent; RowError if it is anything else."""
     value = record.get(key)
     if value is None:

@@ -129,7 +129,7 @@ def uppercase() -> Step:
     return _each(str.upper)
 
 
-def replace_by(mapping_dict: Mapping[str, Any], default_value: str = "") -> Step:
+def replace_by(mapping_dict: Mapping[str, object], default_value: str = "") -> Step:
     """Replace whole replies by a table."""
     table = {str(key): str(value) for key, value in mapping_dict.items()}
     return _each(lambda text: table.get(text, str(default_value)))

@@ -42,7 +42,7 @@ class Rows(list[Any]):
         *,
         with_indices: bool = False,
         remove_columns: Sequence[str] | str = (),
-        fn_kwargs: Mapping[str, Any] | None = None,
+        fn_kwargs: Mapping[str, object] | None = None,
         batched: bool = False,
         **_hints: object,
     ) -> Rows:
@@ -58,7 +58,7 @@ class Rows(list[Any]):
             found.append({**kept, **(added or {})})
         return found
 
-    def _batched(self, function: Callable[..., Any], remove: Sequence[str] | str, given: Mapping[str, Any]) -> Rows:
+    def _batched(self, function: Callable[..., Any], remove: Sequence[str] | str, given: Mapping[str, object]) -> Rows:
         columns = {name: [row.get(name) for row in self] for name in self.column_names}
         added = dict(function(dict(columns), **given))
         dropped = _names(remove)

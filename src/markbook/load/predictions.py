@@ -228,7 +228,7 @@ def _weighed(value: object) -> tuple[float, bool | None]:
     return number, None if pair[1] is None else str(pair[1]).lower() == "true"
 
 
-def _texts(record: Mapping[str, Any]) -> tuple[list[str | None], bool]:
+def _texts(record: Mapping[str, object]) -> tuple[list[str | None], bool]:
     """Return the answers of a row, and whether they went through filters already; null is no answer."""
     if record.get("answered") in (False, "False", "false"):
         return [None], False  # our own table as CSV, which has no word for null

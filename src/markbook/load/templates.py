@@ -72,7 +72,7 @@ def check_template(source: str, at: str) -> None:
     _compiled(source, at)
 
 
-def render(source: str, row: Mapping[str, Any], at: str) -> str:
+def render(source: str, row: Mapping[str, object], at: str) -> str:
     """Return a template's text for a row.
 
     Raises:
@@ -127,7 +127,7 @@ def render_references(source: str, row: Mapping[str, Any], at: str, *, exact: bo
     return (render(source, row, at),)
 
 
-def _undefined(error: UndefinedError, row: Mapping[str, Any]) -> str:
+def _undefined(error: UndefinedError, row: Mapping[str, object]) -> str:
     import difflib
 
     message = str(error.message or error)

@@ -15,7 +15,7 @@ def reasons_of(row: Mapping[str, Any]) -> dict[str, Missing]:
     return {name: Missing.from_record(record) for name, record in (row.get("missing") or {}).items()}
 
 
-def reasons_text(row: Mapping[str, Any]) -> str:
+def reasons_text(row: Mapping[str, object]) -> str:
     """Return why values of a row are missing, in one line."""
     return "; ".join(f"{name}: {reason.kind} {reason.detail}" for name, reason in reasons_of(row).items())
 
@@ -29,7 +29,7 @@ def value_of(values: Mapping[str, Any], name: str, row: Mapping[str, Any]) -> fl
     return Missing(MissingKind.ABSENT, "the row gives no reason") if record is None else Missing.from_record(record)
 
 
-def flat_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Value]]:
+def flat_rows(rows: Iterable[Mapping[str, object]]) -> Iterator[dict[str, Value]]:
     """Yield published rows with nested fields joined by dots and lists as JSON."""
     for row in rows:
         flat: dict[str, Value] = {}
@@ -49,7 +49,7 @@ def _flatten(name: str, value: Any, flat: dict[str, Value]) -> None:
         flat[name] = value
 
 
-def cases(rows: Iterable[Mapping[str, Any]], command: str) -> Iterator[Case]:
+def cases(rows: Iterable[Mapping[str, object]], command: str) -> Iterator[Case]:
     """Yield one case a published row: an error where a value is missing because something failed, else passed."""
     for row in rows:
         broken = {field: reason for field, reason in reasons_of(row).items() if reason.kind.is_ours}

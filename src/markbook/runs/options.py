@@ -54,7 +54,7 @@ class RunOptions:
         return {field.name: getattr(self, field.name) for field in fields if field.metadata.get("kept") == part}
 
 
-def options_of(kind: type[_T], options: Mapping[str, Any], function: str) -> _T:
+def options_of(kind: type[_T], options: Mapping[str, object], function: str) -> _T:
     """Return the record of these options.
 
     Raises:
@@ -67,7 +67,7 @@ def options_of(kind: type[_T], options: Mapping[str, Any], function: str) -> _T:
     return kind(**options)
 
 
-def options_among(kind: type[_T], values: Mapping[str, Any], **more: Any) -> _T:
+def options_among(kind: type[_T], values: Mapping[str, object], **more: Any) -> _T:
     """Return the record of those values that are its options, such as a command's parameters, and of some more."""
     known = set(_names(kind))
     return kind(**{name: value for name, value in values.items() if name in known} | more)

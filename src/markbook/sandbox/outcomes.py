@@ -74,7 +74,7 @@ def outcome(record: dict[str, Any], isolation: Isolation) -> Outcome:
     )
 
 
-def _limit(first: dict[str, Any] | None) -> str:
+def _limit(first: dict[str, object] | None) -> str:
     if first is None:
         return ""
     message = str(first.get("m", ""))

@@ -188,7 +188,7 @@ class Worker:
         self.hello = hello
         return hello
 
-    def give(self, job: Any, record: dict[str, Any]) -> None:
+    def give(self, job: Any, record: dict[str, object]) -> None:
         """Send a job.
 
         Raises:

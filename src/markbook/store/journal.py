@@ -54,7 +54,7 @@ class Row:
     data: Mapping[str, Any]
 
 
-def to_line(kind: str, key: Sequence[str | int], data: Mapping[str, Any]) -> bytes:
+def to_line(kind: str, key: Sequence[str | int], data: Mapping[str, object]) -> bytes:
     """Return the journal line of a row.
 
     Raises:
@@ -208,7 +208,7 @@ class Journal:
             journal._file = disk.append(found[-1])
         return journal, KeySet(keys), cut
 
-    def add(self, kind: str, key: Key, data: Mapping[str, Any]) -> None:
+    def add(self, kind: str, key: Key, data: Mapping[str, object]) -> None:
         """Append a row. It is acknowledged when its group is synced: after 100 rows or 50 ms, or by `commit`."""
         line = to_line(kind, key, data)
         with self._lock:

@@ -161,7 +161,7 @@ class RunWriter:
         """Whether the resumed run had acknowledged a row of this key; 16 bytes a key, for very large runs."""
         return (kind, key) in self._old
 
-    def add(self, kind: str, key: Key, data: Mapping[str, Any], *, remember: bool = True) -> None:
+    def add(self, kind: str, key: Key, data: Mapping[str, object], *, remember: bool = True) -> None:
         """Append a row unless its key is there already.
 
         Args:
@@ -215,7 +215,7 @@ class RunWriter:
             except OSError as error:
                 raise _storage_error("a report", path, error) from error
 
-    def finish(self, status: str = "done", extra: Mapping[str, Any] | None = None) -> None:
+    def finish(self, status: str = "done", extra: Mapping[str, object] | None = None) -> None:
         """Write run.json with its final status: the mark that everything before it is complete.
 
         Raises:
@@ -238,7 +238,7 @@ class RunWriter:
         elif not self._disk.is_folder(folder):
             raise OSError(f"{folder} is no folder, and links are not followed inside a run")
 
-    def _write_manifest(self, status: str, extra: dict[str, Any]) -> None:
+    def _write_manifest(self, status: str, extra: dict[str, object]) -> None:
         record = {
             "schema": SCHEMA,
             "markbook": version(),
@@ -267,7 +267,7 @@ def _storage_error(what: str, path: Path, error: OSError) -> StorageError:
     )
 
 
-def _repaired(disk: Disk, folder: Path, manifest: Mapping[str, Any]) -> bool:
+def _repaired(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> bool:
     """Whether a finished run's journal was damaged; then its whole rows are kept, and it is said what is lost."""
     damage = seal.find_damage(disk, folder, manifest)
     if damage is None:

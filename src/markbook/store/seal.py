@@ -55,7 +55,7 @@ def records(held: list[Segment]) -> list[dict[str, Any]]:
     return [asdict(one) for one in held]
 
 
-def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, Any]) -> Damage | None:
+def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> Damage | None:
     """Return the first damage of a finished run's journal; None of a whole one, and of a run that is not finished.
 
     Args:
@@ -79,7 +79,7 @@ def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, Any]) -> Damage
     return next((Damage(path, 0, "this file was not there when the run was done") for path in found.values()), None)
 
 
-def repair(disk: Disk, folder: Path, manifest: Mapping[str, Any]) -> tuple[int, int]:
+def repair(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> tuple[int, int]:
     """Keep the whole rows of a damaged journal, each once and in their order; return how many, and of how many.
 
     Killed on the way, the run is still finished and damaged, and is repaired again.

@@ -117,7 +117,7 @@ def _test(value: object, number: int) -> Test:
     return test
 
 
-def _part(value: Mapping[str, Any], key: str, number: int) -> str:
+def _part(value: Mapping[str, object], key: str, number: int) -> str:
     part = value.get(key)
     if part is None:
         return ""

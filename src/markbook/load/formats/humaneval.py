@@ -22,7 +22,7 @@ class HumanEval:
         """Return 70 for a prompt with an entry point and a test, which rows of EvalPlus may have as well."""
         return 70 if {"prompt", "entry_point", "test"} <= probe.record.keys() else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         prompt, name = text_field(record, "prompt"), _entry_point(record)
         test = text_field(record, "test")
@@ -52,7 +52,7 @@ class EvalPlus:
         """Return 80 for a solution with inputs."""
         return 80 if {"entry_point", "canonical_solution", "base_input"} <= probe.record.keys() else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         prompt, name = text_field(record, "prompt"), _entry_point(record)
         inputs = [*_inputs(record, "base_input"), *_inputs(record, "plus_input")]
@@ -74,19 +74,19 @@ class EvalPlus:
         )
 
 
-def _entry_point(record: Mapping[str, Any]) -> str:
+def _entry_point(record: Mapping[str, object]) -> str:
     name = text_field(record, "entry_point")
     if not name.isidentifier():
         raise RowError(f"the entry point {name[:40]!r} is no name")
     return name
 
 
-def _canonical(prompt: str, record: Mapping[str, Any]) -> tuple[str, ...]:
+def _canonical(prompt: str, record: Mapping[str, object]) -> tuple[str, ...]:
     body = text_field(record, "canonical_solution", required=False)
     return (behind(prompt, body, _entry_point(record)),) if body else ()
 
 
-def _inputs(record: Mapping[str, Any], key: str) -> list[list[Any]]:
+def _inputs(record: Mapping[str, object], key: str) -> list[list[Any]]:
     value = record.get(key) or []
     if not isinstance(value, list) or not all(isinstance(arguments, list) for arguments in value):
         raise RowError(f"{key!r} is no list of argument lists")

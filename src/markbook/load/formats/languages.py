@@ -27,7 +27,7 @@ class HumanEvalX:
         record = probe.record
         return 90 if {"declaration", "test", "prompt"} <= record.keys() and _prefix(record) in _OF_X else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         language = _OF_X.get(_prefix(record))
         if language is None:
@@ -51,11 +51,11 @@ class HumanEvalX:
         )
 
 
-def _prefix(record: Mapping[str, Any]) -> str:
+def _prefix(record: Mapping[str, object]) -> str:
     return str(record.get("task_id", "")).partition("/")[0]
 
 
-def _go(record: Mapping[str, Any]) -> tuple[str, str]:
+def _go(record: Mapping[str, object]) -> tuple[str, str]:
     """Return package and imports, and what an answer goes on with; the tests' imports come first, as Go wants it."""
     setup = text_field(record, "test_setup")
     return f"{setup}\n{text_field(record, 'import', required=False)}", text_field(record, "declaration")
@@ -71,7 +71,7 @@ class MultiPLE:
         """Return 96 for all of these: rows of our own have some of them too."""
         return 96 if set(self.keys) <= probe.record.keys() else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         prompt = text_field(record, "prompt")
         return Sample(
@@ -103,7 +103,7 @@ class Programs:
         are_texts = isinstance(given, str) or (isinstance(given, list) and all(isinstance(one, str) for one in given))
         return 92 if set(self.keys) <= record.keys() and are_texts else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         given = record.get("tests")
         texts = [given] if isinstance(given, str) else given

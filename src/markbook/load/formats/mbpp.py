@@ -25,7 +25,7 @@ class Mbpp:
         """Return how sure it is of a row with a list of tests and a task under its own name."""
         return self.sureness if {"test_list", self.prompt_key} <= probe.record.keys() else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         asserts = text_list(record, "test_list")
         if not asserts:

@@ -134,7 +134,7 @@ def _read_run(file: Path, digests: dict[str, str], name: str) -> Iterator[Attemp
     yield _attempt(row, str(file), file)
 
 
-def _run_seconds(trace: Mapping[str, Any]) -> float | None:
+def _run_seconds(trace: Mapping[str, object]) -> float | None:
     """Return how long the run took; None where both its times are one event's, which measures nothing."""
     start, end = as_number(trace.get("start_time")), as_number(trace.get("end_time"))
     return end - start if start is not None and end is not None and end != start else None
@@ -161,7 +161,7 @@ def _attempt(row: object, at: str, file: Path) -> Attempt | Rejection:
     return Attempt(as_text(paper), text, model=_system(row), seconds=seconds, meta=meta, source=at)
 
 
-def _meta(row: Mapping[str, Any], review: object, file: Path, notes: list[str]) -> dict[str, object]:
+def _meta(row: Mapping[str, object], review: object, file: Path, notes: list[str]) -> dict[str, object]:
     fields = review if isinstance(review, Mapping) else {}
     structured = row.get("structured_review")
     fields = {**fields, **structured} if isinstance(structured, Mapping) else fields
@@ -191,7 +191,7 @@ def _meta(row: Mapping[str, Any], review: object, file: Path, notes: list[str]) 
     return meta
 
 
-def _system(row: Mapping[str, Any]) -> str:
+def _system(row: Mapping[str, object]) -> str:
     info = row.get("model_info")
     info = as_text(info.get("model")) if isinstance(info, Mapping) else as_text(info)
     return as_text(row.get("system")) or as_text(row.get("model")) or info or DEFAULT_SYSTEM
@@ -215,6 +215,6 @@ def _is_null(review: object) -> bool:
     return bool(texts) and all(text is None for text in texts)
 
 
-def _scores(fields: Mapping[str, Any]) -> dict[str, float]:
+def _scores(fields: Mapping[str, object]) -> dict[str, float]:
     known = {str(name).lower(): as_number(value) for name, value in fields.items()}
     return {name: score for name in ASPECTS if (score := known.get(name)) is not None and 1 <= score <= 10}

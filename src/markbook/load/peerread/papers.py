@@ -253,7 +253,7 @@ def _paper(unique: str, folder: Path, files: _Group) -> Paper:
     )
 
 
-def _sections(metadata: Mapping[str, Any]) -> tuple[tuple[Section, ...], int]:
+def _sections(metadata: Mapping[str, object]) -> tuple[tuple[Section, ...], int]:
     parts = []
     mended = 0
     found = metadata.get("sections")
@@ -281,7 +281,7 @@ def _scale(place: str) -> tuple[float, float] | None:
 
 
 def _entry(
-    raw: Mapping[str, Any], authors: frozenset[str], scale: tuple[float, float] | None, notes: list[str]
+    raw: Mapping[str, object], authors: frozenset[str], scale: tuple[float, float] | None, notes: list[str]
 ) -> Entry:
     text, mended = mend(as_text(raw.get("comments")))
     fields = {str(name).lower(): value for name, value in raw.items()}
@@ -302,7 +302,7 @@ def _entry(
     return Entry(kind, text, scores, recommendation, worded if kind is EntryKind.DECISION else "", mended)
 
 
-def _kind(raw: Mapping[str, Any], authors: frozenset[str], text: str, *, assessed: bool, worded: str) -> EntryKind:
+def _kind(raw: Mapping[str, object], authors: frozenset[str], text: str, *, assessed: bool, worded: str) -> EntryKind:
     title, writer = as_text(raw.get("TITLE")), as_text(raw.get("OTHER_KEYS"))
     decides = bool(worded) and as_number(worded) is None
     if decides or (not assessed and (_DECISION_TITLE.search(title) or _CHAIRS.search(writer))):

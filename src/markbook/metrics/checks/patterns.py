@@ -71,7 +71,7 @@ def _found(
     return float(said["holds"] != absent), {}
 
 
-def json_schema(*, schema: Mapping[str, Any] | bool | None = None) -> Check:
+def json_schema(*, schema: Mapping[str, object] | bool | None = None) -> Check:
     """Return 1 if the answer is one JSON value that fits a schema, else 0; higher is better.
 
     The whole answer must be JSON, white space and one Markdown code block around it aside; NaN, infinities and a key that
@@ -101,7 +101,7 @@ def json_schema(*, schema: Mapping[str, Any] | bool | None = None) -> Check:
 
 
 def _fits(
-    answer: str, _references: tuple[str, ...], helper: Helper, *, schema: Mapping[str, Any] | bool | None
+    answer: str, _references: tuple[str, ...], helper: Helper, *, schema: Mapping[str, object] | bool | None
 ) -> Score:
     text = answer.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text and text.count("```") == 2:

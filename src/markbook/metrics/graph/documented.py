@@ -60,7 +60,7 @@ def calculate_path_convergence(tool_graph: Any, start_node: str, end_node: str) 
 
 
 def calculate_tool_selection_accuracy(
-    tool_calls: Sequence[Mapping[str, Any]], optimal_tools: Mapping[str, Any]
+    tool_calls: Sequence[Mapping[str, object]], optimal_tools: Mapping[str, object]
 ) -> float:
     """Return correct_tool_selections / total_tool_selections.
 
@@ -84,7 +84,7 @@ def calculate_tool_selection_accuracy(
     return right / len(tool_calls)
 
 
-def calculate_communication_overhead(agent_interactions: Sequence[Mapping[str, Any]]) -> float:
+def calculate_communication_overhead(agent_interactions: Sequence[Mapping[str, object]]) -> float:
     """Return coordination_messages / total_messages.
 
     Args:

@@ -141,7 +141,7 @@ def _load(name: str, path: Path, layer: int | None, device: str, runtime: str) -
     return Model(name, _digest(weights), wanted, min(limit, 512), encoder, _tokenizer(folder))
 
 
-def _choose(path: Path, config: Mapping[str, Any], device: str, runtime: str) -> str:
+def _choose(path: Path, config: Mapping[str, object], device: str, runtime: str) -> str:
     if runtime != "auto":
         return runtime
     if path.suffix == ".onnx":

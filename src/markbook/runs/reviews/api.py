@@ -23,7 +23,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
     reviews: _Place,
     *,
     traces: _Place | None = None,
-    tool_reference: _Place | Mapping[str, Any] | None = None,
+    tool_reference: _Place | Mapping[str, object] | None = None,
     judge: str | Sequence[str] = "off",
     config: _Place | ReviewConfig | None = None,
     policy: str = "",

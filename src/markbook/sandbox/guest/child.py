@@ -147,7 +147,7 @@ def compile_solution(text: str) -> CodeType:
     return compile(text, f"<{MODULE}>", "exec", dont_inherit=True)
 
 
-def _say(link: wire.Ends, record: dict[str, Any]) -> None:
+def _say(link: wire.Ends, record: dict[str, object]) -> None:
     link.send(wire.encode(record).encode("ascii"))
 
 

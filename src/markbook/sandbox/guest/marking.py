@@ -153,7 +153,7 @@ class Parts:
         return found
 
 
-def mark(test: Compiled, namespace: dict[str, Any], done: dict[int, int] | None = None) -> Result:
+def mark(test: Compiled, namespace: dict[str, object], done: dict[int, int] | None = None) -> Result:
     """Run one compiled test and return what became of it.
 
     Args:

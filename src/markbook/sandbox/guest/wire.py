@@ -235,7 +235,7 @@ def read(payload: bytes) -> dict[str, Any]:
     return record
 
 
-def write(sink: Sink, record: dict[str, Any]) -> None:
+def write(sink: Sink, record: dict[str, object]) -> None:
     """Send one record.
 
     Raises:

@@ -56,7 +56,7 @@ def systems_of(run: Run) -> list[str]:
 
 def score(
     kept: Sequence[Kept],
-    human: Mapping[str, Mapping[str, Any]],
+    human: Mapping[str, Mapping[str, object]],
     config: ReviewConfig,
     papers: Sequence[str],
     *,

@@ -136,7 +136,7 @@ class Peer(Objects):
         listen = self.wants_output()
         return self._answer(["q", "c", [["b", token], *forms], [], listen is not None], transfer, listen)
 
-    def open(self, found: dict[str, Any]) -> None:
+    def open(self, found: dict[str, object]) -> None:
         """Say unasked what there is: the reply that the other side's `opening` waits for.
 
         Raises:
@@ -357,7 +357,7 @@ def _special(value: Any, name: str, *arguments: Any, **options: Any) -> Any:
     return getattr(type(value), name)(value, *arguments, **options)
 
 
-def _new_class(name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> Any:
+def _new_class(name: str, bases: tuple[type, ...], body: dict[str, object], **options: Any) -> Any:
     return types.new_class(name, bases, options, lambda space: space.update(body))
 
 

@@ -107,7 +107,7 @@ def kind_of(value: Any) -> str:
 class Meta(type):
     """The class of classes that stand for one in the other process."""
 
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> Any:
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, object], **options: Any) -> Any:
         """Have the other side make a class of which a base is over there: a `class` statement in a test."""
         if "__classcell__" in body:
             raise TypeError("super() in a class whose base is in another process")
