@@ -140,7 +140,7 @@ def _read_array(path: Path, digest: hashlib._Hash | None, decoder: json.JSONDeco
             yield Rejection(at, f"not an object but {_kind(record)}")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     record = dict(pairs)
     if len(record) < len(pairs):
         seen: set[str] = set()

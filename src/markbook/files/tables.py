@@ -7,7 +7,6 @@ import csv
 import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from markbook.errors import DataError
 from markbook.files.content import SPACE, first_byte, pieces, whole

@@ -8,7 +8,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from markbook.config import Filter, Function, Pipeline
 from markbook.errors import ConfigError

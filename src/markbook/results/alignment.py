@@ -145,7 +145,7 @@ def _titles(sheets: Sequence[tuple[str, Sheet]]) -> dict[tuple[int, str], str]:
 
 def _alignment(
     sheets: Sequence[tuple[str, Sheet]], named: Sequence[Mapping[str, str]], register: _Register
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return by what the samples were paired, and how many of each run have a counterpart in every other one."""
     common = set.intersection(*(set(names.values()) for names in named))
     runs = [

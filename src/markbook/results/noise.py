@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markbook.errors import DataError
 from markbook.results.alignment import merged
@@ -31,7 +30,7 @@ class ModelNoise:
     repeats: dict[float, int]
     """How many repeats show a difference, by the difference (a share of the range)."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return plain JSON values."""
         return {
             "model": self.model,

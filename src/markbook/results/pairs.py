@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markbook.errors import DataError
 from markbook.results.sheet import Sheet
@@ -78,7 +78,7 @@ class Pair:
         """Return the finding in words."""
         return f"{self.better} is better" if self.better is not None else "not distinguishable"
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return it as JSON."""
         found = self.difference
         interval = found.interval

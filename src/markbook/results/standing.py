@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from markbook.results.sheet import Sheet
 from markbook.results.summary import summarise_cells
@@ -34,7 +33,7 @@ class Standing:
         """Return the standing with its letters."""
         return replace(self, group=group)
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return plain JSON values."""
         return {
             "model": self.model,

@@ -43,7 +43,7 @@ class RunOptions:
     reports: Sequence[str] = aside(("html",))
     """The report plugins that the finished run is given; `markbook report` makes others later."""
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return the options that can change a result."""
         fields = dataclasses.fields(self)
         return {field.name: getattr(self, field.name) for field in fields if field.metadata.get("identity", True)}

@@ -44,7 +44,7 @@ def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, C
     return {"results.jsonl": lines, "summary.json": summary + "\n"}
 
 
-def summary_of(records: Sequence[Mapping[str, object]], metrics: Mapping[str, Column]) -> dict[str, Any]:
+def summary_of(records: Sequence[Mapping[str, object]], metrics: Mapping[str, Column]) -> dict[str, object]:
     """Return what `summary.json` says of published rows."""
     return {
         "schema": SCHEMA,

@@ -45,7 +45,7 @@ class Interpreter:
         else:
             self.facts = self._asked()
 
-    def _asked(self) -> dict[str, Any]:
+    def _asked(self) -> dict[str, object]:
         """Return what the interpreter says of itself.
 
         Raises:

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markbook.stats.arrays import normal_inverse, normal_quantile
 
@@ -35,7 +34,7 @@ class Noise:
     """Split-half reliability of the items' means, stepped up to all repeats (Spearman-Brown)."""
     confidence: float = 0.95
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return plain JSON values."""
         return {name: getattr(self, name) for name in self.__slots__}
 

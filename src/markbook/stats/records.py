@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 from markbook.types import Interval
 
@@ -47,7 +46,7 @@ class Estimate:
             return None
         return Interval(self.low, self.high, self.method, self.confidence)
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return the number beside its n and its interval, as JSON."""
         interval = self.interval
         return {

@@ -75,7 +75,7 @@ class Run:
         """
         return need("polars", extra="notebook").DataFrame(self._flat_rows(), infer_schema_length=None)
 
-    def _flat_rows(self) -> list[dict[str, Any]]:
+    def _flat_rows(self) -> list[dict[str, object]]:
         rows: list[dict[str, Any]] = factory("reports", "markbook.report.notebook:rows", allow_code=True)(self)
         return rows
 
@@ -139,7 +139,7 @@ def open_run(path: str | os.PathLike[str], *, check: bool = True, columns: Mappi
     return run
 
 
-def open_manifest(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+def open_manifest(path: str | os.PathLike[str]) -> dict[str, object] | None:
     """Return what the run.json of a folder holds, None if there is none; its journal is not looked at.
 
     Raises:

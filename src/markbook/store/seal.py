@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from markbook.errors import StorageError
 from markbook.store.disk import Disk, replace_file
@@ -50,7 +49,7 @@ class Damage:
         )
 
 
-def records(held: list[Segment]) -> list[dict[str, Any]]:
+def records(held: list[Segment]) -> list[dict[str, object]]:
     """Return the seal as run.json holds it."""
     return [asdict(one) for one in held]
 

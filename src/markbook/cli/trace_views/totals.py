@@ -132,7 +132,7 @@ class TraceSum:
         }
 
 
-def _row(run: Trace, measured: Mapping[str, Measurement]) -> dict[str, Any]:
+def _row(run: Trace, measured: Mapping[str, Measurement]) -> dict[str, object]:
     from markbook.metrics.graph import PRIMARY
 
     return {
@@ -143,7 +143,7 @@ def _row(run: Trace, measured: Mapping[str, Measurement]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _metric(found: Measurement) -> dict[str, Any]:
+def _metric(found: Measurement) -> dict[str, object]:
     stats = dict(found.stats)
     n = stats.pop("n", int(found.missing is None))
     none = stats.pop("n_missing", missing_kinds([found]))

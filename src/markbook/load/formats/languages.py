@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from markbook.load.benchmark import Probe, RowError, text_field
 from markbook.types import ProblemType, Sample, Test

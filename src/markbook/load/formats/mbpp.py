@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Any
 
 from markbook.load.benchmark import Probe, RowError, text_field, text_list
 from markbook.text import python

@@ -55,7 +55,7 @@ def check_judge(request: CheckRequest) -> dict[str, Any]:
     return asyncio.run(_run(request, reviews))
 
 
-async def _run(request: CheckRequest, reviews: Sequence[HumanReview]) -> dict[str, Any]:
+async def _run(request: CheckRequest, reviews: Sequence[HumanReview]) -> dict[str, object]:
     plan = make_plan((request.judge,), request.config, request.options)
     async with open_judges(plan) as (judges, cassette):
         examination = Examination(judges[request.judge], plan.settings, reviews)

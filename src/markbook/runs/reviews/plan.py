@@ -43,7 +43,7 @@ class ReviewRequest(RunOptions):
     asked: Mapping[str, Any] = field(default_factory=dict)
     """What the caller asked for, by the names of the command's options: kept for whoever goes on with the run."""
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return the options that can change a result; what of the judges can is in their plan."""
         return {"review": self.config.as_record(), "limit": self.limit}
 

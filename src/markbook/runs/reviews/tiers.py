@@ -117,7 +117,7 @@ def _measure(metric: Metric, items: Sequence[Item]) -> Sequence[Measurement]:
 
 def tier1_rows(
     similarities: Similarities, work: Sequence[tuple[Attempt, Paper | None]]
-) -> Iterator[tuple[Attempt, dict[str, Any]]]:
+) -> Iterator[tuple[Attempt, dict[str, object]]]:
     """Yield what tier 1 keeps of each review: its similarities to every human review of its paper, and its time."""
     pairs = (
         (attempt.text, entry.text)
@@ -147,7 +147,7 @@ def _no_text(attempt: Attempt) -> Missing:
     return Missing(MissingKind.NO_COMPLETION, "the review is empty")
 
 
-def human_rows(similarities: Similarities, papers: Sequence[Paper]) -> Iterator[tuple[str, dict[str, Any]]]:
+def human_rows(similarities: Similarities, papers: Sequence[Paper]) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the similarities between every two human reviews of a paper: `pairs` in the order (0,1), (0,2), (1,2), ..."""
     several = [paper for paper in papers if len(paper.human) > 1]
     measured = similarities.measure(
@@ -233,7 +233,7 @@ def tier3_rows(work: Iterable[TraceWork], profile: Profile, executor: Executor |
     return _each(executor, partial(tier3_row, profile=profile), work)
 
 
-def tier3_row(work: TraceWork, profile: Profile) -> dict[str, Any]:
+def tier3_row(work: TraceWork, profile: Profile) -> dict[str, object]:
     """Return what tier 3 keeps of one trace: its metrics, its time, and a summary for the judge."""
     path, reference = work
     try:
@@ -280,7 +280,7 @@ def _told(trace: Trace) -> tuple[str, float]:
     return f"{head}\n{summary.text}", summary.coverage
 
 
-def agent_graph(trace: Trace) -> dict[str, Any]:
+def agent_graph(trace: Trace) -> dict[str, object]:
     """Return who did how many steps and who addressed whom how often, the most frequent first; for the report."""
     steps = Counter(step.agent for step in trace.steps)
     edges = Counter((step.agent, step.target) for step in trace.steps if step.target)

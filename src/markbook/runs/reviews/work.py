@@ -243,7 +243,7 @@ def _gaps(rows: Sequence[ReviewRow], tier: Tier, names: Sequence[str], only: Mis
     return gaps
 
 
-def _recommendations(attempt: Attempt, paper: Paper | None) -> dict[str, Any]:
+def _recommendations(attempt: Attempt, paper: Paper | None) -> dict[str, object]:
     return {
         "recommendation": attempt.meta.get("recommendation"),
         "recommendation_scale": attempt.meta.get("recommendation_scale"),

@@ -115,7 +115,7 @@ class Stage:
         sys.stdout, sys.stderr = self.output, errors
         sys.modules[MODULE] = module
 
-    def named(self, wanted: list[str]) -> dict[str, Any]:
+    def named(self, wanted: list[str]) -> dict[str, object]:
         """Return those of the solution's objects that have these names."""
         namespace = self.namespace
         return {name: namespace[name] for name in wanted if name in namespace}

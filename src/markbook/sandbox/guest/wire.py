@@ -187,7 +187,7 @@ class Stream:
         self._data += self._part[:size]
         return size > 0
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, object]]:
         """Return the whole records that have arrived.
 
         Raises:
@@ -207,7 +207,7 @@ class Stream:
             if not self.feed():
                 return None
 
-    def _one(self) -> dict[str, Any] | None:
+    def _one(self) -> dict[str, object] | None:
         if len(self._data) < 4:
             return None
         (size,) = _LENGTH.unpack_from(self._data)

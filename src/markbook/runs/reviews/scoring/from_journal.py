@@ -20,7 +20,7 @@ Key = tuple[str | int, ...]
 Rows = Callable[[str], Iterator[Any]]
 
 
-def read_journal(rows: Rows) -> tuple[list[Kept], dict[str, Mapping[str, Any]]]:
+def read_journal(rows: Rows) -> tuple[list[Kept], dict[str, Mapping[str, object]]]:
     """Return what a journal keeps of each review, in order of paper, system and index, and of human pairs."""
     kept: dict[Key, Kept] = {}
 

@@ -185,7 +185,7 @@ def _means(rows: Sequence[ReviewRow], names: Sequence[str]) -> list[float]:
     return [math.fsum(row["composite"]["metric_scores"][name] for row in rows) / len(rows) for name in names]
 
 
-def _agreement(rows: Sequence[ReviewRow]) -> dict[str, Any]:
+def _agreement(rows: Sequence[ReviewRow]) -> dict[str, object]:
     """Return Krippendorff's ordinal alpha over a panel's marks, by rubric; nothing for a single judge."""
     found: dict[str, Any] = {}
     for name, rubric in RUBRICS.items():

@@ -157,7 +157,7 @@ class Peer(Objects):
             forms += (name, transfer.put(value, 1) if known is None else ["n", f"module {known}"])
         self.link.send(wire.encode(["v", ["D", forms]]).encode("ascii"))
 
-    def opening(self, asked: list[str]) -> tuple[Any, dict[str, Any]]:
+    def opening(self, asked: list[str]) -> tuple[Any, dict[str, object]]:
         """Return what the other side says unasked at the beginning: that it cannot, or what it has of what is asked for.
 
         Raises:
@@ -171,7 +171,7 @@ class Peer(Objects):
         self.is_opening = False
         return None, self.only(found, asked)
 
-    def also(self, asked: list[str]) -> dict[str, Any]:
+    def also(self, asked: list[str]) -> dict[str, object]:
         """Return what it has of further names.
 
         Raises:
@@ -289,7 +289,7 @@ class Peer(Objects):
             return
         self.policy.check_use(operation, target, arguments)
 
-    def _taken(self, frame: list[Any]) -> tuple[list[Any], dict[str, Any], Transfer | None]:
+    def _taken(self, frame: list[Any]) -> tuple[list[Any], dict[str, object], Transfer | None]:
         simple = self._simple_values(frame[2]) if not frame[3] else None
         if simple is not None:
             return simple, {}, None

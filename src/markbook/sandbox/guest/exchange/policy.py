@@ -127,7 +127,7 @@ class Policy:
             raise AttributeError(f"{name!r} is a method of the test's object")
 
 
-def vars_of(value: Any) -> dict[str, Any]:
+def vars_of(value: Any) -> dict[str, object]:
     """Return the attributes that an object holds itself."""
     found = getattr(value, "__dict__", None)
     return found if type(found) is dict else {}
