@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox.worker import Interpreter, Worker, WorkerLost
 from markbook.types import Isolation
+
+if TYPE_CHECKING:
+    from markbook.sandbox.guest.records import Hello
 
 _STARTS = 3
 """How often a worker is started that is to take another's place."""
@@ -113,7 +116,7 @@ class Crew:
                 hint="markbook doctor says what this machine allows now; --resume goes on with the run",
             )
 
-    def _first_hello(self) -> dict[str, Any]:
+    def _first_hello(self) -> Hello:
         try:
             return self.workers[0].greet()
         except WorkerLost as error:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markbook.types import ErrorKind, Isolation, Outcome, Sample, TestResult, Verdict
+
+if TYPE_CHECKING:
+    from markbook.sandbox.guest.records import Answer, RawTest
 
 MESSAGE_LENGTH = 300
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
@@ -33,12 +36,12 @@ _PASSED: dict[str, TestResult] = {
 """What most results are."""
 
 
-def test_result(raw: dict[str, Any]) -> TestResult:
+def test_result(raw: RawTest) -> TestResult:
     """Return one test's record."""
     return _result(raw, raw.get("v", Verdict.IN_PROCESS))
 
 
-def _result(raw: dict[str, Any], verdict: str) -> TestResult:
+def _result(raw: RawTest, verdict: str) -> TestResult:
     passed = raw.get("p") is True
     if passed and verdict in _PASSED and raw.keys() <= _PLAIN:
         return _PASSED[verdict]
@@ -55,7 +58,7 @@ def _result(raw: dict[str, Any], verdict: str) -> TestResult:
     )
 
 
-def outcome(record: dict[str, Any], isolation: Isolation) -> Outcome:
+def outcome(record: Answer, isolation: Isolation) -> Outcome:
     """Return the outcome of one attempt from the examiner's record of it."""
     tests = record["tests"]
     first = record.get("error") or next((raw for raw in tests if not raw.get("p") and raw.get("k") in _KINDS), None)
@@ -74,7 +77,7 @@ def outcome(record: dict[str, Any], isolation: Isolation) -> Outcome:
     )
 
 
-def _limit(first: dict[str, object] | None) -> str:
+def _limit(first: RawTest | None) -> str:
     if first is None:
         return ""
     message = str(first.get("m", ""))

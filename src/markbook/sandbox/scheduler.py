@@ -7,7 +7,7 @@ import selectors
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markbook.sandbox import job as jobs
 from markbook.sandbox.crew import Crew
@@ -17,6 +17,9 @@ from markbook.sandbox.outcomes import all_failed, outcome
 from markbook.sandbox.waiting import Entry, Task, Waiting
 from markbook.sandbox.worker import Worker, WorkerLost
 from markbook.types import ErrorKind, Outcome, Sample, Verdict
+
+if TYPE_CHECKING:
+    from markbook.sandbox.guest.records import Answer, PlanRecord
 
 _WINDOW = 2048
 """How many jobs are looked at ahead, to take the longest first; memory does not grow beyond it."""
@@ -36,7 +39,7 @@ _GRACE = 30.0
 class Plan:
     """How the tests of one sample are kept apart from the candidate, found with its canonical solution."""
 
-    record: dict[str, Any] | None
+    record: PlanRecord | None
     """What the examiner is told; None where every test runs beside the candidate without being looked at."""
     seconds: float | None = None
     """CPU seconds that the canonical solution needed."""
@@ -313,7 +316,7 @@ class Scheduler:
         waits = [self._deadline(worker) - time.monotonic() for worker in self._crew.workers if worker.jobs]
         return max(0.0, min(waits))
 
-    def _settle(self, worker: Worker, record: dict[str, Any]) -> None:
+    def _settle(self, worker: Worker, record: Answer) -> None:
         entry: Entry = worker.jobs[0]
         if record["id"] == entry.priority[2] and record.get("wants_task"):
             worker.jobs.pop(0)
@@ -398,6 +401,6 @@ class Scheduler:
         )
 
 
-def beside(sample: Sample) -> dict[str, Any]:
+def beside(sample: Sample) -> PlanRecord:
     """Return the plan by which every test of a sample runs in the candidate's process."""
     return {"tests": [None] * len(sample.tests), "pins": {}, "sure": True}

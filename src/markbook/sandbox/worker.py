@@ -11,13 +11,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from markbook.errors import EnvironmentUnfitError, UsageError
 from markbook.sandbox.guest import scratch, wire
 from markbook.types import Isolation
+
+if TYPE_CHECKING:
+    from markbook.sandbox.guest.records import Answer, Hello, Settings
 
 _log = logging.getLogger(__name__)
 
@@ -35,17 +38,24 @@ class WorkerLost(Exception):  # noqa: N818 - an event of ours that never leaves 
     """The worker is gone, or said something that it never says."""
 
 
+class Facts(TypedDict):
+    """What an interpreter says of itself."""
+
+    path: list[str]
+    prefix: str
+    stdlib: list[str]
+    version: str
+    release: list[int]
+
+
 class Interpreter:
     """The Python that runs the candidates, and the folders that it needs."""
 
     def __init__(self, python: Path | None = None) -> None:
         self.python = str(python or sys.executable)
-        if python is None:
-            self.facts = json.loads(_facts_here())
-        else:
-            self.facts = self._asked()
+        self.facts: Facts = json.loads(_facts_here()) if python is None else self._asked()
 
-    def _asked(self) -> dict[str, object]:
+    def _asked(self) -> Facts:
         """Return what the interpreter says of itself.
 
         Raises:
@@ -53,7 +63,7 @@ class Interpreter:
         """
         try:
             asked = subprocess.run([self.python, "-c", _ASK], capture_output=True, text=True, timeout=60, check=True)
-            facts: dict[str, Any] = json.loads(asked.stdout)
+            facts: Facts = json.loads(asked.stdout)
         except (OSError, subprocess.SubprocessError, ValueError) as error:
             raise UsageError(
                 f"{self.python} cannot be run as a Python: {error}", hint="--python wants one such as .venv/bin/python"
@@ -66,8 +76,7 @@ class Interpreter:
     @property
     def path(self) -> list[str]:
         """The module search path of a candidate: the standard library and installed packages, nothing of the user's."""
-        found: list[str] = self.facts["path"]
-        return found
+        return self.facts["path"]
 
 
 _ASK = (
@@ -87,7 +96,7 @@ def _facts_here() -> str:
     return said[0]
 
 
-def _started(python: str, main: str, config: Mapping[str, object], kept: Collection[int]) -> subprocess.Popen[bytes]:
+def _started(python: str, main: str, config: Settings, kept: Collection[int]) -> subprocess.Popen[bytes]:
     """Start the module `main` of the guest with its settings and with the descriptors that it keeps."""
     return subprocess.Popen(
         [python, "-s", "-S", "-P", "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
@@ -132,13 +141,13 @@ class Worker:
         """How heavy the modules are that it has loaded; see `job.preload`."""
         self.since = time.monotonic()
         """When the oldest of them was begun."""
-        self.hello: dict[str, Any] = {}
+        self.hello: Hello = {}
         self.alarmed = False
         """Whether, now that it has ended, its examiner was ended for the processor time that it used."""
         self._scratch = tempfile.mkdtemp(prefix="markbook-")
         ours, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
-        config = {
+        config: Settings = {
             "control": theirs.fileno(),
             "lifeline": lifeline,
             "level": str(level),
@@ -170,7 +179,7 @@ class Worker:
         """The process id of the supervisor."""
         return self._process.pid
 
-    def greet(self) -> dict[str, Any]:
+    def greet(self) -> Hello:
         """Wait for the hello, which says what isolation was reached.
 
         Raises:
@@ -185,8 +194,8 @@ class Worker:
             self.sock.setblocking(False)
         if hello is None or not hello.get("hello"):
             raise WorkerLost("it ended before it was ready")
-        self.hello = hello
-        return hello
+        self.hello = cast("Hello", hello)
+        return self.hello
 
     def give(self, job: Any, record: dict[str, object]) -> None:
         """Send a job.
@@ -205,7 +214,7 @@ class Worker:
         finally:
             self.sock.setblocking(False)
 
-    def read(self) -> list[dict[str, Any]]:
+    def read(self) -> list[Answer]:
         """Return the answers that have arrived.
 
         Raises:
@@ -213,7 +222,7 @@ class Worker:
         """
         alive = self._stream.feed()
         try:
-            found = self._stream.records()
+            found = cast("list[Answer]", self._stream.records())
         except wire.Gone as error:
             raise WorkerLost(str(error)) from None
         if not alive and not found:

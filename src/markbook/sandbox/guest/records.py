@@ -1,0 +1,97 @@
+"""What the records say that a worker and its owner send one another. For type checkers alone: nothing imports it to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+
+class Layer(TypedDict):
+    """How one layer of the walls went."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+class Settings(TypedDict, total=False):
+    """What a worker is started with, and what it finds itself."""
+
+    control: int
+    """The descriptor that jobs come by."""
+    lifeline: int
+    """The descriptor whose end says that the owner is gone."""
+    level: str
+    scratch: str
+    path: list[str]
+    prefix: str
+    stdlib: list[str]
+    processor: int | None
+    folders: list[str]
+    """What programs may read and run."""
+    owner: int
+    readable: list[str]
+    links: Sequence[str]
+    empty: Sequence[str]
+    scratch_options: str
+
+
+class Hello(TypedDict, total=False):
+    """The first that a worker says."""
+
+    hello: bool
+    unfit: str
+    """Why it cannot mark; absent where it can."""
+    layers: list[Layer]
+
+
+class RawTest(TypedDict, total=False):
+    """What became of one test, or of the code as a whole."""
+
+    p: bool
+    """It passed."""
+    v: str
+    """How far that is to be believed."""
+    k: str
+    """The kind of error, one letter."""
+    t: str
+    """The error's type."""
+    m: str
+    """Its message."""
+    own: bool
+    """It needed an operator of the solution's own."""
+    parts: list[RawTest]
+    result: str
+    rule: str
+
+
+class PlanRecord(TypedDict):
+    """How the tests of a problem are run, found out with its right answer."""
+
+    tests: list[Mapping[str, object] | None]
+    """For each what may cross the wall; None: it runs beside the solution."""
+    pins: dict[str, str]
+    sure: bool
+
+
+class Answer(TypedDict, total=False):
+    """What a worker says of one attempt."""
+
+    id: int
+    tests: list[RawTest]
+    error: RawTest
+    """Of the code, before any test."""
+    hit: str
+    """The limit that was reached."""
+    fault: str
+    """Of the benchmark."""
+    flags: list[str]
+    cpu: float
+    wall: float
+    plan: PlanRecord
+    wants_task: bool
+    """The task has been forgotten and is to be sent again."""
+    spent: bool
+    """The worker is not to be asked again."""
+    phases: list[dict[str, Any]]
+    """Of a program: what became of each phase; `program.executed` reads them."""
