@@ -1,6 +1,6 @@
 """Does a change of the inside change a number? What commands print and write, of one state of the code and of another.
 
-    python -m bench.same_numbers run OUT --data DATA     with the code before, and with the code after
+    python -m bench.same_numbers run OUT --data DATA [--only 'bundled|reviews']     with the code before, and with the code after
     python -m bench.same_numbers compare OUT1 OUT2 [--without 'interval|bounds'] [--anywhere]
 
 Every JSON value, CSV cell and line of text that two states of the code make of the same inputs is compared; times,
@@ -81,11 +81,13 @@ def traces(data: Path) -> Iterator[Path]:
             yield from sorted(folder.iterdir())[:4]
 
 
-def run(out: Path, data: Path) -> None:
-    """Run every command into folders below `out`, and keep what it printed."""
+def run(out: Path, data: Path, only: str = "") -> None:
+    """Run every command whose name fits `only` into folders below `out`, and keep what it printed."""
     here = Path(__file__).resolve().parent.parent
     out.mkdir(parents=True, exist_ok=True)
     for name, command in commands(data, here, out):
+        if not re.search(only, name):
+            continue
         folder = out / name
         _command([*command, "--output", str(folder)], folder / "said")
         found = sorted(folder.glob("evaluation_*"))
@@ -93,8 +95,9 @@ def run(out: Path, data: Path) -> None:
             _command(
                 ["report", str(found[-1]), "--format", form, "--output", str(folder / form)], folder / f"said-{form}"
             )
-    _command(["compare", str(out / "humaneval"), "--json"], out / "compare" / "said")
-    for place, path in enumerate(traces(data)):
+    if re.search(only, "humaneval"):
+        _command(["compare", str(out / "humaneval"), "--json"], out / "compare" / "said")
+    for place, path in enumerate(traces(data) if re.search(only, "traces") else ()):
         _command(["trace", str(path), "--json"], out / "traces" / f"{place:03}")
 
 
@@ -200,6 +203,7 @@ def main() -> int:
     running = ways.add_parser("run")
     running.add_argument("out", type=Path)
     running.add_argument("--data", type=Path, required=True)
+    running.add_argument("--only", default="")
     comparing = ways.add_parser("compare")
     comparing.add_argument("first", type=Path)
     comparing.add_argument("second", type=Path)
@@ -208,7 +212,7 @@ def main() -> int:
     chosen = parser.parse_args()
     if chosen.way == "compare":
         return int(compare(chosen.first, chosen.second, chosen.without, anywhere=chosen.anywhere) > 0)
-    run(chosen.out.resolve(), chosen.data)
+    run(chosen.out.resolve(), chosen.data, chosen.only)
     return 0
 
 
