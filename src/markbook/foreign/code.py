@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.foreign.records import Marked, Probe, columns_of, mapping, numbered, shown, stem_of, value_of
@@ -90,7 +89,7 @@ class HumanEval:
         return Marked(rows, columns_of(rows), "", dict(lost))
 
 
-def _completion(model: str, record: Mapping[str, Any]) -> Row:
+def _completion(model: str, record: Mapping[str, object]) -> Row:
     passed = value_of(record.get("passed"))
     if isinstance(passed, Missing):
         passed = Missing(MissingKind.FAILED, f"no verdict: {record.get('result')!r}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Rejection, read_jsonl
@@ -66,7 +65,7 @@ class EveryEvalEver:
         return Marked(rows, columns_of(rows, lower=_lower(path)), version, dict(lost))
 
 
-def _row(record: Mapping[str, Any]) -> Row:
+def _row(record: Mapping[str, object]) -> Row:
     asked = mapping(record.get("input"))
     name, sample = str(record.get("evaluation_name") or ""), str(record.get("sample_id"))
     value = failed(record["error"]) if record.get("error") else value_of(mapping(record.get("evaluation")).get("score"))

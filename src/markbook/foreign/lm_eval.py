@@ -80,7 +80,7 @@ def _samples_beside(path: Path, stamp: str | None) -> dict[str, Path]:
     return found
 
 
-def _marked(files: Mapping[str, Path], about: Mapping[str, Any], model: str, version: str) -> Marked:
+def _marked(files: Mapping[str, Path], about: Mapping[str, object], model: str, version: str) -> Marked:
     rows: list[Row] = []
     lost: Counter[str] = Counter()
     for task, path in files.items():
@@ -110,7 +110,7 @@ def _task(task: str, path: Path, model: str, effective: int, lost: Counter[str])
             yield Row(model, f"{task}/{number}", dict.fromkeys(names, ABSENT))
 
 
-def _slim(record: Mapping[str, Any]) -> dict[str, Any]:
+def _slim(record: Mapping[str, object]) -> dict[str, Any]:
     """Return what is kept of a sample, so that memory does not follow the documents' length."""
     arguments = record.get("arguments")
     asked = arguments

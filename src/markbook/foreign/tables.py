@@ -94,7 +94,7 @@ class Plain:
         return Marked(rows, columns_of(rows, first=(metric,)), suffix(probe.path), dict(lost))
 
 
-def _checked(columns: Mapping[str, str], record: Mapping[str, Any], probe: Probe) -> dict[str, str]:
+def _checked(columns: Mapping[str, str], record: Mapping[str, object], probe: Probe) -> dict[str, str]:
     """Return the columns that are there; those that the user named must be."""
     for column in (probe.columns or {}).values():
         if column not in record:
@@ -102,7 +102,7 @@ def _checked(columns: Mapping[str, str], record: Mapping[str, Any], probe: Probe
     return {role: column for role, column in columns.items() if column in record}
 
 
-def _row(record: Mapping[str, Any], columns: Mapping[str, str], model: str) -> Row:
+def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str) -> Row:
     def cell(role: str) -> Any:
         return record.get(columns[role]) if role in columns else None
 

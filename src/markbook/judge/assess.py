@@ -292,7 +292,7 @@ def _marks(rubric: Rubric, row: Mapping[str, Any]) -> _Marked | Missing:
         return Missing(MissingKind.FAILED, str(error))
 
 
-def _evidence(rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, object]]:
+def _evidence(rubric: Rubric, rows: Sequence[Mapping[str, object]]) -> dict[str, dict[str, object]]:
     for row in rows:
         marks = _marks(rubric, row)
         if not isinstance(marks, Missing):

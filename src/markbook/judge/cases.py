@@ -139,7 +139,7 @@ class Settled:
     stats: dict[str, object] = field(default_factory=dict)
 
 
-def settle_case(rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> Settled:
+def settle_case(rubric: Rubric, rows: Sequence[Mapping[str, object]]) -> Settled:
     """Return what kept answers amount to; all rows are of one case and rubric."""
     if rubric.is_pairwise:
         return _settle_duels(rows)
@@ -195,7 +195,7 @@ def _settle_duels(rows: Sequence[Mapping[str, Any]]) -> Settled:
     return Settled(statistics.median(by_judge.values()), None, stats)
 
 
-def _winner(row: Mapping[str, Any]) -> str | Missing:
+def _winner(row: Mapping[str, object]) -> str | Missing:
     judged = from_record(row)
     if judged.answer is None:
         return judged.missing or Missing(MissingKind.FAILED, "no answer")

@@ -91,7 +91,7 @@ class Judge:
             self._cassette.record(call.key, to_record(judged))
         return judged
 
-    def _replay(self, kept: Mapping[str, Any], check: Check) -> Judged:
+    def _replay(self, kept: Mapping[str, object], check: Check) -> Judged:
         judged = from_record(kept)
         self.account.replayed += 1
         self.account.saved += judged.cost or 0.0
@@ -219,7 +219,7 @@ def to_record(judged: Judged) -> dict[str, Any]:
     return record
 
 
-def from_record(record: Mapping[str, Any]) -> Judged:
+def from_record(record: Mapping[str, object]) -> Judged:
     """Return the end of a call from what a cassette or journal kept; what is not well formed is missing."""
 
     def count(name: str) -> int:

@@ -47,7 +47,7 @@ class Memory:
         """Return US dollars that each judge has cost before."""
         return {}
 
-    def took(self, accounts: Mapping[str, Mapping[str, Any]]) -> None:
+    def took(self, accounts: Mapping[str, Mapping[str, object]]) -> None:
         """Take what each judge has cost in one measuring."""
         for judge, account in accounts.items():
             self.accounts[judge] = _sum(self.accounts.get(judge, {}), account)

@@ -86,7 +86,7 @@ def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
     return sum(any(_plain(quote) in body for body in bodies) for quote in quotes if quote.strip())
 
 
-def _mark(record: Mapping[str, Any], name: str, scale: tuple[int, int]) -> Mark:
+def _mark(record: Mapping[str, object], name: str, scale: tuple[int, int]) -> Mark:
     if name not in record:
         raise Violation(f"the reply has no {name}")
     reason = record.get(f"{name}_reason")

@@ -64,7 +64,7 @@ class Cassette:
         self.hits += answer is not None
         return answer
 
-    def record(self, key: str, answer: Mapping[str, Any]) -> None:
+    def record(self, key: str, answer: Mapping[str, object]) -> None:
         """Keep an answer; the system has it when this returns. The first one for a key stands.
 
         Raises:
@@ -168,5 +168,5 @@ def _header() -> str:
     return _line({"format": FORMAT, "version": VERSION})
 
 
-def _line(record: Mapping[str, Any]) -> str:
+def _line(record: Mapping[str, object]) -> str:
     return json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"

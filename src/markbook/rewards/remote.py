@@ -47,7 +47,7 @@ class Remote:
         """Close its connections."""
         await self._client.aclose()
 
-    async def stream(self, items: Sequence[Mapping[str, Any]], seconds: float) -> Numbered:
+    async def stream(self, items: Sequence[Mapping[str, object]], seconds: float) -> Numbered:
         """Yield rewards in batches, as these are answered."""
         until = asyncio.get_running_loop().time() + seconds
         turns = asyncio.Semaphore(_AT_ONCE)
@@ -66,11 +66,11 @@ class Remote:
             for task in tasks:
                 task.cancel()
 
-    def _whole(self, item: Mapping[str, Any]) -> dict[str, Any]:
+    def _whole(self, item: Mapping[str, object]) -> dict[str, Any]:
         named = {} if "tests" in item or "benchmark" in item or not self._benchmark else {"benchmark": self._benchmark}
         return {"timeout": self._timeout, **named, **item}
 
-    async def _asked(self, items: list[dict[str, Any]], until: float) -> list[Reward]:
+    async def _asked(self, items: list[dict[str, object]], until: float) -> list[Reward]:
         """Return the rewards of a batch; a server that cannot be reached or is busy is asked again until it is too late."""
         loop = asyncio.get_running_loop()
         why = "the server was not asked in time"
@@ -110,7 +110,7 @@ def _said(answer: Any) -> str:
         return f"status {answer.status_code}"
 
 
-def _rewards(text: str, items: Sequence[Mapping[str, Any]]) -> list[Reward]:
+def _rewards(text: str, items: Sequence[Mapping[str, object]]) -> list[Reward]:
     """Return what a server has answered.
 
     Raises:

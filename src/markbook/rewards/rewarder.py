@@ -30,7 +30,7 @@ class _Source(Protocol):
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...
-    def stream(self, items: Sequence[Mapping[str, Any]], seconds: float) -> Numbered: ...
+    def stream(self, items: Sequence[Mapping[str, object]], seconds: float) -> Numbered: ...
 
 
 class Rewarder:
@@ -83,7 +83,7 @@ class Rewarder:
     ) -> None:
         await self._source.close()
 
-    async def mark(self, items: Sequence[Mapping[str, Any]]) -> list[Reward]:
+    async def mark(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         """Return the reward of each item, in their order.
 
         Args:
@@ -95,7 +95,7 @@ class Rewarder:
         found = {number: reward async for number, reward in self.stream(items)}
         return [found[number] for number in range(len(items))]
 
-    async def stream(self, items: Sequence[Mapping[str, Any]]) -> Numbered:
+    async def stream(self, items: Sequence[Mapping[str, object]]) -> Numbered:
         """Yield each item's number with its reward, as they are marked; leaving early stops the rest."""
         if not items:
             return
@@ -120,7 +120,7 @@ class _Local:
     async def close(self) -> None:
         await self._pool.close()
 
-    async def stream(self, items: Sequence[Mapping[str, Any]], seconds: float) -> Numbered:
+    async def stream(self, items: Sequence[Mapping[str, object]], seconds: float) -> Numbered:
         orders = [read_item(item, f"items[{number}]", self._shelf, self._defaults) for number, item in enumerate(items)]
         until = asyncio.get_running_loop().time() + seconds
         for start in range(0, len(orders), _AT_ONCE):

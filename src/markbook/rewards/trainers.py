@@ -78,7 +78,7 @@ class Adapter:
         self._background.run(self._rewarder.__aexit__(None, None, None))
         self._background.close()
 
-    async def _marked(self, items: Sequence[Mapping[str, Any]]) -> list[Reward]:
+    async def _marked(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         found = await self._rewarder.mark(items)
         for _ in range(self._retries):
             again = [number for number, one in enumerate(found) if one.missing is not None and one.missing.kind.is_ours]
@@ -88,13 +88,13 @@ class Adapter:
                 found[number] = one
         return found
 
-    def marked(self, items: Sequence[Mapping[str, Any]]) -> list[Reward]:
+    def marked(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         """Return the rewards of items; what could not be marked was tried again."""
         found = self._background.run(self._marked(items))
         self.mask = [one.valid for one in found]
         return found
 
-    async def amarked(self, items: Sequence[Mapping[str, Any]]) -> list[Reward]:
+    async def amarked(self, items: Sequence[Mapping[str, object]]) -> list[Reward]:
         """Do so in the caller's event loop."""
         found = await self._background.shared(self._marked(items))
         self.mask = [one.valid for one in found]
@@ -132,7 +132,7 @@ def text_of(completion: Any) -> str:
 _COLUMNS = ("tests", "entry_point", "canonical", "prompt_code", "kind", "benchmark", "task_id", "timeout")
 
 
-def _item(text: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+def _item(text: str, columns: Mapping[str, object]) -> dict[str, Any]:
     """Return the item that columns of these names make."""
     named = {name: columns[name] for name in _COLUMNS if columns.get(name) is not None}
     if "prompt_code" in named:
@@ -166,13 +166,13 @@ class VerlReward(Adapter):
     """
 
     def __call__(
-        self, data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | None = None
+        self, data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
         """Return the score of one answer, with `valid` beside it."""
         return self._scored(self.marked([_truth(solution_str, ground_truth)])[0])
 
     async def single(
-        self, data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | None = None
+        self, data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
         """Do so in an event loop, for verl's asynchronous loops."""
         return self._scored((await self.amarked([_truth(solution_str, ground_truth)]))[0])
@@ -211,7 +211,7 @@ class VerifiersReward(Adapter):
     """
 
     async def reward(
-        self, completion: Any, answer: Any = "", info: Mapping[str, Any] | None = None, **_: Any
+        self, completion: Any, answer: Any = "", info: Mapping[str, object] | None = None, **_: Any
     ) -> float | None:
         """Return the reward of one rollout."""
         item = _truth(text_of(completion), answer) if answer else _item(text_of(completion), info or {})

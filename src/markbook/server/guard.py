@@ -120,7 +120,7 @@ def _is_torn(data: bytes) -> bool:
     return b"\\ud" in data or b"\\uD" in data
 
 
-def _whole(found: dict[str, Any]) -> dict[str, Any]:
+def _whole(found: dict[str, object]) -> dict[str, object]:
     """Hold that all texts can be written as UTF-8: what is executed and answered has to be.
 
     Raises:

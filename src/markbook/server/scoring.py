@@ -84,7 +84,7 @@ def _items(value: Any) -> list[Mapping[str, Any]]:
     return value
 
 
-def _references(item: Mapping[str, Any], number: int) -> list[str]:
+def _references(item: Mapping[str, object], number: int) -> list[str]:
     value = item.get("references", item.get("reference", []))
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
@@ -92,7 +92,7 @@ def _references(item: Mapping[str, Any], number: int) -> list[str]:
     return texts
 
 
-def _measured(names: list[str], items: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _measured(names: list[str], items: list[Mapping[str, object]]) -> list[dict[str, Any]]:
     candidates = [item["candidate"] for item in items]
     references = [_references(item, number) for number, item in enumerate(items)]
     found = measure(names, candidates, references)

@@ -33,7 +33,7 @@ class Apps:
         """Return 85 for a question with inputs and outputs."""
         return 85 if {"question", "input_output"} <= probe.record.keys() else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         found = parsed(record.get("input_output"), "input_output")
         if not isinstance(found, Mapping):
@@ -58,12 +58,12 @@ class Apps:
         return _function(name, record, call, pairs, at, right, known)
 
 
-def _has_id(record: Mapping[str, Any]) -> bool:
+def _has_id(record: Mapping[str, object]) -> bool:
     return any(record.get(key) not in (None, "") for key in ("problem_id", "task_id", "id", "url"))
 
 
 def _function(
-    name: str, record: Mapping[str, Any], call: str, pairs: list[tuple[Any, Any]], at: str, right: tuple[str, ...],
+    name: str, record: Mapping[str, object], call: str, pairs: list[tuple[Any, Any]], at: str, right: tuple[str, ...],
     known: Mapping[str, object],
 ) -> Sample:  # fmt: skip
     """Return a row whose tests call a function, a method of `Solution` where the starter code says so."""
@@ -89,7 +89,7 @@ def _function(
     )
 
 
-def _solutions(record: Mapping[str, Any]) -> tuple[str, ...]:
+def _solutions(record: Mapping[str, object]) -> tuple[str, ...]:
     found = parsed(record.get("solutions"), "solutions")
     return tuple(text for text in found if isinstance(text, str))[:1] if isinstance(found, list) else ()
 
@@ -104,7 +104,7 @@ class CodeContests:
         """Return 85 for a description with public, private or generated tests."""
         return 85 if "description" in probe.record and probe.record.keys() & set(_PARTS) else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         pairs = [pair for part in _PARTS for pair in paired(record.get(part), "input", "output")]
         memory = number_of(record.get("memory_limit_bytes"))

@@ -145,7 +145,7 @@ def function_test(call: str, arguments: Sequence[object], expected: object) -> T
     return Test(program=program)
 
 
-def name_of(record: Mapping[str, Any], *keys: str) -> str:
+def name_of(record: Mapping[str, object], *keys: str) -> str:
     """Return the id of a row: the first of these keys that it has, a text or a number; RowError if it has none."""
     for key in keys:
         value = record.get(key)

@@ -21,12 +21,12 @@ def percent(value: float | None) -> float | None:
     return None if value is None else round(100 * value, 2) + 0.0
 
 
-def as_json(record: Mapping[str, Any]) -> str:
+def as_json(record: Mapping[str, object]) -> str:
     """Return the text of a documented JSON file: keys in the order in which the document shows them."""
     return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, Any]]) -> dict[str, Any]:
+def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]]) -> dict[str, Any]:
     """Return `test_results_score.json`."""
     total = tally.exam_score()
     groups = {grouping: _group_summaries(tally, grouping) for grouping in GROUPINGS}

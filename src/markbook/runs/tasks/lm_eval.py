@@ -44,7 +44,7 @@ def _are_apart(tasks: Iterable[str]) -> bool:
     return len(set(safe)) == len(safe)
 
 
-def _results(view: FilesView, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _results(view: FilesView, rows: Mapping[str, list[dict[str, object]]]) -> dict[str, Any]:
     tasks = view.summary["tasks"]
     config = view.manifest.get("config", {})
     groups = {
@@ -103,7 +103,7 @@ def _metrics(record: Mapping[str, Any], pipeline: str) -> dict[str, Any]:
     return {**found, "n_scored": scored, "n_missing": gaps}
 
 
-def _pipeline(row: Mapping[str, Any]) -> str:
+def _pipeline(row: Mapping[str, object]) -> str:
     return str(row.get("pipeline") or "none")
 
 
