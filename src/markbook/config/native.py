@@ -105,7 +105,7 @@ class GroupModel(_Strict):
     summarise: list[SummaryModel] = Field(default_factory=list)
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> dict[str, object]:
     """Return the JSON schema of a task file, for editors and other programs."""
     from pydantic import TypeAdapter
 

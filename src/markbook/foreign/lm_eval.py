@@ -110,7 +110,7 @@ def _task(task: str, path: Path, model: str, effective: int, lost: Counter[str])
             yield Row(model, f"{task}/{number}", dict.fromkeys(names, ABSENT))
 
 
-def _slim(record: Mapping[str, object]) -> dict[str, Any]:
+def _slim(record: Mapping[str, object]) -> dict[str, object]:
     """Return what is kept of a sample, so that memory does not follow the documents' length."""
     arguments = record.get("arguments")
     asked = arguments

@@ -138,12 +138,12 @@ def content_of(by: str, found: object) -> str:
     return f"{by}:{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}" if text else ""
 
 
-def mapping(found: object) -> Mapping[str, Any]:
+def mapping(found: object) -> Mapping[str, object]:
     """Return an object, an empty one for anything else."""
     return found if isinstance(found, dict) else {}
 
 
-def objects(found: object) -> list[Mapping[str, Any]]:
+def objects(found: object) -> list[Mapping[str, object]]:
     """Return the objects in an array."""
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 

@@ -158,7 +158,7 @@ class Asking:
             self._is_over = True
             self._running.set()
 
-    async def _main(self) -> dict[str, Any]:
+    async def _main(self) -> dict[str, object]:
         self._loop = asyncio.get_running_loop()
         self._inbox = asyncio.Queue()
         self._task = asyncio.current_task()  # type: ignore[assignment]  # there is one: this runs in it

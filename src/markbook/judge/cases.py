@@ -207,7 +207,7 @@ def _winner(row: Mapping[str, object]) -> str | Missing:
 
 def panel_agreement(
     by_judges: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str]
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return Krippendorff's ordinal alpha over a panel's marks; None for a single judge.
 
     Args:

@@ -200,7 +200,7 @@ def _judged(ended: Ended[Answer]) -> Judged:
     )
 
 
-def to_record(judged: Judged) -> dict[str, Any]:
+def to_record(judged: Judged) -> dict[str, object]:
     """Return a lasting end of a call as JSON, without the time it took."""
     record: dict[str, Any] = {
         "requests": judged.requests,

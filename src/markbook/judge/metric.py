@@ -133,14 +133,14 @@ class JudgeMetric(Metric):
         assert result is not None
         return measurement(self.name, self.signature, item, result, found.stats)
 
-    def agreement(self, measurements: Sequence[Measurement]) -> dict[str, Any] | None:
+    def agreement(self, measurements: Sequence[Measurement]) -> dict[str, object] | None:
         """Return Krippendorff's alpha over a panel's marks; None for a single judge."""
         panels = [by_judge for one in measurements if isinstance(by_judge := one.stats.get("by_judge"), Mapping)]
         names = ["preferred"] if self.rubric.is_pairwise else [criterion.name for criterion in self.rubric.criteria]
         return panel_agreement(panels, names)
 
 
-def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, object]:
     """Return two accounts as one; what is unknown of one part is unknown of both."""
     found: dict[str, Any] = {}
     for name, value in other.items():

@@ -30,7 +30,7 @@ class JudgePlan:
     cassette: Path | None = None
     price: Price | None = None
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         """Return what can change an answer, for the manifest; not where the judge is, nor how long to wait."""
         return {
             "models": list(self.settings.models),

@@ -31,7 +31,7 @@ class Mark:
     quotes: tuple[str, ...] = ()
 
 
-def parse_object(payload: str) -> dict[str, Any]:
+def parse_object(payload: str) -> dict[str, object]:
     """Return the object that a reply is; a Markdown code block counts only if it is the whole reply.
 
     A score is never dug out of prose, nor out of JSON that prose quotes: that JSON may be the judged text's own.

@@ -92,7 +92,7 @@ def _instances(results: Results, model: str, evaluation: str, name: str) -> Iter
             yield json.dumps(_instance(results, entry, evaluation, name), ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _instance(results: Results, entry: Entry, evaluation: str, name: str) -> dict[str, Any]:
+def _instance(results: Results, entry: Entry, evaluation: str, name: str) -> dict[str, object]:
     attempt = results.shown(entry.location)
     known = hashlib.sha256(attempt.prompt.encode(errors="surrogatepass")).hexdigest()
     return {

@@ -135,7 +135,7 @@ def _parquet(results: Results) -> Iterator[bytes]:
                 yield data
 
 
-def _blocks(results: Results) -> Iterator[list[dict[str, Any]]]:
+def _blocks(results: Results) -> Iterator[list[dict[str, object]]]:
     block: list[dict[str, Any]] = []
     for row in results.flat_rows():
         block.append(dict(row))

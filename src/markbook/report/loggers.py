@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from markbook.plugins import need
 from markbook.report.overview import numbers
@@ -63,7 +62,7 @@ def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapp
     return render
 
 
-def _settings(results: Results) -> dict[str, Any]:
+def _settings(results: Results) -> dict[str, object]:
     """Return the run's plain options."""
     config = results.overview()["config"]
     return {name: value for name, value in config.items() if isinstance(value, str | int | float | bool)}

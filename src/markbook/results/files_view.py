@@ -83,7 +83,7 @@ class FilesView:
         """Return nothing: a run that broke off has published nothing."""
         return ""
 
-    def overview(self) -> dict[str, Any]:
+    def overview(self) -> dict[str, object]:
         """Return what the run is and its main numbers as plain JSON."""
         return {
             "schema": 1,

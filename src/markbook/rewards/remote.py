@@ -66,7 +66,7 @@ class Remote:
             for task in tasks:
                 task.cancel()
 
-    def _whole(self, item: Mapping[str, object]) -> dict[str, Any]:
+    def _whole(self, item: Mapping[str, object]) -> dict[str, object]:
         named = {} if "tests" in item or "benchmark" in item or not self._benchmark else {"benchmark": self._benchmark}
         return {"timeout": self._timeout, **named, **item}
 

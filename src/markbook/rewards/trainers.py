@@ -132,7 +132,7 @@ def text_of(completion: Any) -> str:
 _COLUMNS = ("tests", "entry_point", "canonical", "prompt_code", "kind", "benchmark", "task_id", "timeout")
 
 
-def _item(text: str, columns: Mapping[str, object]) -> dict[str, Any]:
+def _item(text: str, columns: Mapping[str, object]) -> dict[str, object]:
     """Return the item that columns of these names make."""
     named = {name: columns[name] for name in _COLUMNS if columns.get(name) is not None}
     if "prompt_code" in named:
@@ -167,13 +167,13 @@ class VerlReward(Adapter):
 
     def __call__(
         self, data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, object] | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return the score of one answer, with `valid` beside it."""
         return self._scored(self.marked([_truth(solution_str, ground_truth)])[0])
 
     async def single(
         self, data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, object] | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Do so in an event loop, for verl's asynchronous loops."""
         return self._scored((await self.amarked([_truth(solution_str, ground_truth)]))[0])
 
@@ -183,17 +183,17 @@ class VerlReward(Adapter):
         solution_strs: Sequence[str],
         ground_truths: Sequence[Any],
         extra_infos: Any = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, object]]:
         """Return the scores of a batch, for verl's batch reward manager."""
         items = [_truth(text, truth) for text, truth in zip(solution_strs, ground_truths, strict=True)]
         return [self._scored(reward) for reward in self.marked(items)]
 
-    def _scored(self, reward: Reward) -> dict[str, Any]:
+    def _scored(self, reward: Reward) -> dict[str, object]:
         passed = reward.reward is not None and reward.passed == reward.total
         return {"score": self.number(reward), "valid": reward.valid, "acc": passed}
 
 
-def _truth(text: str, truth: Any) -> dict[str, Any]:
+def _truth(text: str, truth: Any) -> dict[str, object]:
     import json
 
     if isinstance(truth, str) and truth.lstrip()[:1] in ("{", "["):

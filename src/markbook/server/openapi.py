@@ -23,8 +23,8 @@ def document(version: str) -> dict[str, Any]:
     }
 
 
-def _post(words: str, given: str, found: str) -> dict[str, Any]:
-    def shape(name: str) -> dict[str, Any]:
+def _post(words: str, given: str, found: str) -> dict[str, object]:
+    def shape(name: str) -> dict[str, object]:
         return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
 
     refused = {"description": "A sentence that says what is wrong.", "content": shape("Refusal")}
@@ -44,7 +44,7 @@ def _post(words: str, given: str, found: str) -> dict[str, Any]:
     }
 
 
-def _get(words: str) -> dict[str, Any]:
+def _get(words: str) -> dict[str, object]:
     return {"get": {"summary": words, "responses": {"200": {"description": "It."}}}}
 
 

@@ -68,7 +68,7 @@ def _names(value: Any) -> list[str]:
     return expand(names)
 
 
-def _items(value: Any) -> list[Mapping[str, Any]]:
+def _items(value: Any) -> list[Mapping[str, object]]:
     if not isinstance(value, list) or not value:
         raise Refused(400, "'items' is no list, or empty")
     if len(value) > _MOST_ITEMS:
@@ -92,7 +92,7 @@ def _references(item: Mapping[str, object], number: int) -> list[str]:
     return texts
 
 
-def _measured(names: list[str], items: list[Mapping[str, object]]) -> list[dict[str, Any]]:
+def _measured(names: list[str], items: list[Mapping[str, object]]) -> list[dict[str, object]]:
     candidates = [item["candidate"] for item in items]
     references = [_references(item, number) for number, item in enumerate(items)]
     found = measure(names, candidates, references)

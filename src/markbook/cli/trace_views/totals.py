@@ -94,7 +94,7 @@ class TraceSum:
             if pair in counts or len(counts) < MAX_NAMES:
                 counts[pair] += 1
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the object that `--json` prints; every value stands beside its n and n_missing."""
         assert self.first is not None  # a file without a run is an error of its own
         return {

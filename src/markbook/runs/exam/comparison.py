@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from markbook.results.comparison import compare_sheet
 from markbook.runs.exam.marks import Grouping, Tally
@@ -11,7 +10,7 @@ from markbook.runs.exam.scores import interval_record, percent
 from markbook.runs.exam.sheet import exam_sheet
 
 
-def comparison_record(tallies: Sequence[Tally]) -> dict[str, Any]:
+def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
     """Return the comparison; every model has marked the same problems."""
     return {
         "models_evaluated": [tally.model for tally in tallies],
@@ -62,7 +61,7 @@ def _by_group(tallies: Sequence[Tally], grouping: Grouping) -> dict[str, dict[st
     }
 
 
-def _statistics(tally: Tally) -> dict[str, Any]:
+def _statistics(tally: Tally) -> dict[str, object]:
     total = tally.exam_score()
     return {
         "n": total.n,

@@ -32,7 +32,7 @@ def exam_files(view: ExamView) -> Mapping[str, Any]:
     return files
 
 
-def _results(view: ExamView, tally: Tally, task: str) -> dict[str, Any]:
+def _results(view: ExamView, tally: Tally, task: str) -> dict[str, object]:
     metrics = _metrics(tally)
     names = [key.partition(",")[0] for key in metrics if key.endswith(f",{PIPELINE}") and "_stderr" not in key]
     count = len(tally.samples)
@@ -51,7 +51,7 @@ def _results(view: ExamView, tally: Tally, task: str) -> dict[str, Any]:
     }
 
 
-def _metrics(tally: Tally) -> dict[str, Any]:
+def _metrics(tally: Tally) -> dict[str, object]:
     """Return the exam score and pass@k under the harness's names."""
     score = tally.exam_score()
     found: dict[str, Any] = {f"exam_score,{PIPELINE}": score.value, f"exam_score_stderr,{PIPELINE}": "N/A"}

@@ -7,7 +7,7 @@ from typing import Any
 from markbook.runs.exam.view import ExamView
 
 
-def overview(view: ExamView) -> dict[str, Any]:
+def overview(view: ExamView) -> dict[str, object]:
     """Return what the exam is and its main numbers as plain JSON: every value beside its n and what is missing."""
     return {
         "schema": 1,
@@ -18,7 +18,7 @@ def overview(view: ExamView) -> dict[str, Any]:
     }
 
 
-def _exam(view: ExamView, model: str) -> dict[str, Any]:
+def _exam(view: ExamView, model: str) -> dict[str, object]:
     tally = view.tallies[model]
     found: dict[str, Any] = {
         "exam_score": tally.exam_score().to_record(),

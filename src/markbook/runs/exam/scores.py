@@ -26,7 +26,7 @@ def as_json(record: Mapping[str, object]) -> str:
     return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]]) -> dict[str, Any]:
+def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]]) -> dict[str, object]:
     """Return `test_results_score.json`."""
     total = tally.exam_score()
     groups = {grouping: _group_summaries(tally, grouping) for grouping in GROUPINGS}
@@ -66,7 +66,7 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
     return record
 
 
-def error_record(tally: Tally) -> dict[str, Any]:
+def error_record(tally: Tally) -> dict[str, object]:
     """Return `test_results_errors.json`."""
     total = sum(tally.errors.values())
     shares = sorted(tally.errors.items(), key=lambda item: (-item[1], item[0]))
@@ -100,7 +100,7 @@ def overall_stats(tally: Tally) -> dict[str, int]:
     }
 
 
-def interval_record(interval: Interval | None) -> dict[str, Any] | None:
+def interval_record(interval: Interval | None) -> dict[str, object] | None:
     """Return an interval in percent, with its method; None where there is none."""
     if interval is None:
         return None
@@ -120,7 +120,7 @@ def _group_summaries(tally: Tally, grouping: Grouping) -> dict[str, tuple[Summar
     return found
 
 
-def _statistics(exam: Summary, attempted: Summary) -> dict[str, Any]:
+def _statistics(exam: Summary, attempted: Summary) -> dict[str, object]:
     absent = exam.n_missing.get("absent", 0)
     record: dict[str, Any] = {
         "n": exam.n,
@@ -139,7 +139,7 @@ def _statistics(exam: Summary, attempted: Summary) -> dict[str, Any]:
     return record
 
 
-def _pass_records(tally: Tally) -> dict[str, Any]:
+def _pass_records(tally: Tally) -> dict[str, object]:
     scores: dict[str, Any] = {}
     details: dict[str, Any] = {}
     for k in tally.pass_ks():

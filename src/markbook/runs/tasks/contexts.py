@@ -38,7 +38,7 @@ class ContextGap:
     """How many differences p is adjusted over."""
     verdict: str = ""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return it as JSON."""
         return asdict(self) | {"contexts": list(self.contexts)}
 

@@ -90,7 +90,7 @@ def read_likelihoods(text: str) -> tuple[list[float], list[Any]]:
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
-def _score(row: RowAnswer, scores: Mapping[str, Score]) -> dict[str, Any] | Missing:
+def _score(row: RowAnswer, scores: Mapping[str, Score]) -> dict[str, object] | Missing:
     assert row.weighing is not None  # the task's rows have one each
     likelihoods, greedy = read_likelihoods(row.texts[0])
     if len(likelihoods) != len(row.weighing.pairs):

@@ -81,7 +81,7 @@ def _results(view: FilesView, rows: Mapping[str, list[dict[str, object]]]) -> di
     }
 
 
-def _metrics(record: Mapping[str, Any], pipeline: str) -> dict[str, Any]:
+def _metrics(record: Mapping[str, Any], pipeline: str) -> dict[str, object]:
     """Return the metrics under the harness's names."""
     found: dict[str, Any] = {}
     scored: dict[str, int] = {}
