@@ -8,82 +8,59 @@ a value that could not be had is a `Missing` with its reason.
 
 from __future__ import annotations
 
-import copyreg
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Any, Literal, Protocol, Self
+from typing import Protocol, Self
 
-Direction = Literal["higher", "lower"]
-"""Which way is better."""
+from markbook.measurements import (
+    Direction,
+    Interval,
+    IntervalRecord,
+    Measurement,
+    MeasurementRecord,
+    Missing,
+    MissingKind,
+    Summary,
+    SummaryRecord,
+    missing_kinds,
+    nothing,
+    range_of,
+    range_record,
+)
+
+__all__ = [
+    "Attempt",
+    "Direction",
+    "ErrorKind",
+    "Interval",
+    "IntervalRecord",
+    "Isolation",
+    "Item",
+    "Limits",
+    "Measurement",
+    "MeasurementRecord",
+    "Metric",
+    "Missing",
+    "MissingKind",
+    "Outcome",
+    "ProblemType",
+    "Record",
+    "Sample",
+    "Summary",
+    "SummaryRecord",
+    "TaskRow",
+    "Test",
+    "TestResult",
+    "Verdict",
+    "missing_kinds",
+    "range_of",
+    "range_record",
+]
 
 Record = Mapping[str, object]
 """A JSON object as somebody wrote it: nothing is known of a value until it has been looked at."""
-
-_NOTHING: Mapping[str, object] = MappingProxyType({})
-
-
-def _read_only(plain: dict[str, object]) -> MappingProxyType[str, object]:
-    return MappingProxyType(plain)
-
-
-# Python cannot pickle or copy a read-only mapping by itself; records hold some, and travel to worker processes.
-copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
-
-
-def _nothing() -> Mapping[str, object]:
-    """Return the empty read-only mapping that every `meta` and `stats` starts from."""
-    return _NOTHING
-
-
-class MissingKind(StrEnum):
-    """Why there is no value."""
-
-    ABSENT = "absent"
-    """Nobody attempted it: the sample has no attempt."""
-    NO_COMPLETION = "no_completion"
-    """An attempt was made and its text is empty."""
-    NOT_APPLICABLE = "not_applicable"
-    """The metric has no meaning here, such as a graph metric of a single agent."""
-    UNDEFINED = "undefined"
-    """The formula has no value for this input, such as an empty reference."""
-    UNAVAILABLE = "unavailable"
-    """What the metric needs is not here: an extra, a model file, a server."""
-    FAILED = "failed"
-    """The metric raised; the detail has the error's type and message."""
-    TIMEOUT = "timeout"
-    """The work did not finish in its time."""
-    BUDGET = "budget"
-    """The user's cost or call limit was reached first."""
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether the reason lies in what should have worked, not in the data: with one such a run is incomplete."""
-        return self in (self.UNAVAILABLE, self.FAILED, self.TIMEOUT, self.BUDGET)
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A reason in the place of a value: never 0.0, never NaN, never a bare None."""
-
-    kind: MissingKind
-    detail: str = ""
-    """One sentence for a person: what was missing, and where it helps, what to do."""
-
-    def to_record(self) -> dict[str, str]:
-        """Return it as JSON."""
-        return {"kind": self.kind.value, "detail": self.detail}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return what `to_record` was made of.
-
-        Raises:
-            ValueError: there is no such kind.
-        """
-        return cls(MissingKind(record["kind"]), str(record.get("detail", "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +123,7 @@ class Sample:
     tests: tuple[Test, ...] = ()
     entry_point: str = ""
     """The name that the solution must define; empty where the problem states none."""
-    meta: Mapping[str, object] = field(default_factory=_nothing)
+    meta: Mapping[str, object] = field(default_factory=nothing)
     """What the user's data say besides, to group by or to show: topic, complexity, and the like. No code reads more of it."""
     source: str = ""
     """`file:line` where it was read."""
@@ -191,7 +168,7 @@ class Attempt:
     """How long the model or agent took, where it is known."""
     cost: float | None = None
     """In US dollars, where the price is known."""
-    meta: Mapping[str, object] = field(default_factory=_nothing)
+    meta: Mapping[str, object] = field(default_factory=nothing)
     """How the text came about (extraction step, raw reply, token counts, trace)."""
     source: str = ""
     """`file:line` where it was read."""
@@ -307,158 +284,6 @@ class Outcome:
         """The least trustworthy verdict among the tests; None if there is no test."""
         found = {result.verdict for result in self.tests}
         return next((verdict for verdict in reversed(Verdict) if verdict in found), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One metric of one attempt: a finite value, or the reason why there is none."""
-
-    metric: str
-    value: float | None = None
-    missing: Missing | None = None
-    sample_id: str = ""
-    index: int = 0
-    model: str = ""
-    stats: Mapping[str, object] = field(default_factory=_nothing)
-    """What the value was computed from (precision and recall, counts, points with their evidence)."""
-    signature: str = ""
-    """Everything that can change the number, such as `rougeL|stem:yes|tok:google|v1`."""
-
-    def __post_init__(self) -> None:
-        """Hold the rule that there is exactly one of value and missing.
-
-        Raises:
-            ValueError: both or neither are given, or the value is not finite.
-        """
-        if (self.value is None) == (self.missing is None):
-            raise ValueError(f"{self.metric}: a measurement has a value or a reason, exactly one of them")
-        if self.value is not None and not math.isfinite(self.value):
-            raise ValueError(f"{self.metric}: {self.value!r} is no value; say why it is missing")
-
-    @property
-    def result(self) -> float | Missing:
-        """The value, or the reason why there is none."""
-        return self.missing if self.value is None else self.value  # type: ignore[return-value]  # exactly one is None
-
-    def to_record(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {
-            "metric": self.metric,
-            "value": self.value,
-            "missing": None if self.missing is None else self.missing.to_record(),
-            "sample_id": self.sample_id,
-            "index": self.index,
-            "model": self.model,
-            "stats": dict(self.stats),
-            "signature": self.signature,
-        }
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return what `to_record` was made of."""
-        missing = record["missing"]
-        return cls(**{**record, "missing": None if missing is None else Missing.from_record(missing)})
-
-
-def missing_kinds(measurements: Iterable[Measurement]) -> dict[str, int]:
-    """Return how many measurements have no value, by the kind of reason."""
-    found: dict[str, int] = {}
-    for one in measurements:
-        if one.missing is not None:
-            kind = one.missing.kind.value
-            found[kind] = found.get(kind, 0) + 1
-    return dict(sorted(found.items()))
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A range that holds the true value with the stated confidence."""
-
-    low: float
-    high: float
-    method: str
-    """Such as `wilson`, `t`, `bca`."""
-    confidence: float = 0.95
-
-    def to_record(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {"low": self.low, "high": self.high, "method": self.method, "confidence": self.confidence}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return what `to_record` was made of."""
-        return cls(record["low"], record["high"], record["method"], record["confidence"])
-
-
-def range_record(limits: tuple[float, float]) -> list[float | None]:
-    """Return a range as JSON, which knows no infinity: an open end is null."""
-    return [end if math.isfinite(end) else None for end in limits]
-
-
-def range_of(record: Sequence[float | None]) -> tuple[float, float]:
-    """Return the range of `range_record`."""
-    low, high = record
-    return -math.inf if low is None else low, math.inf if high is None else high
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """One number over many measurements, with everything needed to read it honestly."""
-
-    metric: str
-    group: str
-    """`total`, or the name of the part (a topic, a level)."""
-    value: float | None
-    """None if nothing could be scored."""
-    n: int
-    """How many values went into it."""
-    n_missing: Mapping[str, int]
-    """How many did not, by missing kind, also those that a policy turned into the worst value."""
-    interval: Interval | None
-    """None when n < 2 or there is no variation to estimate from; `note` then says so."""
-    bounds: tuple[float, float] | None
-    """The value if all that is missing were worst, and if it were best."""
-    policy: str
-    """What was done about missing values: exclude, worst, fail, exam."""
-    range: tuple[float, float] = (0.0, 1.0)
-    """Of a single value; an end may be infinite."""
-    direction: Direction = "higher"
-    note: str = ""
-    signature: str = ""
-    n_items: int = 0
-    """How many samples there are, with and without a value."""
-    n_partial: int = 0
-    """How many of the n have a value for a part of their answers only; the others are in `n_missing`."""
-
-    def to_record(self) -> dict[str, Any]:
-        """Return it as JSON: the one form in which every command and file shows a number."""
-        return {
-            "metric": self.metric,
-            "group": self.group,
-            "value": self.value,
-            "n": self.n,
-            "n_items": self.n_items,
-            "n_partial": self.n_partial,
-            "n_missing": dict(self.n_missing),
-            "interval": None if self.interval is None else self.interval.to_record(),
-            "bounds": None if self.bounds is None else list(self.bounds),
-            "range": range_record(self.range),
-            "direction": self.direction,
-            "policy": self.policy,
-            "note": self.note,
-            "signature": self.signature,
-        }
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return what `to_record` was made of; other keys beside its own are left alone."""
-        interval, bounds = record["interval"], record["bounds"]
-        changed = {
-            "interval": None if interval is None else Interval.from_record(interval),
-            "bounds": None if bounds is None else (bounds[0], bounds[1]),
-            "range": range_of(record["range"]),
-        }
-        return cls(**{name: changed.get(name, record[name]) for name in cls.__slots__})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from markbook.results.files_view import FilesView
+from markbook.types import SummaryRecord
 
 Tier = Literal["tier1", "tier2", "tier3", "composite"]
 Numbers = dict[str, Any]
@@ -64,8 +65,8 @@ class SystemSummary(TypedDict):
     reviews: int
     papers_reviewed: int
     papers_without_review: int
-    metrics: dict[str, dict[str, Any]]
-    """By `tier.name` what `Summary.to_record` gives."""
+    metrics: dict[str, SummaryRecord]
+    """By `tier.name`."""
     recommendations: dict[str, int]
     lacking: NotRequired[list[Lack]]
     own_recommendation: OwnRecommendation
