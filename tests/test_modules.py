@@ -44,7 +44,7 @@ def test_no_module_is_a_dead_room():
     modules = {module_of(path): path for path in SOURCE.rglob("*.py")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     entries = [value for group in project["entry-points"].values() for value in group.values()]
-    commands = {f"markbook.cli.{path.stem}" for path in (SOURCE / "markbook" / "cli").glob("*.py")}
+    commands = {f"markbook.cli.{path.stem}" for path in (SOURCE / "markbook" / "cli").iterdir()}
     used = {entry.partition(":")[0] for entry in [*entries, *project["scripts"].values()]} | DOORS | PROGRAMS | commands
     for module, path in modules.items():
         used.update(name for name in names_in(path, module) if name != module)

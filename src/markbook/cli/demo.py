@@ -23,7 +23,7 @@ _SECONDS = 2.0
 )
 def command(output: str, isolation: str) -> int:
     """Mark three recorded models on the bundled exam: no network, no key, a few seconds."""
-    from markbook.cli.exam_terminal import Terminal, show_run
+    from markbook.cli.terminal.exam import Terminal, show_run
     from markbook.examples import example
     from markbook.runs.exam.work import exam
 

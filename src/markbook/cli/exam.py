@@ -126,7 +126,7 @@ def command(**options: Any) -> int:
     Every problem of the benchmark counts: an absent answer scores 0 and is no error, an empty one scores 0 and is
     one. Solutions run isolated from the machine and from the tests. Reports go to OUTPUT/evaluation_<time>/.
     """
-    from markbook.cli.exam_terminal import Terminal, show_check, show_run
+    from markbook.cli.terminal.exam import Terminal, show_check, show_run
 
     check = options.pop("check_benchmark")
     fill_from_run(options, "exam", _KEPT)
@@ -175,7 +175,7 @@ _KEPT = (
 
 def _marks(run: Run) -> list[Mark]:
     """Return what gates may be about."""
-    from markbook.cli.exam_terminal import exam_mark
+    from markbook.cli.terminal.exam import exam_mark
     from markbook.runs.exam.view import ExamView
 
     return [

@@ -153,7 +153,7 @@ def command(**options: Any) -> int:
     TASK is a YAML file (our format or lm-evaluation-harness's) or the name of a ready task or group
     (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.
     """
-    from markbook.cli.run_terminal import Terminal, show_run, with_values
+    from markbook.cli.terminal.tasks import Terminal, show_run, with_values
     from markbook.results.gates import hold_gates, parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.options import options_among

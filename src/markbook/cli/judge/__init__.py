@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli._judge_correct import command as correct
+from markbook.cli.judge.correct import command as correct
 from markbook.cli.judge_options import judge_choices, read_judge_options
 from markbook.cli.options import fail_under_option, json_option
 
@@ -56,11 +56,10 @@ def check(**options: Any) -> None:
     asked = [*options["fail_under"], *([f"weighted_kappa={options['min_kappa']}"] if options["min_kappa"] else [])]
     gates = parse_gates(asked)
     check_gates(gates, _marks())
-    config = replace(default_config(), seed=options["seed"])
-    if options["max_retries"] is not None:
-        config = replace(config, max_retries=options["max_retries"])
-    if options["judge_timeout"] is not None:
-        config = replace(config, judge_seconds=options["judge_timeout"])
+    given = {"max_retries": options["max_retries"], "judge_seconds": options["judge_timeout"]}
+    config = replace(
+        default_config(), seed=options["seed"], **{name: value for name, value in given.items() if value is not None}
+    )
     report = check_judge(
         CheckRequest(
             judge=options["judge"],

@@ -1,0 +1,1 @@
+"""What the commands print while they run and when they have ended."""
