@@ -10,7 +10,8 @@ from typing import Literal, Self
 from markbook.sandbox.crew import Crew, Layer
 from markbook.sandbox.job import Job
 from markbook.sandbox.kept import NOTHING_KEPT, Keep, Kept, identity
-from markbook.sandbox.scheduler import Known, Rules, Scheduler
+from markbook.sandbox.known import Known
+from markbook.sandbox.scheduler import Rules, Scheduler
 from markbook.sandbox.worker import Interpreter
 from markbook.types import Isolation, Outcome
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import selectors
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from markbook.sandbox import job as jobs
 from markbook.sandbox.crew import Crew
 from markbook.sandbox.job import Job
-from markbook.sandbox.kept import Kept
+from markbook.sandbox.known import Known, Plan, beside
 from markbook.sandbox.outcomes import all_failed, outcome
 from markbook.sandbox.waiting import Entry, Task, Waiting
 from markbook.sandbox.worker import Worker, WorkerLost
-from markbook.types import ErrorKind, Outcome, Sample, Verdict
+from markbook.types import ErrorKind, Outcome, Verdict
 
 if TYPE_CHECKING:
-    from markbook.sandbox.guest.records import Answer, PlanRecord
+    from markbook.sandbox.guest.records import Answer
 
 _WINDOW = 2048
 """How many jobs are looked at ahead, to take the longest first; memory does not grow beyond it."""
@@ -36,63 +35,12 @@ _GRACE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How the tests of one sample are kept apart from the candidate, found with its canonical solution."""
-
-    record: PlanRecord | None
-    """What the examiner is told; None where every test runs beside the candidate without being looked at."""
-    seconds: float | None = None
-    """CPU seconds that the canonical solution needed."""
-
-
-@dataclass(frozen=True, slots=True)
 class Rules:
     """How jobs are run, whatever they are; see `Sandbox`."""
 
     separate: bool
     dedupe: bool
     adaptive: bool
-
-
-@dataclass
-class Known:
-    """What earlier jobs have shown."""
-
-    kept_plans: Kept
-    kept_verdicts: Kept
-    identity: str
-    """What the kept ones depend on beside the job; see `kept.identity`."""
-    plans: dict[str, Plan] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    """CPU time of the last attempt at a sample, by the sample's id."""
-    duplicates: int = 0
-    reused: int = 0
-    sequence: Iterator[int] = field(default_factory=itertools.count)
-
-    def plan(self, task: Task) -> Plan | None:
-        """Return the plan for a task, found now or in an earlier run."""
-        if task.name not in self.plans:
-            found = self.kept_plans.get(jobs.digest(self.identity, task.name, task.canonical))
-            if found is not None:
-                self.plans[task.name] = Plan(found["record"], found["seconds"])
-        return self.plans.get(task.name)
-
-    def learn(self, task: Task, plan: Plan, *, keep: bool) -> None:
-        """Note the plan for a task, and if it is to be kept, for later runs too."""
-        self.plans[task.name] = plan
-        if keep:
-            self.kept_plans.put(jobs.digest(self.identity, task.name, task.canonical), asdict(plan))
-
-    def forget(self, most: int) -> None:
-        """Keep only the latest so many plans and times in memory."""
-        for known in (self.plans, self.seconds):
-            for name in list(itertools.islice(known, max(0, len(known) - most))):
-                del known[name]
-
-    def close(self) -> None:
-        """Write what is to be kept."""
-        self.kept_plans.close()
-        self.kept_verdicts.close()
 
 
 class Stopped(Exception):  # noqa: N818 - an event, not a mistake
@@ -399,8 +347,3 @@ class Scheduler:
             verdict=Verdict.SEPARATED if apart else Verdict.IN_PROCESS,
             limit="cpu",
         )
-
-
-def beside(sample: Sample) -> PlanRecord:
-    """Return the plan by which every test of a sample runs in the candidate's process."""
-    return {"tests": [None] * len(sample.tests), "pins": {}, "sure": True}
