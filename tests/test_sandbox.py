@@ -83,13 +83,13 @@ def test_equal_jobs_run_once_and_are_counted():
 
 def test_the_adaptive_limit_comes_from_the_right_answer():
     problem = sample(canonical="def f(): return 1")
-    slow = "import time\ndef f():\n    end = time.process_time() + 3\n    while time.process_time() < end: pass\n    return 1"
+    slow = "import time\ndef f():\n    end = time.process_time() + 8\n    while time.process_time() < end: pass\n    return 1"
 
     with Sandbox(workers=1, isolation="weak", adaptive=True) as box:
         ((_, found),) = box.run([Job("k", slow, problem, Limits(seconds=30.0))])
 
     assert (found.limit, found.passed) == ("cpu", 0)
-    assert found.seconds < 2
+    assert 2.5 < found.seconds < 5
 
 
 def test_a_broken_test_is_the_benchmarks_fault():

@@ -20,6 +20,7 @@ _COMMANDS = {
     "compare": "Compare models of finished runs in pairs, with intervals and groups.",
     "exam": "Run model solutions against a benchmark's tests and score them like an exam.",
     "demo": "Mark three recorded models on the bundled exam.",
+    "init": "Write a starter that runs: an exam, a task or a review to change into your own.",
     "run": "Run YAML tasks over existing answers or a model, and mark them.",
     "score": "Mark the rows of a file with one or more metrics.",
     "doctor": "Say how well this machine isolates solutions, and what is installed.",

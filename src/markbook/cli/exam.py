@@ -82,7 +82,11 @@ Examples:
     help="Interpreter (3.11 or newer) whose packages solutions may import.",
 )
 @click.option(
-    "--adaptive-timeout", "adaptive", is_flag=True, help="Limit each problem to 20 x its canonical solution's CPU time."
+    "--adaptive-timeout/--fixed-timeout",
+    "adaptive",
+    default=None,
+    help="Limit each problem to 20 x its canonical solution's CPU time, at least 3 s and at most --timeout; or all to "
+    "--timeout. [default: adaptive; fixed with --profile documented]",
 )
 @click.option(
     "--in-process",
@@ -112,7 +116,7 @@ Examples:
     type=click.Choice(["documented", "corrected"]),
     default="corrected",
     show_default=True,
-    help="Recorded; the exam's arithmetic is the same.",
+    help="documented: one time limit for all problems. The arithmetic is the same.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="For resampled intervals.")
 @fail_under_option("a model, or exam_score for all of them")

@@ -40,7 +40,7 @@ class Sandbox:
             python: the interpreter whose environment the candidates see; the running one when None.
             separate: keep tests and candidate in different processes wherever that gives the right verdict.
             dedupe: run exactly equal jobs once.
-            adaptive: lower each sample's CPU limit to 20 times what its canonical solution needed, at least 1 s.
+            adaptive: lower each sample's CPU limit to 20 times what its canonical solution needed, at least 3 s.
             at_most: leave out the layers above this level, to see what a lesser machine would do.
             keep: what outlives this sandbox and is there for the next.
             pinned: give each worker a processor of its own; not where several sandboxes share a machine.

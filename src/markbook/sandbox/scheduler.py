@@ -26,8 +26,8 @@ _AHEAD = 2
 """Jobs given to a worker at once, so that it never waits for the next."""
 _FEW = 4
 """Waiting jobs a worker by which the end is near."""
-ADAPTIVE_FACTOR = 20.0
-"""How many times the canonical solution's CPU time an attempt may use where the limit adapts."""
+ADAPTIVE_FACTOR, ADAPTIVE_LEAST = 20.0, 3.0
+"""How many times the canonical solution's CPU time an attempt may use where the limit adapts, and how much at least."""
 _WORTH_A_START = 200
 """Jobs for which it pays to start a worker anew: a millisecond each beside a fifth of a second."""
 _GRACE = 30.0
@@ -206,7 +206,7 @@ class Scheduler:
         plan = self._known.plans.get(entry.task.name)
         limits = jobs.limits_for(entry.job)
         if self._rules.adaptive and plan is not None and plan.seconds is not None:
-            limits = replace(limits, seconds=min(limits.seconds, max(1.0, ADAPTIVE_FACTOR * plan.seconds)))
+            limits = replace(limits, seconds=min(limits.seconds, max(ADAPTIVE_LEAST, ADAPTIVE_FACTOR * plan.seconds)))
         record: dict[str, Any] = {
             "id": entry.priority[2],
             "code": entry.job.code,

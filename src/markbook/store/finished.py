@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from markbook.errors import DataError
+from markbook.errors import DataError, UsageError
 from markbook.plugins import factory, need
 from markbook.store.disk import Disk, RealDisk
 from markbook.store.journal import Row, locate, read, row_at
 from markbook.store.seal import find_damage
+from markbook.types import Summary
 
 SCHEMA = 1
 """The version of run.json and the journal's rows."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Run:
     """A run read back from its folder."""
 
@@ -74,6 +75,56 @@ class Run:
             ExtraMissingError: polars is not installed.
         """
         return need("polars", extra="notebook").DataFrame(self._flat_rows(), infer_schema_length=None)
+
+    @property
+    def scores(self) -> Mapping[str, Summary]:
+        """Each model's score by the run's first metric, best first: a value with its n, its interval and what is missing.
+
+        Raises:
+            DataError: the run is not finished.
+        """
+        return self._scores(None)
+
+    def score(self, model: str, metric: str | None = None) -> Summary:
+        """Return one model's score.
+
+        Args:
+            model: its name in the run.
+            metric: by which metric; the run's first when None.
+
+        Raises:
+            UsageError: the run has no such model, or no such metric.
+            DataError: the run is not finished.
+        """
+        found = self._scores(metric)
+        if model not in found:
+            raise UsageError(f"this run has no model {model!r}", hint=f"it has {', '.join(found)}")
+        return found[model]
+
+    def failures(self, model: str | None = None) -> Iterator[Any]:
+        """Yield the answers that did not pass, one at a time, as they lie in the journal, each as `view` shows it.
+
+        Each has `model`, `sample`, `status`, `prompt`, `text`, `error` and `tests`. What is marked by a number alone, such as
+        a similarity, neither passes nor fails, and is left out.
+
+        Args:
+            model: of this model alone; of all when None.
+
+        Raises:
+            DataError: the run is not finished.
+        """
+        found: Iterator[Any] = factory("reports", "markbook.report.notebook:failures", allow_code=True)(self, model)
+        return found
+
+    def _scores(self, metric: str | None) -> Mapping[str, Summary]:
+        found: Mapping[str, Summary] = factory("reports", "markbook.report.notebook:scores", allow_code=True)(
+            self, metric
+        )
+        return found
+
+    def __repr__(self) -> str:
+        """Say what it is in a line; `scores` has its numbers."""
+        return f"<Run {self.command} {self.status} {self.folder}>"
 
     def _flat_rows(self) -> list[dict[str, object]]:
         rows: list[dict[str, Any]] = factory("reports", "markbook.report.notebook:rows", allow_code=True)(self)

@@ -32,7 +32,7 @@ class ExamOptions(RunOptions):
 
     format: str = "auto"
     timeout: float = 60.0
-    """CPU seconds an attempt may use."""
+    """CPU seconds an attempt may use at most."""
     memory_mb: int = 2048
     error_policy: ErrorPolicy = "zero"
     extract: Extract = "auto"
@@ -41,8 +41,9 @@ class ExamOptions(RunOptions):
     seed: int = 0
     separate: bool = True
     """Keep tests and candidate in different processes."""
-    adaptive: bool = False
-    """Lower each problem's CPU limit to 20 times what its canonical solution needs."""
+    adaptive: bool | None = None
+    """Lower each problem's CPU limit to 20 times what its canonical solution needs, at least 3 seconds; None for what the
+    profile says: the corrected one does, the documented one knows one limit for all."""
     all_tests: bool = False
     """Go on with the tests of a program that reads and writes when it has failed one."""
     python: str = ""
@@ -59,6 +60,11 @@ class ExamOptions(RunOptions):
     """Give an attempt that was run before, in the same way, the outcome that it had."""
     reports: Sequence[str] = aside(REPORTS)
 
+    @property
+    def adapts(self) -> bool:
+        """Whether each problem has a limit of its own."""
+        return self.profile == "corrected" if self.adaptive is None else self.adaptive
+
     def limits(self) -> Limits:
         """Return what an attempt may use."""
         return Limits(seconds=self.timeout, memory_bytes=self.memory_mb << 20)
@@ -72,7 +78,7 @@ class ExamOptions(RunOptions):
             python=self.python,
             separate=self.separate,
             dedupe=self.dedupe,
-            adaptive=self.adaptive,
+            adaptive=self.adapts,
             reuse_verdicts=self.reuse_verdicts,
         )
 
@@ -182,6 +188,7 @@ def _manifest(request: ExamOptions, benchmark: Benchmark, answers: Answers) -> M
         inputs[f"solutions/{number}"] = digest
     config = {
         **request.identity(),
+        "adaptive": request.adapts,
         "benchmark_name": benchmark.name,
         "benchmark_format": benchmark.format,
         "models": answers.models,
