@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.judge.drawing import Item, draw
+from markbook.judge.labels import Label, is_id, item_of, number, read_labels
 from markbook.stats import corrected_mean, holm, labels_needed, t_interval
 from markbook.stats.records import Estimate
 
 _Key = tuple[str, str]
 """Item and system."""
+_MOST_NAMED = 200
+"""Items that a plan names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is corrected, and by what."""
 
-    judged: Path
-    labels: Path
+    judged: Path | Sequence[Line]
+    """Every item with the judge's score: a file, or its rows."""
+    labels: Sequence[Path]
+    """Files of people's labels, or folders of such files."""
     score: str = "score"
     """The key of the judge's score: at a row's top, or in its `metrics`."""
     systems: tuple[str, ...] = ()
@@ -37,164 +43,274 @@ class Asked:
     confidence: float = 0.95
 
 
+class NextLabel(TypedDict):
+    """An item that people should label next."""
+
+    id: str
+    system: str
+    against: str
+
+
+class LabelPlan(TypedDict):
+    """What more labels would bring."""
+
+    half_width: float | None
+    labels: int | None
+    """In all."""
+    more: int | None
+    next: list[NextLabel]
+    """Which ones, the first `_MOST_NAMED`; drawn as `markbook label` draws."""
+    note: str
+
+
+class GroupError(TypedDict):
+    """How far the judge is from the labels in a group."""
+
+    group: str
+    judge_minus_label: Mapping[str, object]
+    p_adjusted: float | None
+
+
+class Corrected(TypedDict):
+    """The report."""
+
+    what: str
+    corrected: Mapping[str, object]
+    stats: Mapping[str, float]
+    items: int
+    labels: int
+    without_score: int
+    cannot_say: int
+    problems: list[str]
+    errors_by_group: list[GroupError]
+    plan: LabelPlan
+
+
 @dataclass(slots=True)
 class _Read:
     """Both files, joined."""
 
-    rows: dict[_Key, Mapping[str, Any]] = field(default_factory=dict)
+    rows: dict[_Key, Mapping[str, object]] = field(default_factory=dict)
     scores: dict[_Key, float] = field(default_factory=dict)
-    labels: dict[_Key, list[float]] = field(default_factory=lambda: defaultdict(list))
-    probabilities: dict[_Key, float] = field(default_factory=dict)
+    labels: dict[_Key, list[Label]] = field(default_factory=lambda: defaultdict(list))
+    duels: dict[str, list[Label]] = field(default_factory=lambda: defaultdict(list))
+    """Labels that compare the two systems, by item; 1 where the first is the better one."""
     problems: list[str] = field(default_factory=list)
     without_score: int = 0
     without_answer: int = 0
     """Labels that say that nobody can say."""
 
 
-def correct(asked: Asked) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What is estimated over: one line an item."""
+
+    what: str
+    keys: list[_Key]
+    scores: list[float]
+    said: list[list[Label]]
+    labels: list[float | None]
+    against: str = ""
+    unit: tuple[float, float] = (1.0, 0.0)
+    """What turns a score into one on 0..1, for drawing: factor and summand."""
+
+
+def correct(asked: Asked) -> Corrected:
     """Return the report: the estimate or the reason why there is none, the judge's errors by group, the plan.
 
     Raises:
-        DataError: no judged row, no label, a row twice, labels of which none belongs to a judged row.
+        DataError: no judged row, no label, a row twice, labels of which none belongs to a judged row, or of several draws.
         UsageError: systems that the rows do not have.
     """
     read = _read(asked)
-    pairs = _paired(read, asked) if asked.systems else None
-    keys = list(read.scores) if pairs is None else [(item, asked.systems[0]) for item in pairs]
-    scores = [read.scores[key] for key in keys] if pairs is None else [score for score, _ in pairs.values()]
-    labels = [_label(read, key) for key in keys] if pairs is None else [label for _, label in pairs.values()]
+    table = _table(read, asked)
     found = corrected_mean(
-        scores,
-        labels,
-        probabilities=_probabilities(read, keys, labels),
-        clusters=_column(read, keys, asked.cluster),
-        strata=_column(read, keys, asked.stratum),
+        table.scores,
+        table.labels,
+        probabilities=_probabilities(table),
+        clusters=_column(read, table.keys, asked.cluster),
+        strata=_column(read, table.keys, asked.stratum),
         confidence=asked.confidence,
     )
+    return Corrected(
+        what=table.what,
+        corrected=found.to_record(),
+        stats=dict(found.stats),
+        items=len(table.scores),
+        labels=found.n,
+        without_score=read.without_score,
+        cannot_say=read.without_answer,
+        problems=read.problems,
+        errors_by_group=_errors(read, asked) if asked.by else [],
+        plan=_plan(found, table, asked),
+    )
+
+
+def _plan(found: Estimate, table: _Table, asked: Asked) -> LabelPlan:
     half = found.stats.get("half_width", 0.0) / 2 if asked.target is None else asked.target
     needed = labels_needed(found, half) if half > 0 else Estimate(None, note=found.note)
-    return {
-        "what": "mean" if pairs is None else f"{asked.systems[0]} - {asked.systems[1]}",
-        "corrected": found.to_record(),
-        "stats": dict(found.stats),
-        "items": len(scores),
-        "labels": found.n,
-        "without_score": read.without_score,
-        "cannot_say": read.without_answer,
-        "problems": read.problems,
-        "errors_by_group": _errors(read, asked) if asked.by else [],
-        "plan": {
-            "half_width": half or None,
-            "labels": None if needed.value is None else int(needed.value),
-            "more": None if needed.value is None else max(0, int(needed.value) - found.n),
-            "note": needed.note,
-        },
-    }
+    total = None if needed.value is None else int(needed.value)
+    more = None if total is None else max(0, total - found.n)
+    return LabelPlan(half_width=half or None, labels=total, more=more, next=_next(table, more or 0), note=needed.note)
+
+
+def _next(table: _Table, more: int) -> list[NextLabel]:
+    """Return the items that the next draw adds to those with a label."""
+    factor, summand = table.unit
+    rows = zip(table.keys, table.scores, table.labels, strict=True)
+    left = [
+        Item(name, system, table.against, factor * score + summand)
+        for (name, system), score, label in rows
+        if label is None
+    ]
+    chosen = (one.item for one in draw(left, min(more, _MOST_NAMED)))
+    return [NextLabel(id=item.id, system=item.system, against=item.against) for item in chosen]
 
 
 def _read(asked: Asked) -> _Read:
     read = _Read()
-    for line in _lines(asked.judged, read):
-        key = _key(line)
+    lines = _lines(asked.judged, read.problems) if isinstance(asked.judged, Path) else asked.judged
+    for line in lines:
+        key = item_of(line.record)
         if key in read.rows:
-            hint = "one row an item and system; name two systems' rows by `system`"
+            hint = "one row an item and system: name two systems' rows by `system`; of a run with several tasks name the folder"
             raise DataError(f"the item {key[0]!r:.60} stands twice", at=line.at, hint=hint)
         read.rows[key] = line.record
-        value = _number(line.record, asked.score)
+        value = _score(line.record, asked.score)
         if value is None:
             read.without_score += 1
         else:
             read.scores[key] = value
     if not read.scores:
-        raise DataError(f"no row has a number {asked.score!r}", at=str(asked.judged), hint="--score names the key")
-    strangers = 0
-    for line in _lines(asked.labels, read):
-        key = _key(line)
-        if key not in read.rows and (key[0], "") in read.rows:
-            key = (key[0], "")
-        if key not in read.scores:
-            strangers += 1
-            continue
-        value = _number(line.record, "label")
-        if value is None:
-            read.without_answer += 1
-            continue
-        read.labels[key].append(value)
-        if (probability := _number(line.record, "probability")) is not None:
-            if not 0 < probability <= 1:
-                raise DataError(f"a probability is {probability:g}: it must lie above 0 and be at most 1", at=line.at)
-            read.probabilities[key] = probability
-    if strangers:
-        read.problems.append(f"{strangers} labels belong to no judged row")
-    if not read.labels:
-        raise DataError("no label belongs to a judged row", at=str(asked.labels), hint='{"id": .., "label": ..} a line')
+        at = str(asked.judged) if isinstance(asked.judged, Path) else None
+        raise DataError(f"no row has a number {asked.score!r}", at=at, hint="--score names the key")
+    _join(read, asked)
     return read
 
 
-def _lines(path: Path, read: _Read) -> list[Line]:
-    found = []
+def _lines(path: Path, problems: list[str]) -> Iterable[Line]:
     for line in read_jsonl(path):
         if isinstance(line, Rejection):
-            read.problems.append(f"{line.at}: {line.reason}: row skipped")
-        elif not isinstance(line.record.get("id"), str | int):
-            read.problems.append(f"{line.at}: no key 'id': row skipped")
+            problems.append(f"{line.at}: {line.reason}: row skipped")
+        elif is_id(line.record.get("id")):
+            yield line
+        elif is_id(name := line.record.get("paper_id")):
+            yield Line({**line.record, "id": name}, line.at)
         else:
-            found.append(line)
-    return found
+            problems.append(f"{line.at}: no key 'id': row skipped")
 
 
-def _key(line: Line) -> _Key:
-    system = line.record.get("system", line.record.get("model", ""))
-    index = line.record.get("index", 0)
-    name = str(line.record["id"])
-    return (name if index in (0, None) else f"{name}#{index}", str(system or ""))
+def _join(read: _Read, asked: Asked) -> None:
+    """Put every label beside the row that it is about."""
+    found = read_labels(asked.labels)
+    read.problems += found.problems
+    strangers = compared = 0
+    for label in found.labels:
+        key = (label.id, label.system)
+        if key not in read.rows and (label.id, "") in read.rows:
+            key = (label.id, "")
+        if label.against:
+            if {label.system, label.against} != set(asked.systems):
+                compared += 1
+            elif label.label is None:
+                read.without_answer += 1
+            else:
+                read.duels[label.id].append(label)
+        elif key not in read.scores:
+            strangers += 1
+        elif label.label is None:
+            read.without_answer += 1
+        else:
+            read.labels[key].append(label)
+    if strangers:
+        read.problems.append(f"{strangers} labels belong to no judged row")
+    if compared:
+        read.problems.append(f"{compared} labels compare systems: --systems A B names which two")
+    if not read.labels and not read.duels:
+        hint = '{"id": .., "label": ..} a line'
+        raise DataError("no label belongs to a judged row", at=", ".join(map(str, asked.labels)), hint=hint)
 
 
-def _number(record: Mapping[str, Any], name: str) -> float | None:
-    value = record.get(name)
-    if value is None and isinstance(record.get("metrics"), Mapping):
-        value = record["metrics"].get(name)
-    if isinstance(value, bool):
-        return float(value)
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+def _score(record: Mapping[str, object], name: str) -> float | None:
+    value, metrics = record.get(name), record.get("metrics")
+    if value is None and isinstance(metrics, Mapping):
+        value = metrics.get(name)
+    return number(value)
 
 
-def _label(read: _Read, key: _Key) -> float | None:
+def _mean(said: Sequence[Label]) -> float | None:
     """Return the mean of what the raters say, None where nobody said anything."""
-    said = read.labels.get(key)
-    return math.fsum(said) / len(said) if said else None
+    known = [one.label for one in said if one.label is not None]
+    return math.fsum(known) / len(known) if known else None
 
 
-def _paired(read: _Read, asked: Asked) -> dict[str, tuple[float, float | None]]:
+def _table(read: _Read, asked: Asked) -> _Table:
+    if not asked.systems:
+        keys = list(read.scores)
+        said = [read.labels.get(key, []) for key in keys]
+        return _Table("mean", keys, [read.scores[key] for key in keys], said, [_mean(one) for one in said])
     one, other = asked.systems
     held = {system for _, system in read.scores}
     for system in asked.systems:
         if system not in held:
             raise UsageError(f"no judged row is of the system {system!r:.60}", hint=", ".join(sorted(held)[:10]))
-    found: dict[str, tuple[float, float | None]] = {}
-    for item, system in read.scores:
-        if system == one and (item, other) in read.scores:
-            first, second = _label(read, (item, one)), _label(read, (item, other))
-            gap = None if first is None or second is None else first - second
-            found[item] = (read.scores[item, one] - read.scores[item, other], gap)
-    return found
+    items = [item for item, system in read.scores if system == one and (item, other) in read.scores]
+    pairs = [(read.scores[item, one], read.scores[item, other]) for item in items]
+    return _duels(read, asked, items, pairs) if read.duels else _differences(read, asked, items, pairs)
 
 
-def _probabilities(read: _Read, keys: Sequence[_Key], labels: Sequence[float | None]) -> list[float] | None:
-    """Return with what probability each item was drawn; None where no label states one.
+def _differences(read: _Read, asked: Asked, items: list[str], pairs: Sequence[tuple[float, float]]) -> _Table:
+    """Return the paired differences, of items that people have labelled for both systems."""
+    one, other = asked.systems
+    said: list[list[Label]] = []
+    gaps: list[float | None] = []
+    for item in items:
+        sides = read.labels.get((item, one), []), read.labels.get((item, other), [])
+        first, second = map(_mean, sides)
+        gaps.append(None if first is None or second is None else first - second)
+        said.append([*sides[0], *sides[1]])
+    keys = [(item, one) for item in items]
+    return _Table(f"{one} - {other}", keys, [a - b for a, b in pairs], said, gaps, other, (0.5, 0.5))
+
+
+def _duels(read: _Read, asked: Asked, items: list[str], pairs: Sequence[tuple[float, float]]) -> _Table:
+    """Return how often the first is preferred: by the judge's two scores, and by people who saw both side by side."""
+    one, other = asked.systems
+    said = [read.duels.get(item, []) for item in items]
+    turned = [
+        [label.label if label.system == one else 1 - label.label for label in some if label.label is not None]
+        for some in said
+    ]
+    labels = [math.fsum(some) / len(some) if some else None for some in turned]
+    scores = [1.0 if a > b else 0.5 if a == b else 0.0 for a, b in pairs]
+    return _Table(f"{one} preferred to {other}", [(item, one) for item in items], scores, said, labels, other)
+
+
+def _probabilities(table: _Table) -> list[float] | None:
+    """Return with what probability each item was drawn; None where no label states one, or all are alike.
 
     Raises:
-        DataError: some labels state one and others do not.
+        DataError: some labels state one and others do not, or they are of several draws.
     """
-    if not read.probabilities:
+    used = [
+        (key, some) for key, some, label in zip(table.keys, table.said, table.labels, strict=True) if label is not None
+    ]
+    known = {key: max(stated) for key, some in used if (stated := [p for one in some if (p := one.probability)])}
+    if not known:
         return None
-    labelled = [key for key, label in zip(keys, labels, strict=True) if label is not None]
-    if lacking := [key for key in labelled if key not in read.probabilities]:
+    if lacking := [key for key, _ in used if key not in known]:
         raise DataError(
             f"{len(lacking)} labels state no probability and others do; the first is of {lacking[0][0]!r:.60}"
         )
+    if len(draws := {one.draw for _, some in used for one in some}) > 1:
+        hint = (
+            "open each rater's labels once more with `markbook label` and one --count: what is labelled already stays"
+        )
+        raise DataError(f"the labels are of {len(draws)} draws, whose probabilities do not go together", hint=hint)
+    if len(set(known.values())) == 1:
+        return None
     # Of items without a label it is not used: those stand for themselves by the judge's score.
-    return [read.probabilities.get(key, 1.0) for key in keys]
+    return [known.get(key, 1.0) for key in table.keys]
 
 
 def _column(read: _Read, keys: Sequence[_Key], name: str) -> list[str] | None:
@@ -205,17 +321,17 @@ def _column(read: _Read, keys: Sequence[_Key], name: str) -> list[str] | None:
     return [str(read.rows[key].get(name, "")) for key in keys]
 
 
-def _errors(read: _Read, asked: Asked) -> list[dict[str, Any]]:
+def _errors(read: _Read, asked: Asked) -> list[GroupError]:
     """Return for each group how far the judge's scores are from the labels: mean, interval, Holm's p."""
     groups: dict[str, list[float]] = defaultdict(list)
     names = dict(zip(read.scores, _column(read, list(read.scores), asked.by) or [], strict=True))
     for key, name in names.items():
-        if (label := _label(read, key)) is not None:
+        if (label := _mean(read.labels.get(key, []))) is not None:
             groups[name].append(read.scores[key] - label)
     found = {name: t_interval(gaps, confidence=asked.confidence) for name, gaps in sorted(groups.items())}
     adjusted = holm([_p(estimate) for estimate in found.values()])
     return [
-        {"group": name, "judge_minus_label": estimate.to_record(), "p_adjusted": p}
+        GroupError(group=name, judge_minus_label=estimate.to_record(), p_adjusted=p)
         for (name, estimate), p in zip(found.items(), adjusted, strict=True)
     ]
 

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from markbook.cli.options import json_option
 
+if TYPE_CHECKING:
+    from markbook.judge.correction import Corrected
+
 _FILE = click.Path(path_type=Path)
 _EXAMPLES = """
 \b
 Examples:
-  markbook judge correct --judged generated/latest/results.jsonl --score helpful --labels labels.jsonl
+  markbook judge correct --judged generated/latest --score helpful --labels generated/latest/labels
   markbook judge correct --judged judged.jsonl --labels labels.jsonl --systems new old --by topic
 """
 
 
 @click.command("correct", epilog=_EXAMPLES)
 @click.option(
-    "--judged", type=_FILE, required=True, help='Every item with the judge\'s score: {"id": .., "score": ..}.'
+    "--judged", type=_FILE, required=True, help='A run, or a file of {"id": .., "score": ..} with every item.'
 )
-@click.option("--labels", type=_FILE, required=True, help='People\'s labels of some: {"id": .., "label": ..}.')
 @click.option(
-    "--score", default="score", show_default=True, help="The key of the judge's score, in a row or its `metrics`."
+    "--labels",
+    type=_FILE,
+    required=True,
+    multiple=True,
+    help='People\'s labels of some: {"id": .., "label": ..}; a file, or the folder that `label` writes to. Repeat to merge.',
+)
+@click.option(
+    "--score",
+    help="The key of the judge's score, in a row or its `metrics` [default: score; of a run its first metric].",
 )
 @click.option(
     "--systems", nargs=2, metavar="A B", help="The paired difference A - B of two systems instead of the mean."
@@ -50,7 +59,13 @@ def command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -
     """
     from markbook.judge.correction import Asked, correct
 
-    report = correct(Asked(systems=systems or (), **options))
+    judged: Any = options.pop("judged")
+    score = options.pop("score")
+    if judged.is_dir() or judged.name == "latest":
+        from markbook.results.judged import judged_rows
+
+        judged, score = judged_rows(judged, score), "score"
+    report = correct(Asked(judged=judged, score=score or "score", systems=systems or (), **options))
     for problem in report["problems"]:
         click.echo(f"markbook: {problem}", err=True)
     if as_json:
@@ -60,7 +75,7 @@ def command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -
     return 0 if report["corrected"]["value"] is not None else 3
 
 
-def _show(report: Mapping[str, Any]) -> None:
+def _show(report: Corrected) -> None:
     from markbook.text import terminal
 
     found, stats = report["corrected"], report["stats"]

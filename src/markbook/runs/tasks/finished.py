@@ -49,13 +49,15 @@ class TaskResults(FilesView):
         return lm_eval_files(self)
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every answer."""
+        """Yield every answer, by the names that the sheet has for them."""
         from markbook.runs.tasks.page import answer_status
+        from markbook.runs.tasks.sheet import sample_name
 
+        several = len(self.summary["tasks"]) > 1
         for place, row in self.located_rows():
             value = next((value for value in row["metrics"].values() if value is not None), None)
             model = str(row.get("model") or "answer")
-            yield Entry(place, model, f"{row['task']}/{row['id']}", answer_status(row), value)
+            yield Entry(place, model, sample_name(row, several=several), answer_status(row), value)
 
     def shown(self, location: int) -> Shown:
         """Return the answer whose row begins at a place of results.jsonl.
@@ -64,12 +66,13 @@ class TaskResults(FilesView):
             ValueError: none begins there.
         """
         from markbook.runs.tasks.page import answer_status
+        from markbook.runs.tasks.sheet import sample_name
 
         row = self.row_at(location)
         facts = tuple((name, "–" if value is None else f"{value:.4f}") for name, value in row["metrics"].items())  # noqa: RUF001 - a dash
         references = map("Reference: {}".format, row["references"])
         prompt = "\n\n".join(filter(None, (row.get("system"), row.get("prompt"), *references)))
         return Shown(
-            str(row.get("model") or "answer"), f"{row['task']}/{row['id']}", answer_status(row), facts, prompt,
-            cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
+            str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1), answer_status(row),
+            facts, prompt, cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
         )  # fmt: skip

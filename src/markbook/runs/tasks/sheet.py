@@ -42,7 +42,7 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
     for row in view.rows():
         if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
             continue
-        sample = f"{row['task']}/{row['id']}" if several else str(row["id"])
+        sample = sample_name(row, several=several)
         found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(row)
         by_place = by_place and str(row["id"]) == str(row["doc_id"])
         if several:
@@ -57,6 +57,11 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
     return Sheet(
         chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place
     )
+
+
+def sample_name(row: Mapping[str, Any], *, several: bool) -> str:
+    """Return what a row of results is called among those of its run, which has one task or several."""
+    return f"{row['task']}/{row['id']}" if several else str(row["id"])
 
 
 def _row_cell(rows: Sequence[Mapping[str, Any]], metric: str, limits: tuple[float, float]) -> Cell:

@@ -1,0 +1,187 @@
+"""People's labels: one a line of a JSON Lines file, which is only ever added to, so that files merge by being read together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypedDict
+
+from markbook.errors import DataError
+from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.stats import krippendorff_alpha
+from markbook.stats.records import Estimate
+
+Key = tuple[str, str, str]
+"""Item, system, and in a comparison the other system."""
+
+
+class LabelRecord(TypedDict, total=False):
+    """A label as a line of a file holds it."""
+
+    id: str
+    system: str
+    against: str
+    rater: str
+    label: float | None
+    marks: Mapping[str, int]
+    probability: float
+    draw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What one rater says of one item."""
+
+    id: str
+    label: float | None
+    """None: nobody can say. In a comparison 1 where `system` is the better one, .5 a tie, 0 where `against` is."""
+    system: str = ""
+    against: str = ""
+    rater: str = ""
+    probability: float | None = None
+    """With which the item was drawn for labelling."""
+    marks: Mapping[str, int] = field(default_factory=dict)
+    """By criterion, on the scale that the rater saw."""
+    draw: str = ""
+    """Of which draw it is: probabilities of several do not go together."""
+    at: str = ""
+
+    @property
+    def key(self) -> Key:
+        """Return what is labelled."""
+        return (self.id, self.system, self.against)
+
+    def record(self) -> LabelRecord:
+        """Return it as a line of a file holds it."""
+        found = LabelRecord(id=self.id, label=self.label)
+        if self.system:
+            found["system"] = self.system
+        if self.against:
+            found["against"] = self.against
+        if self.rater:
+            found["rater"] = self.rater
+        if self.marks:
+            found["marks"] = dict(self.marks)
+        if self.probability is not None:
+            found["probability"] = self.probability
+        if self.draw:
+            found["draw"] = self.draw
+        return found
+
+
+@dataclass(slots=True)
+class Labels:
+    """What files of labels hold between them."""
+
+    labels: list[Label] = field(default_factory=list)
+    """The last word of each rater on each item; of those without a name every word."""
+    problems: list[str] = field(default_factory=list)
+
+
+def read_labels(paths: Sequence[Path]) -> Labels:
+    """Return the labels of files, or of all `.jsonl` files in a folder: what a rater said later replaces what he said before.
+
+    Raises:
+        DataError: a file cannot be read, a folder holds none, or a probability is none.
+    """
+    found = Labels()
+    named: dict[tuple[Key, str], int] = {}
+    for line in _lines(paths, found.problems):
+        label = label_of(line)
+        place = named.get((label.key, label.rater)) if label.rater else None
+        if place is not None:
+            found.labels[place] = label
+            continue
+        if label.rater:
+            named[label.key, label.rater] = len(found.labels)
+        found.labels.append(label)
+    return found
+
+
+def _lines(paths: Sequence[Path], problems: list[str]) -> Iterator[Line]:
+    for path in paths:
+        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        if not files:
+            raise DataError("no .jsonl file of labels is in this folder", at=str(path))
+        for file in files:
+            for line in read_jsonl(file):
+                if isinstance(line, Rejection):
+                    problems.append(f"{line.at}: {line.reason}: row skipped")
+                elif not is_id(line.record.get("id")):
+                    problems.append(f"{line.at}: no key 'id': row skipped")
+                else:
+                    yield line
+
+
+def is_id(value: object) -> bool:
+    """Whether this can name an item."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def label_of(line: Line) -> Label:
+    """Return the label of a line.
+
+    Raises:
+        DataError: its probability is none.
+    """
+    record = line.record
+    name, system = item_of(record)
+    probability = number(record.get("probability"))
+    if probability is not None and not 0 < probability <= 1:
+        raise DataError(f"a probability is {probability:g}: it must lie above 0 and be at most 1", at=line.at)
+    marks = record.get("marks")
+    held = marks if isinstance(marks, Mapping) else {}
+    return Label(
+        id=name,
+        label=number(record.get("label")),
+        system=system,
+        against=str(record.get("against") or ""),
+        rater=str(record.get("rater") or ""),
+        probability=probability,
+        marks={str(key): value for key, value in held.items() if isinstance(value, int)},
+        draw=str(record.get("draw") or ""),
+        at=line.at,
+    )
+
+
+def item_of(record: Mapping[str, object]) -> tuple[str, str]:
+    """Return which item and system a row is about; one of several answers has its number behind the item's name."""
+    system = record.get("system", record.get("model", ""))
+    index = record.get("index", 0)
+    name = str(record["id"])
+    return (name if index in (0, None) else f"{name}#{index}", str(system or ""))
+
+
+def number(value: object) -> float | None:
+    """Return a value as a finite number; None if it is none.
+
+    >>> number(True), number("1"), number(0.5)
+    (1.0, None, 0.5)
+    """
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far raters say the same of the same items."""
+
+    alpha: Estimate
+    """Krippendorff's, over the labels as numbers."""
+    same: int
+    """Items on which all who labelled them agree."""
+    shared: int
+    """Items that two raters or more have labelled."""
+
+
+def agreement(labels: Iterable[Label]) -> Agreement:
+    """Return how far raters agree; an item that somebody cannot say anything about counts for the others."""
+    by_item: dict[Key, dict[str, float]] = {}
+    for one in labels:
+        if one.label is not None:
+            by_item.setdefault(one.key, {})[one.rater] = one.label
+    shared = [said for said in by_item.values() if len(said) > 1]
+    raters = sorted({rater for said in shared for rater in said})
+    alpha = krippendorff_alpha([[said.get(rater) for said in shared] for rater in raters], "interval")
+    return Agreement(alpha, sum(len(set(said.values())) == 1 for said in shared), len(shared))

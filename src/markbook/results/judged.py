@@ -1,0 +1,83 @@
+"""A run's answers as what is judged and labelled: each sample and model once, with its score and where its answers lie."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from markbook.errors import DataError
+from markbook.files.jsonl import Line
+from markbook.results.kind import Results, results_of
+from markbook.results.sheet import Sheet
+from markbook.store import open_run
+
+
+@dataclass(slots=True)
+class JudgedAnswers:
+    """What a model gave for a sample."""
+
+    sample: str
+    model: str
+    score: float | None = None
+    """Its mark, the mean over several answers."""
+    locations: list[int] = field(default_factory=list)
+    """By which `Results.shown` finds each answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """A run, one metric of it, and the answers that it marked."""
+
+    results: Results
+    sheet: Sheet
+    answers: list[JudgedAnswers]
+
+    def on_unit(self, score: float | None) -> float | None:
+        """Return a mark on 0..1; None where there is none or the metric has no ends."""
+        low, high = self.sheet.range
+        if score is None or not 0 < high - low < float("inf"):
+            return None
+        return (score - low) / (high - low)
+
+
+def read_judged(path: str | os.PathLike[str], metric: str | None = None) -> JudgedRun:
+    """Return a run's answers with their marks by one metric, its first if none is named.
+
+    Raises:
+        DataError: there is no finished run, or it has no answer.
+        UsageError: the run has no such metric.
+    """
+    results = results_of(open_run(path))
+    sheet = results.sheet(metric)
+    found: dict[tuple[str, str], JudgedAnswers] = {}
+    for entry in results.entries():
+        if entry.status in ("absent", "empty"):
+            continue
+        key = (entry.sample, entry.model)
+        found.setdefault(key, JudgedAnswers(*key)).locations.append(entry.location)
+    if not found:
+        raise DataError("the run has no answer", at=str(path))
+    alone = len({model for _, model in found}) == len(sheet.marks) == 1
+    for answers in found.values():
+        model = next(iter(sheet.marks)) if alone else answers.model
+        cell = sheet.marks.get(model, {}).get(answers.sample)
+        answers.score = None if cell is None else cell.value
+    return JudgedRun(results, sheet, list(found.values()))
+
+
+def judged_rows(path: str | os.PathLike[str], metric: str | None = None) -> list[Line]:
+    """Return a run's answers as rows: `id`, `system`, `score`, and what is known of the sample.
+
+    Raises:
+        DataError: there is no finished run, or it has no answer.
+        UsageError: the run has no such metric.
+    """
+    judged = read_judged(path, metric)
+    meta = judged.sheet.meta
+    return [
+        Line(
+            {**meta.get(one.sample, {}), "id": one.sample, "system": one.model, "score": one.score},
+            f"{path}: {one.sample}",
+        )
+        for one in judged.answers
+    ]
