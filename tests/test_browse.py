@@ -9,8 +9,9 @@ from made_files import review_row, review_run, task_row, task_run
 from payloads import HTML
 
 from markbook.report.browse.index import Index
-from markbook.report.browse.server import COOKIE, Server
-from markbook.report.browse.site import NotFound, Site, find_runs
+from markbook.report.browse.local import COOKIE, NotFound
+from markbook.report.browse.server import Server
+from markbook.report.browse.site import Site, find_runs
 from markbook.results.kind import results_of
 from markbook.runs.exam.view import OUTCOME
 from markbook.store import open_run

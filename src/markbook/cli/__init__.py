@@ -34,6 +34,7 @@ _COMMANDS = {
     "trace": "Show one agent trace: timeline, agent graph, numbers.",
     "review": "Evaluate generated peer reviews in three tiers: similarity, judge, trace.",
     "judge": "Ask how far a judge can be trusted.",
+    "label": "Label a run's answers blindly, by keyboard, in a local page.",
 }
 """Each command's one line for `--help`; the command `name` is `markbook.cli.<name>.command`."""
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
@@ -67,7 +67,7 @@ class GroupError(TypedDict):
     """How far the judge is from the labels in a group."""
 
     group: str
-    judge_minus_label: Mapping[str, object]
+    judge_minus_label: Mapping[str, Any]
     p_adjusted: float | None
 
 
@@ -75,7 +75,7 @@ class Corrected(TypedDict):
     """The report."""
 
     what: str
-    corrected: Mapping[str, object]
+    corrected: Mapping[str, Any]
     stats: Mapping[str, float]
     items: int
     labels: int
@@ -182,7 +182,7 @@ def _read(asked: Asked) -> _Read:
         else:
             read.scores[key] = value
     if not read.scores:
-        at = str(asked.judged) if isinstance(asked.judged, Path) else None
+        at = str(asked.judged) if isinstance(asked.judged, Path) else ""
         raise DataError(f"no row has a number {asked.score!r}", at=at, hint="--score names the key")
     _join(read, asked)
     return read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Line
@@ -31,6 +32,8 @@ class JudgedRun:
     results: Results
     sheet: Sheet
     answers: list[JudgedAnswers]
+    path: Path
+    """The run's folder, or the file that it was read from."""
 
     def on_unit(self, score: float | None) -> float | None:
         """Return a mark on 0..1; None where there is none or the metric has no ends."""
@@ -47,7 +50,8 @@ def read_judged(path: str | os.PathLike[str], metric: str | None = None) -> Judg
         DataError: there is no finished run, or it has no answer.
         UsageError: the run has no such metric.
     """
-    results = results_of(open_run(path))
+    run = open_run(path)
+    results = results_of(run)
     sheet = results.sheet(metric)
     found: dict[tuple[str, str], JudgedAnswers] = {}
     for entry in results.entries():
@@ -62,7 +66,7 @@ def read_judged(path: str | os.PathLike[str], metric: str | None = None) -> Judg
         model = next(iter(sheet.marks)) if alone else answers.model
         cell = sheet.marks.get(model, {}).get(answers.sample)
         answers.score = None if cell is None else cell.value
-    return JudgedRun(results, sheet, list(found.values()))
+    return JudgedRun(results, sheet, list(found.values()), run.folder)
 
 
 def judged_rows(path: str | os.PathLike[str], metric: str | None = None) -> list[Line]:

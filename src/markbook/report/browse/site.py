@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from markbook.errors import MarkbookError
 from markbook.report.browse.index import STATUSES, Index
-from markbook.report.highlight import highlight
+from markbook.report.browse.local import NotFound
+from markbook.report.browse.rendering import render
 from markbook.results.kind import Shown, results_of
 from markbook.store import Run, open_run
 from markbook.store.foreign import foreign_paths
-from markbook.text import visible
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 PAGE_ROWS = 50
 MOST_RUNS = 5_000
@@ -29,10 +23,6 @@ _EVERY = 1 << 62
 _SHORT_LOOK = 0.4
 _FIRST_LOOK = 1.0
 """Seconds that a page waits for the index before it shows what there is."""
-
-
-class NotFound(Exception):  # noqa: N818 - the web's own word
-    """There is no such page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +134,7 @@ class Site:
             row = (number, path.name, run.command, run.status, what, models, str(run.manifest.get("started", "")))
             if wanted in " ".join(map(str, row)).casefold():
                 rows.append(row)
-        return _render("list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder))
+        return render("list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder))
 
     def _run(self, number: int, query: Mapping[str, str]) -> str:
         index, run = self.index(number), self.run(number)
@@ -158,7 +148,7 @@ class Site:
         facts += [
             (name, str(run.manifest[name])) for name in ("isolation", "attempts", "answers") if name in run.manifest
         ]
-        return _render(
+        return render(
             "run.html.j2",
             title=run.folder.name,
             number=number,
@@ -181,7 +171,7 @@ class Site:
         side = self._shown(number, location)
         index.wait(_EVERY, _SHORT_LOOK)
         others = [one for one in index.of_sample(side.shown.sample) if one.location != location][:200]
-        return _render(
+        return render(
             "attempt.html.j2",
             title=f"{side.shown.sample}: {side.shown.model}",
             one=side,
@@ -196,7 +186,7 @@ class Site:
             sides.append(self._shown(_whole(run), _whole(location)))
         old, new = (side.shown.text.splitlines() for side in sides)
         lines = list(difflib.unified_diff(old[:2000], new[:2000], lineterm="", n=3))[2:]
-        return _render("compare.html.j2", title="Two attempts", sides=sides, lines=lines)
+        return render("compare.html.j2", title="Two attempts", sides=sides, lines=lines)
 
     def _shown(self, number: int, location: int) -> Side:
         try:
@@ -214,34 +204,3 @@ def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise NotFound
     return int(text)
-
-
-def style() -> str:
-    """Return the style of every page."""
-    return resources.files("markbook.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
-
-
-@functools.cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-    from markupsafe import Markup
-
-    folder = resources.files("markbook.report").joinpath("templates", "browse")
-
-    def plain(value: object) -> object:
-        return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-    made = Environment(
-        loader=FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=plain,
-        trim_blocks=True,
-    )
-    made.globals["style"] = Markup(style())  # noqa: S704 - our own file
-    made.filters["code"] = lambda text: Markup(highlight(text))  # noqa: S704 - highlight escapes
-    return made
-
-
-def _render(template: str, **values: Any) -> str:
-    return _environment().get_template(template).render(**values)

@@ -1,0 +1,105 @@
+"""`markbook label`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from markbook.judge.rubrics import Rubric
+    from markbook.report.labelling.session import Session
+
+_EXAMPLES = """
+\b
+Examples:
+  markbook label generated/latest --rater ann --rubric helpfulness --score helpful
+  markbook label generated/latest --rater ann --rater bob --count 200
+  markbook label generated/latest --rater ann --pair new old
+  markbook judge correct --judged generated/latest --score helpful --labels generated/latest/labels
+"""
+
+
+@click.command("label", epilog=_EXAMPLES)
+@click.argument("run", type=click.Path(), metavar="RUN")
+@click.option("--rater", "raters", multiple=True, required=True, metavar="NAME", help="Who labels; repeat for several.")
+@click.option("--rubric", help="What is asked: a ready rubric's name, or a .yaml file [default: how good, 1 to 5].")
+@click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest mark, without a rubric [1 5].")
+@click.option("--pair", nargs=2, metavar="A B", help="Which of these two models' answers is better, side by side.")
+@click.option("--count", type=click.IntRange(1), default=100, show_default=True, help="Items; may grow later.")
+@click.option("--score", help="The judge's score, by whose doubt items are chosen [default: the run's first metric].")
+@click.option("--alike", is_flag=True, help="Draw all items with one probability, whatever the judge says.")
+@click.option("--labels", type=click.Path(path_type=Path), help="Folder for the labels [default: labels in RUN].")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn and in which order it comes.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of 127.0.0.1 [default: a free one].")
+@click.option("--open", "open_browser", is_flag=True, help="Open the first rater's page in the browser.")
+def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool, **options: Any) -> int:
+    """Label answers of a run blindly, by keyboard, in a local page, until interrupted.
+
+    No model's name and no judge's score is shown, and each rater has an order of his own. Half of the chance of being drawn is
+    alike for all items, half goes by the judge's doubt; each label states its probability, which `judge correct` takes.
+    Every label is on the disk before the next item comes: go on with the same command whenever you like.
+    """
+    from markbook.errors import OutputError
+    from markbook.report.browse.local import LocalServer
+    from markbook.report.browse.rendering import label_script
+    from markbook.report.labelling.open import SittingOptions, open_sitting
+    from markbook.report.labelling.pages import LabelPages
+
+    asked = SittingOptions(
+        run, raters, rubric=_rubric(options.pop("rubric"), options.pop("scale"), options["pair"]), **options
+    )
+    with open_sitting(asked) as (session, notes):
+        for note in notes:
+            click.echo(f"markbook: {note}", err=True)
+        try:
+            server = LocalServer(LabelPages(session), port, who=raters, script=label_script(), takes_forms=True)
+        except OSError as error:
+            raise OutputError(f"port {port} cannot be used: {error.strerror or error}") from error
+        with server:
+            for rater in raters:
+                click.echo(f"{rater}  {server.address_of(rater)}")
+            click.echo("Press Ctrl-C to stop.", err=True)
+            if open_browser:
+                import webbrowser
+
+                webbrowser.open(server.address_of(raters[0]))
+            try:
+                server.serve_forever()
+            finally:
+                _tell(session)
+    return 0
+
+
+def _rubric(named: str | None, scale: tuple[int, int] | None, pair: tuple[str, str] | None) -> Rubric:
+    from markbook.errors import UsageError
+    from markbook.judge.rubric_file import read_rubric
+    from markbook.judge.rubrics import Criterion, Rubric
+
+    if named is not None:
+        rubric = read_rubric(named)
+        if rubric.is_pairwise != (pair is not None):
+            raise UsageError(
+                f"the rubric {named} compares two answers: name two models with --pair A B"
+                if rubric.is_pairwise
+                else f"the rubric {named} marks one answer: it does not go with --pair"
+            )
+        if scale is not None:
+            raise UsageError("a rubric has a scale of its own: leave --scale out")
+        return rubric
+    low, high = scale or (1, 5)
+    if not 0 <= low < high:
+        raise UsageError(f"a scale must rise from 0 or more, not from {low} to {high}")
+    asked = (Criterion("mark", "How good is this answer?"),)
+    if pair is not None:
+        return Rubric(
+            "preference", "Say which of the two answers is the better one.", (), ("answer",), is_pairwise=True
+        )
+    return Rubric("quality", "Mark how good this answer is.", asked, ("answer",), scale=(low, high))
+
+
+def _tell(session: Session) -> None:
+    """Say what is labelled, and where."""
+    for rater, book in session.books.items():
+        click.echo(f"{rater}: {len(book.labels)} of {len(session.order(rater))} labelled, in {book.path}", err=True)

@@ -1,0 +1,206 @@
+"""A server for this machine only: a random token for each who may come, one host name, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import http.server
+import logging
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from markbook.report.browse.rendering import style
+
+COOKIE = "markbook_token"
+MOST_FIELDS = 50
+FORM_BYTES = 16_384
+_log = logging.getLogger(__name__)
+
+
+class NotFound(Exception):  # noqa: N818 - the web's own word
+    """There is no such page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for, by somebody who may."""
+
+    path: str
+    query: Mapping[str, str]
+    who: str
+    """For whom the token was made."""
+    form: Mapping[str, str] | None = None
+    """What was filled in; None for a page that is only looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes back."""
+
+    body: str | bytes
+    status: HTTPStatus = HTTPStatus.OK
+    kind: str = "text/html"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Pages(Protocol):
+    """What is served."""
+
+    def answer(self, request: Request) -> Reply:
+        """Return the reply to a request.
+
+        Raises:
+            NotFound: there is no such page.
+        """
+        ...
+
+
+class LocalServer(http.server.ThreadingHTTPServer):
+    """Serves pages on the loopback interface."""
+
+    daemon_threads = True
+
+    def __init__(
+        self, pages: Pages, port: int = 0, *, who: Sequence[str] = ("",), script: str = "", takes_forms: bool = False
+    ) -> None:
+        """Bind to a free port (or the named one) of 127.0.0.1.
+
+        Args:
+            pages: what is served.
+            port: of 127.0.0.1; 0 for a free one.
+            who: may come; each has an address of his own.
+            script: the one script that pages may hold.
+            takes_forms: whether a filled-in form is an answer to be taken; else nothing can be written.
+        """
+        super().__init__(("127.0.0.1", port), _FormHandler if takes_forms else _Handler)
+        self.pages = pages
+        self.tokens = {name: secrets.token_urlsafe(24) for name in who}
+        allowed = f"script-src '{_digest(script)}'; " if script else ""
+        self.policy = (
+            f"default-src 'none'; style-src '{_digest(style())}'; {allowed}form-action 'self'; base-uri 'none'; "
+            "frame-ancestors 'none'"
+        )
+
+    @property
+    def host(self) -> str:
+        """What a browser names in its Host header."""
+        return f"127.0.0.1:{self.server_address[1]}"
+
+    def address_of(self, who: str) -> str:
+        """Return the address to open, with the token."""
+        return f"http://{self.host}/?token={self.tokens[who]}"
+
+    def who(self, token: str) -> str | None:
+        """Return for whom a token was made; None for nobody."""
+        given = token.encode()
+        return next((name for name, own in self.tokens.items() if hmac.compare_digest(given, own.encode())), None)
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: LocalServer
+    server_version = "markbook"
+    sys_version = ""
+    timeout = 30
+
+    def do_GET(self) -> None:
+        """Answer a page."""
+        if not self._is_meant():
+            return
+        parts = urlsplit(self.path)
+        query = self._fields(parts.query)
+        if query is None:
+            return
+        if "token" in query and self.server.who(query["token"]) is not None:
+            # From here on a cookie: the token leaves the address bar, the history and any screenshot.
+            cookie = f"{COOKIE}={query['token']}; HttpOnly; SameSite=Strict; Path=/"
+            self._send(Reply("", HTTPStatus.SEE_OTHER, "text/plain", {"Location": "/", "Set-Cookie": cookie}))
+            return
+        self._answer(parts.path, query)
+
+    do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
+
+    def _is_meant(self) -> bool:
+        """Whether the request names this server; another name that points here is DNS rebinding."""
+        if self.headers.get("Host") == self.server.host:
+            return True
+        self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "This server answers to its own address only.")
+        return False
+
+    def _fields(self, text: str) -> dict[str, str] | None:
+        """Return the fields of an address or a form; None, with a reply sent, where there are too many."""
+        try:
+            return dict(parse_qsl(text, max_num_fields=MOST_FIELDS, keep_blank_values=True))
+        except ValueError:
+            self._refuse(HTTPStatus.BAD_REQUEST, "There are too many fields.")
+            return None
+
+    def _answer(self, path: str, query: Mapping[str, str], form: Mapping[str, str] | None = None) -> None:
+        who = self.server.who(self._given())
+        if who is None:
+            self._refuse(HTTPStatus.FORBIDDEN, "Open the address that the command printed.")
+            return
+        try:
+            self._send(self.server.pages.answer(Request(path, query, who, form)))
+        except NotFound as error:
+            self._refuse(HTTPStatus.NOT_FOUND, str(error) or "There is no such page.")
+
+    def _given(self) -> str:
+        pairs = (part.strip().partition("=") for part in self.headers.get("Cookie", "").split(";"))
+        return next((value for name, _, value in pairs if name == COOKIE), "")
+
+    def _refuse(self, status: HTTPStatus, words: str) -> None:
+        self._send(Reply(words, status, "text/plain"))
+
+    def _send(self, reply: Reply) -> None:
+        data = reply.body.encode() if isinstance(reply.body, str) else reply.body
+        self.send_response(reply.status)
+        headers = {
+            "Content-Type": f"{reply.kind}; charset=utf-8",
+            "Content-Length": str(len(data)),
+            "Content-Security-Policy": self.server.policy,
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "same-origin",
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            **reply.headers,
+        }
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's signature
+        """Log to our logger, and never the token."""
+        _log.debug(format.replace("%", "%%") if not args else format, *(str(arg).split("token=")[0] for arg in args))
+
+
+class _FormHandler(_Handler):
+    """Takes filled-in forms too, from its own pages only."""
+
+    def do_POST(self) -> None:
+        """Take a form."""
+        if not self._is_meant():
+            return
+        if self.headers.get("Origin", f"http://{self.server.host}") != f"http://{self.server.host}":
+            self._refuse(HTTPStatus.FORBIDDEN, "This form came from another page.")
+            return
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit() and len(length) < 9 and int(length) <= FORM_BYTES):
+            self.close_connection = True  # what follows is not read
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "This form is too long.")
+            return
+        form = self._fields(self.rfile.read(int(length)).decode("utf-8", "replace"))
+        if form is not None:
+            self._answer(urlsplit(self.path).path, {}, form)

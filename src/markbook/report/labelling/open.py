@@ -1,0 +1,120 @@
+"""From a run to a sitting: which answers, what there is to see of them, and the raters' files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from markbook.errors import DataError, OutputError, UsageError
+from markbook.judge.drawing import SHARE, Item, chance, draw
+from markbook.judge.labels import Label, read_labels
+from markbook.judge.rubrics import Rubric
+from markbook.report.labelling.book import LabelBook
+from markbook.report.labelling.session import Seen, Session
+from markbook.results.judged import JudgedAnswers, JudgedRun, read_judged
+from markbook.store.disk import RealDisk
+
+
+@dataclass(frozen=True, slots=True)
+class SittingOptions:
+    """What is labelled, by whom."""
+
+    run: str
+    raters: tuple[str, ...]
+    rubric: Rubric
+    pair: tuple[str, str] | None = None
+    """Two models whose answers are compared; None: each answer for itself."""
+    count: int = 100
+    score: str | None = None
+    alike: bool = False
+    labels: Path | None = None
+    seed: int = 0
+
+
+@contextmanager
+def open_sitting(asked: SittingOptions) -> Iterator[tuple[Session, list[str]]]:
+    """Yield the sitting and what there is to say beforehand; its folder of labels is nobody else's meanwhile.
+
+    Raises:
+        DataError: the run has no answer to show, or the folder holds something else than labels.
+        UsageError: a model that the run does not have, a rater twice, or labels of another draw.
+        RunInUseError: somebody labels into this folder.
+    """
+    if len(set(asked.raters)) < len(asked.raters):
+        raise UsageError("a rater is named twice")
+    judged = read_judged(asked.run, asked.score)
+    items, answers = _pairs(judged, asked) if asked.pair else _single(judged)
+    notes = []
+    if known := [item for item in items if item.score is not None]:
+        if len(known) < len(items):
+            notes.append(f"{len(items) - len(known)} of {len(items)} items have no {judged.sheet.metric}: left out")
+        items = known
+    drawn = draw(items, asked.count, seed=asked.seed, share=0.0 if asked.alike else SHARE)
+    texts = _Texts(judged, answers, asked.seed)
+    if not any(texts(one.item).answers[0].strip() for one in drawn[:20]):
+        raise DataError("this kind of run keeps no answers, so there is nothing to show", at=asked.run)
+    folder = asked.labels or _home(judged.path)
+    disk = RealDisk()
+    try:
+        disk.make_parents(folder)
+    except OSError as error:
+        raise OutputError(f"the labels' folder cannot be made: {error.strerror}", at=str(folder)) from error
+    lock = disk.lock(folder)
+    try:
+        books = [LabelBook(folder, rater, disk) for rater in asked.raters]
+        others = _others(folder, asked.raters)
+        yield Session(asked.rubric, drawn, books, texts, seed=asked.seed, others=others), notes
+    finally:
+        lock.release()
+
+
+def _home(run: Path) -> Path:
+    """Return where the labels of a run lie if nobody says where."""
+    return run / "labels" if run.is_dir() else run.with_name(run.name + ".labels")
+
+
+def _others(folder: Path, raters: tuple[str, ...]) -> list[Label]:
+    """Return what people who are not here have said."""
+    paths = [path for path in sorted(folder.glob("*.jsonl")) if path.stem not in raters]
+    return read_labels(paths).labels
+
+
+def _single(judged: JudgedRun) -> tuple[list[Item], dict[tuple[str, str], JudgedAnswers]]:
+    items = [Item(one.sample, one.model, score=judged.on_unit(one.score)) for one in judged.answers]
+    return items, {(one.sample, one.model): one for one in judged.answers}
+
+
+def _pairs(judged: JudgedRun, asked: SittingOptions) -> tuple[list[Item], dict[tuple[str, str], JudgedAnswers]]:
+    _, answers = _single(judged)
+    models = list(dict.fromkeys(model for _, model in answers))
+    one, other = asked.pair or ("", "")
+    for name in (one, other):
+        if name not in models:
+            raise UsageError(f"the run has no model {name!r:.60}", hint="it has " + ", ".join(models[:10]))
+    if one == other:
+        raise UsageError("a model cannot be compared with itself")
+    items = []
+    for sample in [sample for sample, model in answers if model == one and (sample, other) in answers]:
+        scores = [judged.on_unit(answers[sample, model].score) for model in (one, other)]
+        gap = None if scores[0] is None or scores[1] is None else 0.5 + (scores[0] - scores[1]) / 2
+        items.append(Item(sample, one, other, gap))
+    return items, answers
+
+
+class _Texts:
+    """What there is to see of an item: of several answers of a model one, always the same."""
+
+    def __init__(self, judged: JudgedRun, answers: dict[tuple[str, str], JudgedAnswers], seed: int) -> None:
+        self._results, self._answers, self._seed = judged.results, answers, seed
+
+    def __call__(self, item: Item) -> Seen:
+        """Return it."""
+        models = (item.system, item.against) if item.against else (item.system,)
+        shown = [self._results.shown(self._location(item.id, model)) for model in models]
+        return Seen(shown[0].prompt, tuple(one.text for one in shown))
+
+    def _location(self, sample: str, model: str) -> int:
+        held = self._answers[sample, model].locations
+        return held[int(chance(self._seed, "attempt", sample, model) * len(held)) % len(held)]

@@ -1,0 +1,157 @@
+"""The pages of a sitting: the next item, one to look at again, and the taking of a label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import get_args
+
+from markbook.errors import StorageError
+from markbook.judge.labels import Label
+from markbook.report.browse.local import NotFound, Reply, Request
+from markbook.report.browse.rendering import render
+from markbook.report.labelling.session import Said, Session, Winner
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One thing that can be said, and its key."""
+
+    value: str
+    key: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of the form."""
+
+    name: str
+    text: str
+    choices: tuple[Choice, ...]
+
+
+_WINNER = Question(
+    "winner",
+    "Which answer is better?",
+    (Choice("first", "1", "the first"), Choice("second", "2", "the second"), Choice("tie", "0", "neither: a tie")),
+)
+_HOME = Reply("", HTTPStatus.SEE_OTHER, "text/plain", {"Location": "/"})
+
+
+class LabelPages:
+    """What a rater sees and sends."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._questions = (_WINNER,) if session.rubric.is_pairwise else tuple(_questions(session))
+
+    def answer(self, request: Request) -> Reply:
+        """Return the page, or take a label and lead on.
+
+        Raises:
+            NotFound: there is no such page or item.
+        """
+        if request.form is not None:
+            return self._take(request) if request.path == "/label" else _missing()
+        if request.path == "/":
+            return Reply(self._page(request.who, self._session.next_place(request.who)))
+        return Reply(self._page(request.who, self._place(request)))
+
+    def _place(self, request: Request) -> int:
+        number = request.path.removeprefix("/at/")
+        if not request.path.startswith("/at/") or not (number.isascii() and number.isdigit() and len(number) < 9):
+            raise NotFound
+        if int(number) >= len(self._session.order(request.who)):
+            raise NotFound
+        return int(number)
+
+    def _page(self, who: str, place: int | None, failure: str = "") -> str:
+        session = self._session
+        labelled, last = len(session.books[who].labels), session.last_place(who)
+        given = None if place is None else session.given(who, place)
+        return render(
+            "label.html.j2",
+            title="Label",
+            labelled=labelled,
+            total=len(session.order(who)),
+            back=None if last == place else last,
+            task=_task(session),
+            shown=None if place is None else session.seen(who, place),
+            token="" if place is None else session.token(session.order(who)[place].item),
+            questions=self._questions,
+            given="" if given is None else _words(given),
+            agreement=self._agreement(),
+            failure=failure,
+        )
+
+    def _agreement(self) -> str:
+        found = self._session.agreement()
+        if found is None:
+            return ""
+        alpha = found.alpha
+        if alpha.value is None:
+            return f"The same in {found.same} of {found.shared} items that two have labelled ({alpha.note})."
+        between = "" if alpha.low is None or alpha.high is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
+        return (
+            f"The same in {found.same} of {found.shared} items that two have labelled; Krippendorff's alpha "
+            f"{alpha.value:.2f}{between}. Told anew every ten items."
+        )
+
+    def _take(self, request: Request) -> Reply:
+        form = request.form or {}
+        said = self._said(form)
+        if said is None:
+            raise NotFound("That answers not every question; go back and answer each.")
+        try:
+            self._session.take(request.who, form.get("item", ""), said)
+        except KeyError as error:
+            raise NotFound from error
+        except StorageError as error:
+            page = self._page(request.who, self._session.next_place(request.who), failure=str(error))
+            return Reply(page, HTTPStatus.INSUFFICIENT_STORAGE)
+        return _HOME
+
+    def _said(self, form: Mapping[str, str]) -> Said | None:
+        """Return what a form says, None where it does not answer every question with one of its choices."""
+        if "cannot" in form:
+            return Said()
+        for question in self._questions:
+            if form.get(question.name) not in [choice.value for choice in question.choices]:
+                return None
+        if self._questions == (_WINNER,):
+            return Said(winner=next(one for one in get_args(Winner) if one == form["winner"]))
+        return Said({question.name.removeprefix("mark."): int(form[question.name]) for question in self._questions})
+
+
+def _task(session: Session) -> str:
+    """Return what is asked, with the criteria of a comparison, which has one question for all of them."""
+    rubric = session.rubric
+    asked = [criterion.question for criterion in rubric.criteria] if rubric.is_pairwise else []
+    return " ".join((rubric.task, *asked))
+
+
+def _questions(session: Session) -> list[Question]:
+    low, high = session.rubric.scale
+    found = []
+    for criterion in session.rubric.criteria:
+        words = dict(criterion.anchors)
+        ends = {low: "poor", high: "excellent"} if not words else {}
+        choices = [
+            Choice(str(mark), str(mark % 10), words.get(mark, ends.get(mark, ""))) for mark in range(low, high + 1)
+        ]
+        found.append(Question(f"mark.{criterion.name}", criterion.question, tuple(choices)))
+    return found
+
+
+def _words(label: Label) -> str:
+    if label.label is None:
+        return "cannot say"
+    if label.against:
+        return "a tie" if label.label == 0.5 else "one is better"
+    return ", ".join(f"{name.replace('_', ' ')} {mark}" for name, mark in label.marks.items())
+
+
+def _missing() -> Reply:
+    raise NotFound

@@ -1,0 +1,161 @@
+"""What is labelled in one sitting, by whom, in which order; nobody sees a model's name or a judge's score."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from markbook.errors import UsageError
+from markbook.judge.drawing import Drawn, Item, chance, draw_name
+from markbook.judge.labels import Agreement, Key, Label, agreement
+from markbook.judge.rubrics import Rubric
+from markbook.report.labelling.book import LabelBook
+
+MOST_MARKS = 10
+STEP = 10
+"""Agreement is told anew after so many more shared items: told after each, it would betray what the other said."""
+Winner = Literal["first", "second", "tie"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a rater sees of an item."""
+
+    prompt: str
+    answers: tuple[str, ...]
+    """One, or two in the order in which this rater sees them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a rater says of an item; neither marks nor a winner: nobody can say."""
+
+    marks: Mapping[str, int] = field(default_factory=dict)
+    winner: Winner | None = None
+
+
+class Session:
+    """Items, raters and their labels; several threads may ask."""
+
+    def __init__(
+        self,
+        rubric: Rubric,
+        drawn: Sequence[Drawn],
+        books: Sequence[LabelBook],
+        texts: Callable[[Item], Seen],
+        *,
+        seed: int = 0,
+        others: Sequence[Label] = (),
+    ) -> None:
+        """Set up, taking the draw up in each book.
+
+        Args:
+            rubric: what is asked.
+            drawn: what is to be labelled.
+            books: of each rater.
+            texts: returns what there is to see of an item, its first system's answer in front.
+            seed: of the orders.
+            others: labels by people who are not here, for the agreement.
+
+        Raises:
+            UsageError: a scale of more marks than there are keys, or labels of another draw.
+        """
+        if not rubric.is_pairwise and rubric.scale[1] - rubric.scale[0] >= MOST_MARKS:
+            raise UsageError(f"a scale from {rubric.scale[0]} to {rubric.scale[1]} has more marks than there are keys")
+        self.rubric, self.draw = rubric, draw_name(drawn)
+        self.books = {book.rater: book for book in books}
+        self._texts, self._seed, self._others = texts, seed, others
+        self._lock = threading.Lock()
+        self._told: tuple[int, Agreement] | None = None
+        self._orders: dict[str, list[Drawn]] = {}
+        for book in books:
+            book.join(drawn, self.draw)
+            self._orders[book.rater] = sorted(drawn, key=lambda one: chance(seed, "order", book.rater, *one.item.key))
+        self._places = {
+            rater: {self.token(one.item): place for place, one in enumerate(order)}
+            for rater, order in self._orders.items()
+        }
+
+    def token(self, item: Item) -> str:
+        """Return a name for an item that says nothing about it."""
+        return hashlib.blake2b(
+            "\x1f".join((self.draw, *item.key)).encode("utf-8", "replace"), digest_size=8
+        ).hexdigest()
+
+    def order(self, rater: str) -> Sequence[Drawn]:
+        """Return the items in a rater's own order."""
+        return self._orders[rater]
+
+    def next_place(self, rater: str) -> int | None:
+        """Return the place of the first item that a rater has not labelled; None at the end."""
+        labels = self.books[rater].labels
+        return next((at for at, one in enumerate(self._orders[rater]) if one.item.key not in labels), None)
+
+    def last_place(self, rater: str) -> int | None:
+        """Return the place of the item that a rater has labelled last."""
+        labels = self.books[rater].labels
+        last = next(reversed(labels), None)
+        return None if last is None else next(at for at, one in enumerate(self._orders[rater]) if one.item.key == last)
+
+    def seen(self, rater: str, place: int) -> Seen:
+        """Return what a rater sees of the item at a place of his order."""
+        item = self._orders[rater][place].item
+        found = self._texts(item)
+        return Seen(found.prompt, found.answers[::-1]) if self._is_turned(rater, item) else found
+
+    def given(self, rater: str, place: int) -> Label | None:
+        """Return what a rater has said of the item at a place."""
+        return self.books[rater].labels.get(self._orders[rater][place].item.key)
+
+    def take(self, rater: str, token: str, said: Said) -> None:
+        """Write down what a rater says.
+
+        Raises:
+            KeyError: there is no such item.
+            StorageError: it is not saved.
+        """
+        one = self._orders[rater][self._places[rater][token]]
+        item, book = one.item, self.books[rater]
+        with self._lock:
+            book.put(
+                Label(
+                    item.id,
+                    self._value(rater, item, said),
+                    item.system,
+                    item.against,
+                    rater,
+                    one.probability,
+                    dict(said.marks),
+                    self.draw,
+                )
+            )
+
+    def agreement(self) -> Agreement | None:
+        """Return how far the raters agree, told anew every ten shared items; None before the first ten."""
+        with self._lock:
+            labels = [label for book in self.books.values() for label in book.labels.values()]
+            labels += self._others
+            shared = _shared(labels) // STEP
+            if shared and (self._told is None or self._told[0] != shared):
+                self._told = (shared, agreement(labels))
+            return self._told[1] if shared and self._told else None
+
+    def _is_turned(self, rater: str, item: Item) -> bool:
+        return bool(item.against) and chance(self._seed, "side", rater, *item.key) > 0.5
+
+    def _value(self, rater: str, item: Item, said: Said) -> float | None:
+        if said.winner is not None:
+            first = 0.0 if self._is_turned(rater, item) else 1.0
+            return {"first": first, "second": 1.0 - first, "tie": 0.5}[said.winner]
+        return self.rubric.overall(said.marks) if said.marks else None
+
+
+def _shared(labels: Sequence[Label]) -> int:
+    by_item: dict[Key, set[str]] = {}
+    for one in labels:
+        if one.label is not None:
+            by_item.setdefault(one.key, set()).add(one.rater)
+    return sum(len(raters) > 1 for raters in by_item.values())
