@@ -193,3 +193,96 @@ def test_too_few_labels_exit_3_with_the_reason(tmp_path):
 
     assert code == 3
     assert "1 labels are too few: 10 is the least" in out
+
+
+def written(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def corrected(tmp_path, *args):
+    code, out, err = markbook("judge", "correct", "--json", *args)
+    return code, json.loads(out) if out else None, err
+
+
+def test_labels_of_two_answers_side_by_side_correct_how_often_one_is_preferred(tmp_path):
+    # The judge prefers `new` in 150 of 200, with 10 ties; people in every third of the first sixty that it does not lose.
+    scores = [(1, 0)] * 150 + [(0, 0)] * 10 + [(0, 1)] * 40
+    order = np.random.default_rng(0).permutation(200).tolist()
+    judged = [
+        {"id": str(at), "system": system, "score": scores[order[at]][side]}
+        for at in range(200)
+        for side, system in enumerate(("new", "old"))
+    ]
+    labels = [
+        # The last twenty were seen the other way round.
+        {"id": str(at), "system": "new", "against": "old", "rater": "ann", "label": at % 2 / 2 + 0.5}
+        if at < 40
+        else {"id": str(at), "system": "old", "against": "new", "rater": "ann", "label": 0.5 - at % 2 / 2}
+        for at in range(60)
+    ]
+    base = ("--judged", written(tmp_path / "j", judged), "--labels", written(tmp_path / "l", labels))
+
+    code, report, err = corrected(tmp_path, *base, "--systems", "new", "old")
+    alone = markbook("judge", "correct", *base)
+
+    assert code == 0, err
+    assert report["what"] == "new preferred to old"
+    assert report["stats"]["judge_mean"] == pytest.approx((150 + 5) / 200)
+    assert report["stats"]["labels_mean"] == pytest.approx(0.75)
+    assert alone[0] == 2
+    assert "no label belongs to a judged row" in alone[2]
+
+
+def test_files_of_two_raters_merge_and_a_later_word_replaces_an_earlier_one(tmp_path):
+    judged = written(tmp_path / "j", [{"id": at, "score": at % 3 / 2} for at in range(60)])
+    folder = tmp_path / "labels"
+    folder.mkdir()
+    written(folder / "a.jsonl", [{"id": at, "rater": "a", "label": 0} for at in range(20)]
+            + [{"id": at, "rater": "a", "label": at % 2} for at in range(20)])  # fmt: skip
+    written(folder / "b.jsonl", [{"id": at, "rater": "b", "label": 1} for at in range(20)])
+
+    folded = corrected(tmp_path, "--judged", judged, "--labels", folder)[1]
+    named = corrected(tmp_path, "--judged", judged, "--labels", folder / "a.jsonl", "--labels", folder / "b.jsonl")[1]
+
+    assert folded["stats"]["labels_mean"] == pytest.approx((0.5 + 1) / 2)
+    assert folded == named
+
+
+def test_labels_of_two_draws_are_refused_and_equal_probabilities_are_none(tmp_path):
+    judged = written(tmp_path / "j", [{"id": at, "score": at % 3 / 2} for at in range(60)])
+    rows = [{"id": at, "label": at % 2, "probability": 0.25, "draw": "one"} for at in range(20)]
+    alike = corrected(tmp_path, "--judged", judged, "--labels", written(tmp_path / "l", rows))[1]
+    plain = corrected(tmp_path, "--judged", judged, "--labels", written(tmp_path / "p", [
+        {name: row[name] for name in ("id", "label")} for row in rows]))[1]  # fmt: skip
+    rows[3] |= {"probability": 0.5, "draw": "two"}
+
+    code, _, err = corrected(tmp_path, "--judged", judged, "--labels", written(tmp_path / "m", rows))
+
+    assert alike == plain
+    assert code == 2
+    assert "2 draws" in err
+
+
+def test_the_plan_names_the_items_to_label_next(tmp_path):
+    judged = written(tmp_path / "j", [{"id": at, "score": at % 3 / 2} for at in range(300)])
+    labels = written(tmp_path / "l", [{"id": at, "label": at % 2} for at in range(30)])
+
+    plan = corrected(tmp_path, "--judged", judged, "--labels", labels, "--target", "0.1")[1]["plan"]
+
+    named = [int(one["id"]) for one in plan["next"]]
+    assert len(named) == len(set(named)) == plan["more"] > 10
+    assert min(named) >= 30
+
+
+def test_a_run_is_judged_by_its_folder_with_several_tasks(tmp_path):
+    from made_files import task_row, task_run
+
+    run = task_run(tmp_path, [task_row(at, at % 5 / 4) for at in range(40)]).folder
+    labels = written(tmp_path / "l", [{"id": str(at), "system": "m", "label": at % 2} for at in range(20)])
+
+    by_folder = corrected(tmp_path, "--judged", run, "--labels", labels)[1]
+    by_file = corrected(tmp_path, "--judged", run / "results.jsonl", "--score", "bleu", "--labels", labels)[1]
+
+    assert by_folder["corrected"] == by_file["corrected"]
+    assert by_folder["labels"] == 20
