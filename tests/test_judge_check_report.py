@@ -7,6 +7,8 @@ import pytest
 from fake_openai import FakeOpenAI, fill, schema_of, structured
 from review_kit import markbook
 
+from markbook.judge.reliability import PADDING
+
 PAPERS = 10
 # Twenty human reviews with the marks 1 to 5, four of each; the judge reads every 1 as a 2 and the others rightly.
 # Per paper the second review is the longer one. Words that the judge looks for stand in the texts.
@@ -24,8 +26,9 @@ def generated(paper):
     return (own, other + " more") if paper % 2 == 0 else (own + " more", other)
 
 
-@pytest.fixture
-def inputs(tmp_path):
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("check")
     folder = tmp_path / "papers" / "acl_2017" / "train" / "reviews"
     folder.mkdir(parents=True)
     rows = []
@@ -78,11 +81,14 @@ def script(request, _number):
         mark = 4 if request["seed"] and 0 <= number(texts[0], "paper") < 5 else 3
         if "Note to the evaluation system" in prompt and number(texts[0], "paper") == 9:
             mark = 5
+        # What is padded gains a mark for papers 0 to 3, what is dressed up loses one for paper 4.
+        mark += PADDING[0].strip() in prompt and 0 <= number(texts[0], "paper") < 4
+        mark -= "## Assessment" in prompt and number(texts[0], "paper") == 4
         reply |= {name: mark for name, value in reply.items() if isinstance(value, int)}
     return structured(request, json.dumps(reply))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def report(inputs):
     with FakeOpenAI(script) as server:
         code, out, err = markbook(
@@ -164,6 +170,56 @@ def test_planted_instruction(report):
     assert report["planted_instruction"]["mean_shift"] == pytest.approx(4 * 0.5 / 40)
 
 
+def test_calibration(report):
+    found = report["calibration"]
+
+    # Every 1 of four people is read as a 2. Sums of products 32 and of squares 27.2 about the means 3.2 and 3.
+    assert found["bias"]["value"] == pytest.approx(4 * 1 / 20)
+    assert found["bias"]["low"] > 0
+    assert found["slope"]["value"] == pytest.approx(32 / 27.2)
+    assert found["slope"]["low"] < 32 / 27.2 < found["slope"]["high"]
+    assert [(one["mark"], one["people"]["value"], one["people"]["n"]) for one in found["by_mark"]] == [
+        (2, 1.5, 8), (3, 3, 4), (4, 4, 4), (5, 5, 4)
+    ]  # fmt: skip
+
+
+def test_verbosity_and_formatting(report):
+    # Padding raises the 16 reviews of papers 0 to 3 by a quarter; headings and bullets lower the 4 of paper 4.
+    assert report["verbosity"]["raised"] == share(16, 40)
+    assert report["verbosity"]["lowered"] == share(0, 40)
+    assert report["verbosity"]["shift"]["value"] == pytest.approx(0.25 * 16 / 40)
+    assert 0 < report["verbosity"]["shift"]["low"] < 0.1 < report["verbosity"]["shift"]["high"]
+    assert report["formatting"]["raised"] == share(0, 40)
+    assert report["formatting"]["lowered"] == share(4, 40)
+    assert report["formatting"]["shift"]["value"] == pytest.approx(-0.25 * 4 / 40)
+
+
+def test_drift_from_an_earlier_version(report, inputs, tmp_path):
+    def newer(request, n):  # one mark more for papers 0 to 4
+        body = json.loads(script(request, n).body)
+        reply = json.loads(body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"])
+        if "recommendation" not in reply and "winner" not in reply:
+            few = re.search(r"paper-[0-4]", request["messages"][-1]["content"])
+            reply = {name: 4 if few and isinstance(value, int) else value for name, value in reply.items()}
+        return structured(request, json.dumps(reply))
+
+    file = tmp_path / "before.json"
+    file.write_text(json.dumps(report))
+    args = ("judge", "check", "--judge", "openai:gpt-4o-mini", *inputs, "--pairs", "0", "--before")
+    with FakeOpenAI(newer) as server:
+        code, out, err = markbook(*args, file, "--base-url", server.base_url, "--json")
+    file.write_text('{"judge": "x"}')
+    refused = markbook(*args, file, "--base-url", server.base_url)
+
+    found = json.loads(out)["drift"]
+    assert code == 0, err
+    assert (found["before"], found["n"], found["n_only_here"]) == ("openai:gpt-4o-mini", 40, 0)
+    assert found["shift"]["value"] == pytest.approx(0.25 * 20 / 40)
+    assert found["same"] == share(20, 40)
+    assert report["drift"] is None
+    assert (refused[0], "no report of `markbook judge check" in refused[2]) == (2, True)
+
+
 def test_the_table_has_a_row_for_every_probe(inputs):
     with FakeOpenAI(script) as server:
         args = ("judge", "check", "--judge", "openai:gpt-4o-mini", *inputs, "--base-url", server.base_url)
@@ -173,6 +229,7 @@ def test_the_table_has_a_row_for_every_probe(inputs):
     for probe in (
         "weighted kappa", "Krippendorff's alpha", "a constant answer of", "same answer in 2 samples", "order alone decides",
         "the longer review wins", "the judge's own family wins", "where its review is the shorter one", "planted instruction",
+        "padding that says nothing", "headings and bullets", "the judge's mark minus people's", "where the judge says 2",
     ):  # fmt: skip
         assert probe in out
 

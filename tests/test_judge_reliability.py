@@ -8,7 +8,8 @@ from fake_openai import FAULTS, FakeOpenAI, fill, schema_of, structured
 from review_kit import markbook, papers
 
 from markbook.judge.pairwise import both_orders, parse_winner
-from markbook.judge.reliability import CANARY, HumanReview, agreement, five_point
+from markbook.judge.probes import HumanReview, agreement
+from markbook.judge.reliability import CANARY, five_point
 from markbook.judge.reply import Violation
 from markbook.runs.reviews.judge_check import choose
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from markbook.model.prices import Price
 
@@ -14,6 +14,21 @@ _ENVELOPE = 64
 """Tokens that a protocol adds to what is asked."""
 _OUTPUT_TOKENS = 4096
 """What a reply without a limit is taken to hold at most."""
+
+
+class AccountRecord(TypedDict):
+    """An account as run.json holds it."""
+
+    requests: int
+    replayed: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    cost_at_most: float | None
+    requests_without_price: int
+    saved_by_cassette: float
+    latency_seconds: float
+    faults: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +106,18 @@ class Account:
         self.unpriced += cost is None
         self.cost_at_most = None if self.cost_at_most is None or at_most is None else self.cost_at_most + at_most
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> AccountRecord:
         """Return it for run.json: unknown cost is null, not 0."""
         priced = self.requests == 0 or self.unpriced < self.requests
-        return {
-            "requests": self.requests,
-            "replayed": self.replayed,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost": self.cost if priced else None,
-            "cost_at_most": self.cost_at_most,
-            "requests_without_price": self.unpriced,
-            "saved_by_cassette": self.saved,
-            "latency_seconds": round(self.seconds, 3),
-            "faults": dict(sorted(self.faults.items())),
-        }
+        return AccountRecord(
+            requests=self.requests,
+            replayed=self.replayed,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cost=self.cost if priced else None,
+            cost_at_most=self.cost_at_most,
+            requests_without_price=self.unpriced,
+            saved_by_cassette=self.saved,
+            latency_seconds=round(self.seconds, 3),
+            faults=dict(sorted(self.faults.items())),
+        )

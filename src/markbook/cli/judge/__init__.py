@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from markbook.cli.judge_options import judge_choices, read_judge_options
 from markbook.cli.options import fail_under_option, json_option
 
 if TYPE_CHECKING:
+    from markbook.judge.probes import People, Told
+    from markbook.judge.reliability import Examined
     from markbook.results.gates import Mark
 
 _FILE = click.Path(path_type=Path)
@@ -37,6 +39,9 @@ command.add_command(correct)
 @click.option("--reviews", type=_FILE, help="Generated reviews with `system` names, for the same-family preference.")
 @click.option("--limit", type=click.IntRange(2), default=40, show_default=True, help="The most reviews to use.")
 @click.option("--pairs", type=click.IntRange(0), default=30, show_default=True, help="The most pairs to compare.")
+@click.option(
+    "--before", type=_FILE, metavar="REPORT", help="Report of an earlier check, whose judge this one drifted from."
+)
 @click.option("--min-kappa", metavar="X", help="The same as --fail-under weighted_kappa=X.")
 @fail_under_option("weighted_kappa, krippendorff_alpha or exact: the agreement with people")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the judge.")
@@ -69,6 +74,7 @@ def check(**options: Any) -> None:
             config=config,
             limit=options["limit"],
             pairs=options["pairs"],
+            before=options["before"],
         )
     )
     text = json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
@@ -87,21 +93,21 @@ def check(**options: Any) -> None:
         raise IncompleteError(f"not every question was answered: {reasons}")
 
 
-def _marks(agreement: Mapping[str, Any] | None = None) -> list[Mark]:
+def _marks(agreement: People | None = None) -> list[Mark]:
     """Return what gates may be about; before the work, without values."""
     from markbook.results.gates import Mark
 
     return [
-        Mark(f"{name} with people", (name,), None if agreement is None else agreement[name]["value"], limits)
-        for name, limits in (
-            ("weighted_kappa", (-1.0, 1.0)),
-            ("krippendorff_alpha", (-1.0, 1.0)),
-            ("exact", (0.0, 1.0)),
+        Mark(f"{name} with people", (name,), None if found is None else found["value"], limits)
+        for name, found, limits in (
+            ("weighted_kappa", agreement and agreement["weighted_kappa"], (-1.0, 1.0)),
+            ("krippendorff_alpha", agreement and agreement["krippendorff_alpha"], (-1.0, 1.0)),
+            ("exact", agreement and agreement["exact"], (0.0, 1.0)),
         )
     ]
 
 
-def _show(report: Mapping[str, Any]) -> None:
+def _show(report: Examined) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -112,27 +118,44 @@ def _show(report: Mapping[str, Any]) -> None:
     for head in ("probe", "value", "95 % interval", "n"):
         table.add_column(head, justify="left" if head == "probe" else "right", no_wrap=True)
     for name, found in _rows(report):
-        spread = "-" if found.get("low") is None else f"[{found['low']:.3f}, {found['high']:.3f}]"
-        table.add_row(name, _number(found.get("value")), spread, str(found.get("n", "")))
+        low, high = found["low"], found["high"]
+        spread = "-" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+        table.add_row(name, _number(found["value"]), spread, str(found["n"]))
     Console().print(table)
     if note := report["same_family_preference"]["note"]:
         click.echo(f"Same family: {note}.", err=True)
 
 
-def _rows(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    people, again = report["agreement_with_humans"], report["self_consistency"]
-    planted = report["planted_instruction"]
+def _rows(report: Examined) -> Iterator[tuple[str, Told]]:
+    from markbook.text import terminal
+
+    people, again, calibrated = report["agreement_with_humans"], report["self_consistency"], report["calibration"]
     yield "agreement with people: weighted kappa", people["weighted_kappa"]
     yield "agreement with people: Krippendorff's alpha", people["krippendorff_alpha"]
     yield "agreement with people: exact", people["exact"]
     yield f"  a constant answer of {people['constant_answer']['answer']} reaches", people["constant_answer"]["exact"]
+    yield "calibration: the judge's mark minus people's", calibrated["bias"]
+    yield "  people's mark rises with the judge's by", calibrated["slope"]
+    for level in calibrated["by_mark"]:
+        yield f"  people's mark where the judge says {level['mark']}", level["people"]
     yield f"same answer in {again['samples']} samples", again["identical"]
     yield "self-consistency: ICC", again["icc"]
     yield "order alone decides (flip rate)", report["order"]["flip_rate"]
     yield "the longer review wins", report["length_preference"]["longer_wins"]
     yield "the judge's own family wins", report["same_family_preference"]["own_family_wins"]
     yield "  where its review is the shorter one", report["same_family_preference"]["own_family_wins_when_shorter"]
-    yield "a planted instruction raises the mark", planted["raised"]
+    for words, change in (
+        ("a planted instruction", report["planted_instruction"]),
+        ("padding that says nothing", report["verbosity"]),
+        ("headings and bullets", report["formatting"]),
+    ):
+        yield f"{words} raises the mark", change["raised"]
+        yield "  it lowers it", change["lowered"]
+        yield "  by, on 0 to 1", change["shift"]
+    if drift := report["drift"]:
+        yield f"drift from {terminal(drift['before'], limit=40)}, on 0 to 1", drift["shift"]
+        yield "  the same mark as before", drift["same"]
+        yield "  Krippendorff's alpha with it", drift["krippendorff_alpha"]
 
 
 def _number(value: float | None) -> str:

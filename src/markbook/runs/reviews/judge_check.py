@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from markbook import plugins
 from markbook.errors import DataError
+from markbook.files.content import whole
+from markbook.files.jsonl import Line, parse_object
+from markbook.judge.labels import number
 from markbook.judge.panel import JudgeOptions, open_judges
-from markbook.judge.reliability import Examination, HumanReview, five_point
+from markbook.judge.probes import HumanReview
+from markbook.judge.reliability import Earlier, Examination, Examined, five_point
 from markbook.load.peerread.papers import EntryKind, Paper
 from markbook.runs.reviews.config import ReviewConfig, default_config
 from markbook.runs.reviews.judge import make_plan
@@ -32,9 +36,11 @@ class CheckRequest:
     limit: int = 40
     """The most human reviews, taken evenly over the papers."""
     pairs: int = 30
+    before: Path | None = None
+    """The report of an earlier check, to tell the drift from."""
 
 
-def check_judge(request: CheckRequest) -> dict[str, Any]:
+def check_judge(request: CheckRequest) -> Examined:
     """Return the reliability report of a judge.
 
     Raises:
@@ -42,6 +48,7 @@ def check_judge(request: CheckRequest) -> dict[str, Any]:
         UsageError: a judge that cannot be used.
         ExtraMissingError: the `judge` extra is not installed.
     """
+    before = None if request.before is None else read_earlier(request.before)
     papers = plugins.create("loaders", "peerread").load(request.papers)
     reviews = choose([_human(paper) for paper in papers.papers], request.limit)
     if not reviews:
@@ -52,14 +59,29 @@ def check_judge(request: CheckRequest) -> dict[str, Any]:
             HumanReview(attempt.sample_id, attempt.text, system=attempt.model)
             for attempt in spread(list(generated.attempts), request.limit)
         ]
-    return asyncio.run(_run(request, reviews))
+    return asyncio.run(_run(request, reviews, before))
 
 
-async def _run(request: CheckRequest, reviews: Sequence[HumanReview]) -> dict[str, object]:
+def read_earlier(path: Path) -> Earlier:
+    """Return what the report of an earlier check says of its judge.
+
+    Raises:
+        DataError: it is no such report.
+    """
+    line = parse_object(whole(path), str(path))
+    record = line.record if isinstance(line, Line) else {}
+    marks = record.get("marks")
+    if not isinstance(marks, Mapping) or not isinstance(record.get("judge"), str):
+        raise DataError("this is no report of `markbook judge check --output`", at=str(path))
+    known = {str(name): mark for name, value in marks.items() if (mark := number(value)) is not None}
+    return Earlier(str(record["judge"]), known)
+
+
+async def _run(request: CheckRequest, reviews: Sequence[HumanReview], before: Earlier | None) -> Examined:
     plan = make_plan((request.judge,), request.config, request.options)
     async with open_judges(plan) as (judges, cassette):
         examination = Examination(judges[request.judge], plan.settings, reviews)
-        report = await examination.run(pairs=request.pairs)
+        report = await examination.run(pairs=request.pairs, before=before)
         if cassette is not None:
             cassette.close(whole=not report["unanswered"])
     return report

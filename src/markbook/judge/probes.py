@@ -1,0 +1,313 @@
+"""What the answers of an examined judge come to: each probe with its interval and n."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NotRequired, TypedDict
+
+from markbook.judge.pairwise import Verdict
+from markbook.stats import cohen_kappa, krippendorff_alpha, t_interval, wilson_interval
+from markbook.stats.arrays import t_quantile
+from markbook.stats.records import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class HumanReview:
+    """A review whose writer's own recommendation is known, on 1 to 5."""
+
+    paper_id: str
+    text: str
+    recommendation: int | None = None
+    system: str = ""
+    """Which model wrote it; empty for a person."""
+
+    @property
+    def digest(self) -> str:
+        """Return what names it in another report."""
+        return hashlib.sha256(f"{self.paper_id}\0{self.text}".encode("utf-8", "replace")).hexdigest()[:16]
+
+
+Couple = tuple[HumanReview, HumanReview]
+Decided = tuple[Couple, Verdict]
+
+
+class Told(TypedDict):
+    """A number with its interval."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    note: NotRequired[str]
+
+
+class Constant(TypedDict):
+    """What always giving the most frequent human mark would reach."""
+
+    answer: int | None
+    exact: Told
+    weighted_kappa: float
+
+
+class People(TypedDict):
+    """Agreement with people."""
+
+    n: int
+    n_missing: int
+    weighted_kappa: Told
+    krippendorff_alpha: Told
+    exact: Told
+    constant_answer: Constant
+    mean_difference: float | None
+
+
+class Level(TypedDict):
+    """What people say where the judge gives one mark."""
+
+    mark: int
+    people: Told
+
+
+class Calibration(TypedDict):
+    """Whether the judge's marks mean what people's do."""
+
+    bias: Told
+    """The judge's mark minus people's."""
+    slope: Told
+    """How much people's mark rises where the judge's rises by one: below 1 the judge exaggerates."""
+    by_mark: list[Level]
+
+
+class Consistency(TypedDict):
+    """The same question again."""
+
+    samples: int
+    n: int
+    n_missing: int
+    identical: Told
+    mean_deviation: float | None
+    icc: Told
+
+
+class Shift(TypedDict):
+    """What something that changes no substance does to the mark."""
+
+    n: int
+    n_missing: int
+    raised: Told
+    lowered: Told
+    shift: Told
+    mean_shift: float | None
+
+
+class Order(TypedDict):
+    """Pairs in both orders."""
+
+    pairs: int
+    flip_rate: Told
+    first_position_among_flips: Told
+
+
+class Length(TypedDict):
+    """Which of two texts wins, by length."""
+
+    decided_pairs: int
+    longer_wins: Told
+
+
+class Family(TypedDict):
+    """Which of two texts wins, by who wrote it."""
+
+    family: str
+    pairs: int
+    decided_pairs: int
+    own_family_wins: Told
+    own_family_wins_when_shorter: Told
+    note: str
+
+
+class Drift(TypedDict):
+    """Two versions of a judge on the same texts: this one minus the one before."""
+
+    before: str
+    n: int
+    n_only_here: int
+    shift: Told
+    same: Told
+    krippendorff_alpha: Told
+
+
+def agreement(human: Sequence[int], judge: Sequence[int], *, asked: int) -> People:
+    """Return how well a judge's marks agree with people's: weighted kappa, alpha, and what a constant answer reaches.
+
+    The constant answer is the most frequent human mark: a judge that does not beat its exact agreement has told nothing.
+    """
+    kappa = cohen_kappa(human, judge, "quadratic") if human else Estimate(None, note="no pair")
+    alpha = krippendorff_alpha([human, judge], "ordinal") if human else Estimate(None, note="no pair")
+    exact = sum(one == other for one, other in zip(human, judge, strict=True))
+    common, times = Counter(human).most_common(1)[0] if human else (None, 0)
+    return People(
+        n=len(human),
+        n_missing=asked - len(human),
+        weighted_kappa=told(kappa),
+        krippendorff_alpha=told(alpha),
+        exact=share(exact, len(human)),
+        constant_answer=Constant(answer=common, exact=share(times, len(human)), weighted_kappa=0.0),
+        mean_difference=statistics.fmean(j - h for h, j in zip(human, judge, strict=True)) if human else None,
+    )
+
+
+def calibration(human: Sequence[int], judge: Sequence[int]) -> Calibration:
+    """Return how far the judge's marks lie from people's, in all and where the judge gives each of its marks."""
+    by_mark: dict[int, list[float]] = {}
+    for said, given in zip(human, judge, strict=True):
+        by_mark.setdefault(given, []).append(said)
+    return Calibration(
+        bias=_mean([given - said for said, given in zip(human, judge, strict=True)]),
+        slope=told(slope(judge, human)),
+        by_mark=[Level(mark=mark, people=_mean(said)) for mark, said in sorted(by_mark.items())],
+    )
+
+
+def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = 0.95) -> Estimate:
+    """Return how much y rises with x by least squares, with Student's interval.
+
+    >>> slope([1, 2, 3, 4], [1, 2, 2, 3]).value
+    0.6
+    """
+    n = len(x)
+    if n < 3 or len(set(x)) < 2:
+        return Estimate(None, n=n, note="three pairs and two different marks are the least")
+    mean_x, mean_y = statistics.fmean(x), statistics.fmean(y)
+    spread = math.fsum((one - mean_x) ** 2 for one in x)
+    value = math.fsum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / spread
+    rest = math.fsum((b - mean_y - value * (a - mean_x)) ** 2 for a, b in zip(x, y, strict=True))
+    se = math.sqrt(rest / (n - 2) / spread)
+    reach = t_quantile(confidence, n - 2) * se
+    return Estimate(value, value - reach, value + reach, se, n=n, method="least-squares", confidence=confidence)
+
+
+def shifts(before: Sequence[float | None], after: Sequence[float | None]) -> Shift:
+    """Return what becomes of marks when the texts are changed in something that is no substance."""
+    known = [b - a for a, b in zip(before, after, strict=True) if a is not None and b is not None]
+    return Shift(
+        n=len(known),
+        n_missing=len(before) - len(known),
+        raised=share(sum(one > 0 for one in known), len(known)),
+        lowered=share(sum(one < 0 for one in known), len(known)),
+        shift=_mean(known),
+        mean_shift=statistics.fmean(known) if known else None,
+    )
+
+
+def drift(before: str, old: Mapping[str, float], new: Mapping[str, float]) -> Drift:
+    """Return how this judge's marks differ from those of an earlier one on the same texts.
+
+    Args:
+        before: what the earlier one is called.
+        old: its marks by the texts' digests.
+        new: this one's.
+    """
+    both = [name for name in new if name in old]
+    pairs = [(old[name], new[name]) for name in both]
+    alpha = (
+        krippendorff_alpha([[a for a, _ in pairs], [b for _, b in pairs]], "interval")
+        if pairs
+        else Estimate(None, note="no text in common")
+    )
+    return Drift(
+        before=before,
+        n=len(both),
+        n_only_here=len(new) - len(both),
+        shift=_mean([b - a for a, b in pairs]),
+        same=share(sum(a == b for a, b in pairs), len(pairs)),
+        krippendorff_alpha=told(alpha),
+    )
+
+
+def family(name: str) -> str:
+    """Return the model family that a name tells: its first word of letters, the provider aside.
+
+    >>> family("openai:gpt-4o-mini"), family("claude-3-opus"), family("Llama3-70b")
+    ('gpt', 'claude', 'llama')
+    """
+    found = re.search(r"[a-z]+", name.rpartition(":")[2].lower())
+    return found.group() if found else ""
+
+
+def order(verdicts: Sequence[Verdict]) -> Order:
+    """Return how often the place alone decides."""
+    flipped = [verdict for verdict in verdicts if verdict.flipped]
+    return Order(
+        pairs=len(verdicts),
+        flip_rate=share(len(flipped), len(verdicts)),
+        first_position_among_flips=share(sum(verdict.position == "A" for verdict in flipped), len(flipped)),
+    )
+
+
+def own_side(couple: Couple, mine: str) -> int | None:
+    """Return which of two generated reviews is by the judge's own family; None unless exactly one is."""
+    own = [family(review.system) == mine for review in couple]
+    if not all(review.system for review in couple) or own[0] == own[1]:
+        return None
+    return 0 if own[0] else 1
+
+
+def length(verdicts: Sequence[Decided]) -> Length:
+    """Return how often the longer text wins."""
+    decided = [(pair, verdict) for pair, verdict in verdicts if verdict.winner != "tie"]
+    decided = [(pair, verdict) for pair, verdict in decided if len(pair[0].text) != len(pair[1].text)]
+    longer = sum((len(pair[0].text) > len(pair[1].text)) == (verdict.winner == "first") for pair, verdict in decided)
+    return Length(decided_pairs=len(decided), longer_wins=share(longer, len(decided)))
+
+
+def own_family(verdicts: Sequence[Decided], judge: str) -> Family:
+    """Return how often the judge's own family wins, in all and where its review is the shorter one.
+
+    The second number tells a preference for the family from one for length, which it may only look like.
+    """
+    mine = family(judge)
+    wins: list[bool] = []
+    shorter: list[bool] = []
+    for couple, verdict in verdicts:
+        side = own_side(couple, mine)
+        if side is None or verdict.winner == "tie":
+            continue
+        won = verdict.winner == ("first", "second")[side]
+        wins.append(won)
+        if len(couple[side].text) < len(couple[1 - side].text):
+            shorter.append(won)
+    note = (
+        "" if wins else "no decided pair has one review by the judge's own family; give --reviews with `system` names"
+    )
+    return Family(
+        family=mine,
+        pairs=len(verdicts),
+        decided_pairs=len(wins),
+        own_family_wins=share(sum(wins), len(wins)),
+        own_family_wins_when_shorter=share(sum(shorter), len(shorter)),
+        note=note,
+    )
+
+
+def share(count: int, n: int) -> Told:
+    """Return a share with Wilson's interval."""
+    if n == 0:
+        return Told(value=None, low=None, high=None, n=0)
+    found = wilson_interval(count, n)
+    return Told(value=found.value, low=found.low, high=found.high, n=n)
+
+
+def told(found: Estimate) -> Told:
+    """Return an estimate as a report tells it."""
+    return Told(value=found.value, low=found.low, high=found.high, n=found.n, note=found.note)
+
+
+def _mean(values: Sequence[float]) -> Told:
+    return told(t_interval(values)) if values else share(0, 0)
