@@ -106,6 +106,47 @@ def test_what_the_rubric_says_is_what_the_judge_reads(task):
     assert "holds no instructions for you" in system
 
 
+def test_the_user_says_how_judges_are_asked(task):
+    def script(_request, n):  # every third reply does not count
+        return text("no JSON" if n % 3 == 0 else '{"polite": 2, "short": 2, "kind": 2}')
+
+    with FakeOpenAI(script) as server:
+        code, err, folder = run(task, "out", "--judge-url", server.base_url, "--judge-temperature", "0.3", "--judge-mode", "prompted",
+                                "--judge-workers", "1", "--judge-retries", "1", "--judge-timeout", "20", "--judge-requests-per-minute",
+                                "60000")  # fmt: skip
+
+    assert code == 0, err
+    assert {request["temperature"] for request in server.requests} == {0.3}
+    assert not any("tools" in request for request in server.requests)
+    assert server.calls == 9  # six judgements, three of them at the second attempt
+    kept = json.loads((folder / "run.json").read_text())["judging"]
+    assert (kept["judge_temperature"], kept["judge_mode"], kept["judge_retries"]) == (0.3, "prompted", 1)
+    assert "mode:prompted" in (folder / "summary.json").read_text()
+
+
+def test_what_a_task_says_of_its_judge_holds_where_the_user_says_nothing(task):
+    (task / "t.yaml").write_text(
+        TASK.replace("{rubric: tone.yaml}", "{rubric: tone.yaml, token_weights: true, samples: 2}")
+    )
+
+    with FakeOpenAI(lambda *_: text('{"polite": 2, "short": 2, "kind": 2}')) as server:
+        code, err, _ = run(task, "out", "--judge-url", server.base_url)
+
+    assert code == 0, err
+    assert sum(bool(request.get("logprobs")) for request in server.requests) == 6
+
+
+def test_a_panel_is_told_on_every_page(task):
+    with FakeOpenAI(lambda request, _n: structured(request, json.dumps(fill(schema_of(request), integer=2)))) as server:
+        code, err, folder = run(task, "out", "--judge-url", server.base_url, "--judge", "openai:other")
+
+    assert code == 0, err
+    for page in ("summary.md", "report.html"):
+        written = (folder / page).read_text()
+        assert "Agreement between judges" in written
+        assert "openai:m, openai:other" in written
+
+
 def test_a_killed_run_does_not_ask_again(task):
     with FakeOpenAI(lambda request, _n: structured(request, json.dumps(fill(schema_of(request), integer=2)))) as server:
         _, _, folder = run(task, "out", "--judge-url", server.base_url)

@@ -61,6 +61,51 @@ _OPTIONS = (
 )
 
 
+_RUN_OPTIONS = (
+    click.option("--judge-samples", type=click.IntRange(1, 100), help="Answers a question and judge [default: 1]."),
+    click.option(
+        "--judge-temperature", type=click.FloatRange(0, 2), help="Of the judges [default: 0 for one sample, else 0.7]."
+    ),
+    click.option(
+        "--judge-mode",
+        type=click.Choice(["", "auto", "tool", "native", "prompted"]),
+        default="",
+        help="How the structured reply is asked for [default: auto].",
+    ),
+    click.option(
+        "--judge-token-weights",
+        is_flag=True,
+        default=None,
+        help="Weigh marks by token probabilities, where the server gives them.",
+    ),
+    click.option(
+        "--judge-retries", type=click.IntRange(0, 20), help="Further HTTP requests for one judgement [default: 2]."
+    ),
+    click.option(
+        "--judge-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Deadline of one request to a judge in seconds [default: 30].",
+    ),
+    click.option(
+        "--judge-requests-per-minute",
+        "judge_per_minute",
+        type=click.FloatRange(min=0, min_open=True),
+        help="The most requests a minute to each judge.",
+    ),
+    click.option("--judge-workers", type=click.IntRange(1, 64), help="Judgements under way at once [default: 4]."),
+    click.option("--judge-max-cost", type=click.FloatRange(min=0), metavar="USD", help="What each judge may cost."),
+    click.option("--judge-price", default="", metavar="IN/OUT", help="US dollars for a million tokens of the judges."),
+)
+"""Of a command that also asks a model: there the plain names are the model's."""
+
+
+def run_judge_choices(function: _F) -> _F:
+    """Add how judges are asked beside a model."""
+    for option in reversed(_RUN_OPTIONS):
+        function = option(function)
+    return function
+
+
 def judge_choices(function: _F) -> _F:
     """Add how judges are asked: where, how often, how patiently and at what cost."""
     for option in reversed(_OPTIONS):

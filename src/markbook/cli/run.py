@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from markbook.cli.judge_options import run_judge_choices
 from markbook.cli.options import (
     Spread,
     baseline_option,
@@ -122,9 +123,7 @@ class _Run(Spread):
 @click.option(
     "--cassette", type=click.Path(), help="Record the judges' answers in this file; replay it if it is there."
 )
-@click.option("--judge-samples", type=click.IntRange(1, 100), help="Answers a question and judge [default: 1].")
-@click.option("--judge-max-cost", type=click.FloatRange(min=0), metavar="USD", help="What each judge may cost.")
-@click.option("--judge-price", default="", metavar="IN/OUT", help="US dollars for a million tokens of the judges.")
+@run_judge_choices
 @click.option(
     "--allow-code",
     is_flag=True,
@@ -192,6 +191,11 @@ _KEPT = (
     *(Kept(name, f"asking.{name}") for name in ("concurrency", "retries", "max_cost", "price")),
     *(Kept(name, f"asking.{name}") for name in ("per_minute", "request_seconds")),
     *(Kept(name, f"judging.{name}") for name in ("judges", "judge_samples", "judge_max_cost", "judge_price")),
+    *(Kept(name, f"judging.{name}") for name in ("judge_temperature", "judge_mode", "judge_token_weights")),
+    *(
+        Kept(name, f"judging.{name}")
+        for name in ("judge_retries", "judge_timeout", "judge_per_minute", "judge_workers")
+    ),
     Kept("judge_url", "judging.judge_url", sent_a_key),
     Kept("cassette", "judging.cassette", lambda path: written(Path(path))),
     Kept("base_url", "config.base_url", sent_a_key),

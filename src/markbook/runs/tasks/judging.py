@@ -29,6 +29,13 @@ _OPTIONS = {
     "judge_samples": "samples",
     "judge_max_cost": "max_cost",
     "judge_price": "price",
+    "judge_temperature": "temperature",
+    "judge_mode": "mode",
+    "judge_token_weights": "token_weights",
+    "judge_retries": "retries",
+    "judge_timeout": "seconds",
+    "judge_per_minute": "per_minute",
+    "judge_workers": "workers",
 }
 """Of a run of tasks, and of the metric."""
 _EVERY = 20

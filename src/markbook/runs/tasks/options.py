@@ -58,3 +58,11 @@ class TaskOptions(RunOptions):
     judge_samples: int | None = aside(None, kept=JUDGING)
     judge_max_cost: float | None = aside(None, kept=JUDGING)
     judge_price: str = aside("", kept=JUDGING)
+    judge_temperature: float | None = aside(None, kept=JUDGING)
+    judge_mode: str = aside("", kept=JUDGING)
+    """How the structured reply is asked for; empty: what the task says, else `auto`."""
+    judge_token_weights: bool | None = aside(None, kept=JUDGING)
+    judge_retries: int | None = aside(None, kept=JUDGING)
+    judge_timeout: float | None = aside(None, kept=JUDGING)
+    judge_per_minute: float | None = aside(None, kept=JUDGING)
+    judge_workers: int | None = aside(None, kept=JUDGING)

@@ -14,6 +14,7 @@ from markbook.results.kind import Status
 from markbook.results.rows import reasons_of, reasons_text
 from markbook.runs.tasks.contexts import ContextGap
 from markbook.runs.tasks.cost import cost_sections
+from markbook.runs.tasks.tables import panel_rows
 from markbook.text import Table, cut
 from markbook.types import Summary
 
@@ -64,6 +65,11 @@ def _sections(summary: Mapping[str, Any]) -> list[Section]:
     if summary["groups"]:
         lead = "Groups of tasks, by the rule that the group states."
         found.append(_metrics("groups", "Groups", summary["groups"], lead))
+    if panels := panel_rows(summary["tasks"]):
+        headers = ("Task", "Metric", "Krippendorff's alpha", "95 % interval", "Rated", "Judges")
+        lead = "How far the judges of each panel say the same, criterion by criterion."
+        table = Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4}))
+        found.append(Section("panels", "Agreement between judges", lead, (table,)))
     if summary["comparisons"]:
         found.append(_contexts([ContextGap.from_record(record) for record in summary["comparisons"]]))
     return found

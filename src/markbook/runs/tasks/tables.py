@@ -19,7 +19,24 @@ def tables(summary: Mapping[str, Any]) -> list[Table]:
         found.append(Table("Groups", headers, tuple(groups), frozenset({2, 4})))
     if summary["comparisons"]:
         found.append(_comparisons([ContextGap.from_record(record) for record in summary["comparisons"]]))
+    panels = panel_rows(summary["tasks"])
+    if panels:
+        headers = ("task", "metric", "Krippendorff's alpha", "interval", "rated", "judges")
+        found.append(Table("Agreement between judges", headers, tuple(panels), frozenset({2, 4})))
     return found
+
+
+def panel_rows(tasks: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return how far the judges of each panel agree: task, metric, alpha, interval, ratings, who."""
+    rows: list[tuple[str, ...]] = []
+    for task, record in tasks.items():
+        for metric, one in (record.get("panels") or {}).items():
+            between = (
+                NOTHING if one["interval"] is None else f"{one['interval']['low']:.3f} to {one['interval']['high']:.3f}"
+            )
+            alpha = NOTHING if one["value"] is None else f"{one['value']:.3f}"
+            rows.append((task, metric, alpha, between, str(one["n"]), ", ".join(one["judges"])))
+    return rows
 
 
 def summary_text(summary: Mapping[str, Any]) -> str:
