@@ -286,3 +286,27 @@ def test_a_run_is_judged_by_its_folder_with_several_tasks(tmp_path):
 
     assert by_folder["corrected"] == by_file["corrected"]
     assert by_folder["labels"] == 20
+
+
+def test_a_hundred_human_scored_reviews_correct_a_judge_of_all(shared_data, tmp_path):
+    from bench.judged_reviews import items, word_counter
+
+    found = items(shared_data / "peerread-format")
+    scores = word_counter(found)  # a judge that counts words of praise and blame
+    labels = np.array([label for _, _, label in found])
+    judged = written(tmp_path / "j", [{"id": at, "score": score} for at, score in enumerate(scores)])
+    drawn = np.random.default_rng(0).choice(len(found), 100, replace=False).tolist()
+    report = corrected(tmp_path, "--judged", judged, "--labels", written(tmp_path / "l", [
+        {"id": at, "label": labels[at]} for at in drawn]))[1]  # fmt: skip
+    held = 0
+    for seed in range(60):
+        known = set(np.random.default_rng(seed).choice(len(found), 100, replace=False).tolist())
+        one = corrected_mean(scores, [float(label) if at in known else None for at, label in enumerate(labels)])
+        held += one.low <= labels.mean() <= one.high
+
+    assert len(found) == 195
+    assert report["labels"] == 100
+    assert report["corrected"]["interval"]["low"] < labels.mean() < report["corrected"]["interval"]["high"]
+    # The judge alone is far off; of 60 intervals at 95 %, 52 hold with a probability of 99.5 %.
+    assert abs(scores.mean() - labels.mean()) > 0.08
+    assert held >= 52
