@@ -347,3 +347,22 @@ def test_every_ready_rubric_judges_and_has_a_page(name):
 
 def test_the_three_of_the_documents_are_ready_rubrics_of_the_same_code():
     assert {name: ready_rubrics()[name] for name in RUBRICS} == dict(RUBRICS)
+
+
+def test_a_panel_on_the_command_line_says_how_far_it_agrees(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps({"question": "Q?", "candidate": f"number {n}"}) + "\n" for n in range(3)))
+
+    def script(request, _n):  # both judges give each answer the same, and each answer another mark
+        mark = next(n for n in range(3) if f"number {n}" in asked_of(request)) + 2
+        return structured(request, json.dumps(fill(schema_of(request), mark)))
+
+    with FakeOpenAI(script) as server:
+        base = ("score", "judge", file, "--rubric", "helpfulness", "--judge", "openai:a", "--judge", "openai:b")
+        code, out, err = markbook(*base, "--base-url", server.base_url, "--json")
+        shown = markbook(*base, "--base-url", server.base_url)[1]
+
+    panel = json.loads(out)["panels"]["judge"]
+    assert code == 0, err
+    assert (panel["value"], panel["n"], panel["judges"]) == (1.0, 9, ["openai:a", "openai:b"])
+    assert "agreement is 1.000 (Krippendorff's alpha over 9 marks)" in shown

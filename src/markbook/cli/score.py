@@ -14,6 +14,7 @@ from markbook.cli.judge_options import judge_choices
 from markbook.cli.options import completing, fail_under_option, metric_names
 
 if TYPE_CHECKING:
+    from markbook.judge.cases import PanelAgreement
     from markbook.results.gates import Mark
     from markbook.types import Measurement, Metric, Summary
 
@@ -81,14 +82,18 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     else:
         found = measure_rows(made, read.candidates, read.references, given, **read.beside)
     summaries = {name: summarise_with(made[name], found[name], seed=seed) for name in names}
+    panels = {name: told for name in names if (told := _panel(made[name], found[name])) is not None}
     for problem in read.problems:
         click.echo(f"markbook: {problem}", err=True)
     if rows:
         _print_rows(read, found)
     elif as_json:
-        click.echo(json.dumps(_report(file, read, summaries), ensure_ascii=False, allow_nan=False, indent=2))
+        click.echo(json.dumps(_report(file, read, summaries, panels), ensure_ascii=False, allow_nan=False, indent=2))
     else:
         _print_table(read, summaries)
+        for name, panel in panels.items():
+            value = "-" if panel["value"] is None else f"{panel['value']:.3f}"
+            click.echo(f"{name}: the judges' agreement is {value} (Krippendorff's alpha over {panel['n']} marks)")
     code = _exit_code(found)
     if not code:
         hold_gates(gates, _marks(made, summaries))
@@ -186,12 +191,22 @@ def _marks(made: Mapping[str, Metric], summaries: Mapping[str, Summary] | None =
     ]
 
 
-def _report(file: Path, read: _Read, summaries: Mapping[str, Summary]) -> dict[str, object]:
+def _panel(metric: Metric, measured: Sequence[Measurement]) -> PanelAgreement | None:
+    """Return how far a panel's judges agree; None for a metric that asks no panel."""
+    from markbook.judge.metric import JudgeMetric
+
+    return metric.agreement(measured) if isinstance(metric, JudgeMetric) else None
+
+
+def _report(
+    file: Path, read: _Read, summaries: Mapping[str, Summary], panels: Mapping[str, PanelAgreement]
+) -> dict[str, object]:
     return {
         "file": str(file),
         "rows": len(read.candidates),
         "skipped": len(read.problems),
         "metrics": {name: summary.to_record() for name, summary in summaries.items()},
+        **({"panels": dict(panels)} if panels else {}),
     }
 
 

@@ -6,7 +6,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from markbook.judge.assess import WHOLE, Assessment, Question, Settings, questions_of, settle
 from markbook.judge.client import Judged, from_record, to_record
@@ -205,9 +205,20 @@ def _winner(row: Mapping[str, object]) -> str | Missing:
         return Missing(MissingKind.FAILED, str(error))
 
 
+class PanelAgreement(TypedDict):
+    """How far the judges of a panel say the same."""
+
+    value: float | None
+    """Krippendorff's alpha."""
+    n: int
+    interval: Mapping[str, object] | None
+    note: str
+    judges: list[str]
+
+
 def panel_agreement(
     by_judges: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str]
-) -> dict[str, object] | None:
+) -> PanelAgreement | None:
     """Return Krippendorff's ordinal alpha over a panel's marks; None for a single judge.
 
     Args:
@@ -220,4 +231,6 @@ def panel_agreement(
     if len(judges) < 2:
         return None
     ratings = [[panel.get(judge, {}).get(name) for panel in by_judges for name in names] for judge in judges]
-    return {**krippendorff_alpha(ratings, "ordinal").to_record(), "judges": judges}
+    found = krippendorff_alpha(ratings, "ordinal")
+    interval = None if found.interval is None else found.interval.to_record()
+    return PanelAgreement(value=found.value, n=found.n, interval=interval, note=found.note, judges=judges)

@@ -10,7 +10,7 @@ from typing import Any
 
 from markbook.errors import ConfigError
 from markbook.judge.asking import Asked, Asking, Work
-from markbook.judge.cases import Case, case_questions, lacking, panel_agreement, role, settle_case
+from markbook.judge.cases import Case, PanelAgreement, case_questions, lacking, panel_agreement, role, settle_case
 from markbook.judge.client import Judged, from_record
 from markbook.judge.panel import RETRIES, SECONDS, JudgeOptions, JudgePlan, check_plan, plan_panel
 from markbook.judge.rubric_file import read_rubric
@@ -133,7 +133,7 @@ class JudgeMetric(Metric):
         assert result is not None
         return measurement(self.name, self.signature, item, result, found.stats)
 
-    def agreement(self, measurements: Sequence[Measurement]) -> dict[str, object] | None:
+    def agreement(self, measurements: Sequence[Measurement]) -> PanelAgreement | None:
         """Return Krippendorff's alpha over a panel's marks; None for a single judge."""
         panels = [by_judge for one in measurements if isinstance(by_judge := one.stats.get("by_judge"), Mapping)]
         names = ["preferred"] if self.rubric.is_pairwise else [criterion.name for criterion in self.rubric.criteria]

@@ -102,5 +102,10 @@ def _show(report: Corrected) -> None:
     plan = report["plan"]
     if plan["more"] is not None:
         click.echo(f"  {plan['more']} more labels bring the half-width to {plan['half_width']:.4f}")
+        named = ", ".join(terminal(one["id"], limit=40) for one in plan["next"][:5])
+        if named:
+            click.echo(
+                f"  the next ones: {named}, ... (all of them with --json, or by `markbook label` with a larger --count)"
+            )
     elif plan["note"]:
         click.echo(f"  no number of labels brings the half-width to {plan['half_width']:.4f}: {plan['note']}")
