@@ -359,7 +359,26 @@ def test_a_run_without_texts_has_nothing_to_label(tmp_path):
     code, _, err = markbook("label", run, "--rater", "ann")
 
     assert code == 2
-    assert "keeps no answers" in err
+    assert "keeps no text" in err
+
+
+def test_reviews_are_labelled_by_the_file_that_was_reviewed(tmp_path):
+    from review_kit import GENERATED, only_run, papers, reviews
+
+    file = reviews(tmp_path)
+    code, _, err = markbook(
+        "review", "--papers", papers(tmp_path), "--reviews", file, "--output", tmp_path / "out", "--judge", "off"
+    )
+    run = only_run(tmp_path / "out")
+    with sitting(run, "ann") as (session, (ann,)):
+        pages = [ann.ask("GET", f"/at/{place}")[1] for place in range(len(session.order("ann")))]
+    file.write_text(file.read_text().replace("sparse", "dense"))
+    changed = markbook("label", run, "--rater", "bob")
+
+    assert code in (0, 3), err
+    assert any(GENERATED in page for page in pages)
+    assert changed[0] == 2
+    assert "keeps no text" in changed[2]
 
 
 def test_raters_agree_as_far_as_they_say_the_same():

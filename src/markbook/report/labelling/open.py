@@ -16,6 +16,8 @@ from markbook.report.labelling.session import Seen, Session
 from markbook.results.judged import JudgedAnswers, JudgedRun, read_judged
 from markbook.store.disk import RealDisk
 
+_NO_TEXT = "the run keeps no text of its answers, so there is nothing to show"
+
 
 @dataclass(frozen=True, slots=True)
 class SittingOptions:
@@ -54,7 +56,7 @@ def open_sitting(asked: SittingOptions) -> Iterator[tuple[Session, list[str]]]:
     drawn = draw(items, asked.count, seed=asked.seed, share=0.0 if asked.alike else SHARE)
     texts = _Texts(judged, answers, asked.seed)
     if not any(texts(one.item).answers[0].strip() for one in drawn[:20]):
-        raise DataError("this kind of run keeps no answers, so there is nothing to show", at=asked.run)
+        raise DataError(_NO_TEXT, at=asked.run, hint="for a run of reviews its --reviews file must be where it was")
     folder = asked.labels or _home(judged.path)
     disk = RealDisk()
     try:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markbook import plugins
+from markbook.errors import MarkbookError
 from markbook.results.files_view import FilesView
 from markbook.results.kind import Entry, Shown, Status
 from markbook.results.rows import reasons_text
+from markbook.text import cut
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
     from markbook.results.sheet import Sheet
 
+_TEXT_CAP = 200_000
 _TIERS = ("tier1", "tier2", "tier3", "composite")
 
 
@@ -55,4 +61,22 @@ class ReviewResults(FilesView):
             for name, value in row[tier].items()
             if isinstance(value, int | float | str)
         )
-        return Shown(str(row["system"]), str(row["paper_id"]), "scored", facts, "", "", reasons_text(row))
+        text = self._texts.get((str(row["paper_id"]), str(row["system"]), int(row.get("index") or 0)), "")
+        return Shown(
+            str(row["system"]), str(row["paper_id"]), "scored", facts, "", cut(text, _TEXT_CAP), reasons_text(row)
+        )
+
+    @cached_property
+    def _texts(self) -> Mapping[tuple[str, str, int], str]:
+        """The reviews themselves, which no run keeps: out of the file that was named, while it is what it was."""
+        named = (self.manifest.get("asked") or {}).get("reviews")
+        if not isinstance(named, str):
+            return {}
+        try:
+            generated = plugins.create("loaders", "generated_reviews").load(Path(named))
+        except MarkbookError:
+            return {}
+        inputs = self.manifest.get("inputs") or {}
+        if any(inputs.get(f"reviews/{name}") != digest for name, digest in generated.digests.items()):
+            return {}
+        return {(one.sample_id, one.model, one.index): one.text for one in generated.attempts}
