@@ -228,7 +228,7 @@ def test_the_table_has_a_row_for_every_probe(inputs):
     assert code == 0
     for probe in (
         "weighted kappa", "Krippendorff's alpha", "a constant answer of", "same answer in 2 samples", "order alone decides",
-        "the longer review wins", "the judge's own family wins", "where its review is the shorter one", "planted instruction",
+        "the longer text wins", "the judge's own family wins", "where its text is the shorter one", "planted instruction",
         "padding that says nothing", "headings and bullets", "the judge's mark minus people's", "where the judge says 2",
     ):  # fmt: skip
         assert probe in out

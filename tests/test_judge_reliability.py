@@ -8,7 +8,7 @@ from fake_openai import FAULTS, FakeOpenAI, fill, schema_of, structured
 from review_kit import markbook, papers
 
 from markbook.judge.pairwise import both_orders, parse_winner
-from markbook.judge.probes import HumanReview, agreement
+from markbook.judge.probes import KnownText, agreement
 from markbook.judge.reliability import CANARY, five_point
 from markbook.judge.reply import Violation
 from markbook.runs.reviews.judge_check import choose
@@ -152,9 +152,9 @@ def test_what_names_no_winner_is_a_violation(payload):
 
 
 def test_reviews_are_taken_in_pairs_over_all_papers():
-    by_paper = [[HumanReview(str(paper), f"{paper}-{n}") for n in range(4)] for paper in range(20)]
+    by_paper = [[KnownText(str(paper), f"{paper}-{n}") for n in range(4)] for paper in range(20)]
 
     chosen = choose(by_paper, 10)
 
     assert len(chosen) == 10
-    assert len({review.paper_id for review in chosen}) == 5
+    assert len({text.item for text in chosen}) == 5

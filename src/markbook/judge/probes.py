@@ -8,7 +8,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
 
 from markbook.judge.pairwise import Verdict
@@ -18,22 +18,26 @@ from markbook.stats.records import Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class HumanReview:
-    """A review whose writer's own recommendation is known, on 1 to 5."""
+class KnownText:
+    """A text that is judged, and what people say of it: a review with its writer's recommendation, a labelled answer."""
 
-    paper_id: str
+    item: str
+    """What it is about: a paper, a question. Texts of one item are compared with one another."""
     text: str
-    recommendation: int | None = None
+    mark: int | None = None
+    """People's, on the scale that the judge is asked for."""
     system: str = ""
     """Which model wrote it; empty for a person."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """What it is judged by: question, context, reference."""
 
     @property
     def digest(self) -> str:
         """Return what names it in another report."""
-        return hashlib.sha256(f"{self.paper_id}\0{self.text}".encode("utf-8", "replace")).hexdigest()[:16]
+        return hashlib.sha256(f"{self.item}\0{self.text}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
-Couple = tuple[HumanReview, HumanReview]
+Couple = tuple[KnownText, KnownText]
 Decided = tuple[Couple, Verdict]
 
 
@@ -283,9 +287,7 @@ def own_family(verdicts: Sequence[Decided], judge: str) -> Family:
         wins.append(won)
         if len(couple[side].text) < len(couple[1 - side].text):
             shorter.append(won)
-    note = (
-        "" if wins else "no decided pair has one review by the judge's own family; give --reviews with `system` names"
-    )
+    note = "" if wins else "no decided pair has one review by the judge's own family; name each text's `system`"
     return Family(
         family=mine,
         pairs=len(verdicts),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ _EXAMPLES = """
 \b
 Examples:
   markbook judge check --judge openai:gpt-4o-mini --papers papers/ --cassette check.jsonl
+  markbook judge check --judge openai:gpt-4o-mini --rows labelled.jsonl --rubric helpfulness
 """
 
 
@@ -35,9 +36,13 @@ command.add_command(correct)
 
 @command.command("check", epilog=_EXAMPLES)
 @click.option("--judge", required=True, help="PROVIDER:NAME.")
-@click.option("--papers", type=_FILE, required=True, help="Human reviews with their scores, in the PeerRead layout.")
+@click.option("--papers", type=_FILE, help="Human reviews with their scores, in the PeerRead layout.")
+@click.option(
+    "--rows", type=_FILE, help='Answers of any task with people\'s labels: {"candidate": .., "label": 0 to 1}.'
+)
+@click.option("--rubric", help="By which the rows are judged: a ready rubric's name, or a .yaml file.")
 @click.option("--reviews", type=_FILE, help="Generated reviews with `system` names, for the same-family preference.")
-@click.option("--limit", type=click.IntRange(2), default=40, show_default=True, help="The most reviews to use.")
+@click.option("--limit", type=click.IntRange(2), default=40, show_default=True, help="The most reviews or rows.")
 @click.option("--pairs", type=click.IntRange(0), default=30, show_default=True, help="The most pairs to compare.")
 @click.option(
     "--before", type=_FILE, metavar="REPORT", help="Report of an earlier check, whose judge this one drifted from."
@@ -51,32 +56,20 @@ command.add_command(correct)
 def check(**options: Any) -> None:
     """Report a judge's consistency, biases and agreement with people."""
     import json
-    from dataclasses import replace
 
     from markbook.errors import IncompleteError, OutputError
     from markbook.results.gates import check_gates, hold_gates, parse_gates
-    from markbook.runs.reviews.config import default_config
-    from markbook.runs.reviews.judge_check import CheckRequest, check_judge
 
     asked = [*options["fail_under"], *([f"weighted_kappa={options['min_kappa']}"] if options["min_kappa"] else [])]
     gates = parse_gates(asked)
     check_gates(gates, _marks())
-    given = {"max_retries": options["max_retries"], "judge_seconds": options["judge_timeout"]}
-    config = replace(
-        default_config(), seed=options["seed"], **{name: value for name, value in given.items() if value is not None}
-    )
-    report = check_judge(
-        CheckRequest(
-            judge=options["judge"],
-            papers=options["papers"],
-            reviews=options["reviews"],
-            options=read_judge_options(options),
-            config=config,
-            limit=options["limit"],
-            pairs=options["pairs"],
-            before=options["before"],
-        )
-    )
+    if (options["papers"] is None) == (options["rows"] is None) or (options["rows"] is None) != (
+        options["rubric"] is None
+    ):
+        raise click.UsageError("Name --papers, or --rows with the --rubric that they are judged by.")
+    if options["rows"] is not None and options["reviews"] is not None:
+        raise click.UsageError("--reviews goes with --papers; rows name their `system`.")
+    report = _on_rows(options) if options["rows"] else _on_papers(options)
     text = json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     if options["output"]:
         try:
@@ -91,6 +84,55 @@ def check(**options: Any) -> None:
     if report["unanswered"]:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in report["unanswered"].items())
         raise IncompleteError(f"not every question was answered: {reasons}")
+
+
+def _on_papers(options: Mapping[str, Any]) -> Examined:
+    from dataclasses import replace
+
+    from markbook.runs.reviews.config import default_config
+    from markbook.runs.reviews.judge_check import CheckRequest, check_judge
+
+    config = replace(default_config(), seed=options["seed"])
+    if options["max_retries"] is not None:
+        config = replace(config, max_retries=options["max_retries"])
+    if options["judge_timeout"] is not None:
+        config = replace(config, judge_seconds=options["judge_timeout"])
+    return check_judge(
+        CheckRequest(
+            judge=options["judge"],
+            papers=options["papers"],
+            reviews=options["reviews"],
+            options=read_judge_options(options),
+            config=config,
+            limit=options["limit"],
+            pairs=options["pairs"],
+            before=options["before"],
+        )
+    )
+
+
+def _on_rows(options: Mapping[str, Any]) -> Examined:
+    import asyncio
+
+    from markbook.judge.known import read_earlier, read_known
+    from markbook.judge.panel import RETRIES, SECONDS, plan_panel
+    from markbook.judge.reliability import examine, form_of
+    from markbook.judge.rubric_file import read_rubric
+
+    rubric = read_rubric(options["rubric"])
+    texts, problems = read_known(options["rows"], rubric, most=options["limit"])
+    for problem in problems:
+        click.echo(f"markbook: {problem}", err=True)
+    before = None if options["before"] is None else read_earlier(options["before"])
+    retries, seconds = options["max_retries"], options["judge_timeout"]
+    plan = plan_panel(
+        (options["judge"],),
+        read_judge_options(options),
+        seed=options["seed"],
+        retries=RETRIES if retries is None else retries,
+        seconds=seconds or SECONDS,
+    )
+    return asyncio.run(examine(plan, texts, form_of(rubric), pairs=options["pairs"], before=before))
 
 
 def _marks(agreement: People | None = None) -> list[Mark]:
@@ -114,7 +156,7 @@ def _show(report: Examined) -> None:
 
     from markbook.text import terminal
 
-    table = Table(title=Text(f"{terminal(report['judge'], limit=60)} on {report['reviews']} reviews"))
+    table = Table(title=Text(f"{terminal(report['judge'], limit=60)} on {report['reviews']} texts"))
     for head in ("probe", "value", "95 % interval", "n"):
         table.add_column(head, justify="left" if head == "probe" else "right", no_wrap=True)
     for name, found in _rows(report):
@@ -141,9 +183,9 @@ def _rows(report: Examined) -> Iterator[tuple[str, Told]]:
     yield f"same answer in {again['samples']} samples", again["identical"]
     yield "self-consistency: ICC", again["icc"]
     yield "order alone decides (flip rate)", report["order"]["flip_rate"]
-    yield "the longer review wins", report["length_preference"]["longer_wins"]
+    yield "the longer text wins", report["length_preference"]["longer_wins"]
     yield "the judge's own family wins", report["same_family_preference"]["own_family_wins"]
-    yield "  where its review is the shorter one", report["same_family_preference"]["own_family_wins_when_shorter"]
+    yield "  where its text is the shorter one", report["same_family_preference"]["own_family_wins_when_shorter"]
     for words, change in (
         ("a planted instruction", report["planted_instruction"]),
         ("padding that says nothing", report["verbosity"]),

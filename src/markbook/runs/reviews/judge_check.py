@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from markbook import plugins
 from markbook.errors import DataError
-from markbook.files.content import whole
-from markbook.files.jsonl import Line, parse_object
-from markbook.judge.labels import number
-from markbook.judge.panel import JudgeOptions, open_judges
-from markbook.judge.probes import HumanReview
-from markbook.judge.reliability import Earlier, Examination, Examined, five_point
+from markbook.judge.known import read_earlier
+from markbook.judge.panel import JudgeOptions
+from markbook.judge.probes import KnownText
+from markbook.judge.reliability import REVIEWS, Examined, examine, five_point
 from markbook.load.peerread.papers import EntryKind, Paper
 from markbook.runs.reviews.config import ReviewConfig, default_config
 from markbook.runs.reviews.judge import make_plan
@@ -56,38 +54,14 @@ def check_judge(request: CheckRequest) -> Examined:
     if request.reviews is not None:
         generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
         reviews += [
-            HumanReview(attempt.sample_id, attempt.text, system=attempt.model)
+            KnownText(attempt.sample_id, attempt.text, system=attempt.model)
             for attempt in spread(list(generated.attempts), request.limit)
         ]
-    return asyncio.run(_run(request, reviews, before))
-
-
-def read_earlier(path: Path) -> Earlier:
-    """Return what the report of an earlier check says of its judge.
-
-    Raises:
-        DataError: it is no such report.
-    """
-    line = parse_object(whole(path), str(path))
-    record = line.record if isinstance(line, Line) else {}
-    marks = record.get("marks")
-    if not isinstance(marks, Mapping) or not isinstance(record.get("judge"), str):
-        raise DataError("this is no report of `markbook judge check --output`", at=str(path))
-    known = {str(name): mark for name, value in marks.items() if (mark := number(value)) is not None}
-    return Earlier(str(record["judge"]), known)
-
-
-async def _run(request: CheckRequest, reviews: Sequence[HumanReview], before: Earlier | None) -> Examined:
     plan = make_plan((request.judge,), request.config, request.options)
-    async with open_judges(plan) as (judges, cassette):
-        examination = Examination(judges[request.judge], plan.settings, reviews)
-        report = await examination.run(pairs=request.pairs, before=before)
-        if cassette is not None:
-            cassette.close(whole=not report["unanswered"])
-    return report
+    return asyncio.run(examine(plan, reviews, REVIEWS, pairs=request.pairs, before=before))
 
 
-def choose(by_paper: Sequence[Sequence[HumanReview]], most: int) -> list[HumanReview]:
+def choose(by_paper: Sequence[Sequence[KnownText]], most: int) -> list[KnownText]:
     """Return at most `most` reviews, evenly over the papers and at least two of each, so that there are pairs."""
     several = [reviews for reviews in by_paper if len(reviews) > 1] or [reviews for reviews in by_paper if reviews]
     if not several:
@@ -97,9 +71,9 @@ def choose(by_paper: Sequence[Sequence[HumanReview]], most: int) -> list[HumanRe
     return [review for reviews in taken for review in reviews[:each]][:most]
 
 
-def _human(paper: Paper) -> list[HumanReview]:
+def _human(paper: Paper) -> list[KnownText]:
     return [
-        HumanReview(
+        KnownText(
             paper.id,
             entry.text,
             None
