@@ -2,7 +2,7 @@
 
 python -m bench.corrected [--trials 2000]
 
-Twelve regimes: n labels among N items, what people and judge say drawn together. Each line: coverage of 95 %, the mean
+Thirteen regimes: n labels among N items, what people and judge say drawn together. Each line: coverage of 95 %, the mean
 width over that of the labels alone, and the judge's correlation with the labels. With 2,000 trials the standard error of a
 coverage is .5 points.
 """
@@ -13,6 +13,8 @@ import argparse
 
 import numpy as np
 
+from markbook.judge import drawing as sampling
+from markbook.judge.drawing import Item
 from markbook.stats import corrected_mean, t_interval
 
 REGIMES = {
@@ -28,11 +30,16 @@ REGIMES = {
     "clusters of five": {"n": 200, "N": 3000, "r": 0.8, "kind": "cluster"},
     "three strata": {"n": 150, "N": 3000, "r": 0.85, "kind": "strata"},
     "unequal probabilities": {"n": 150, "N": 3000, "r": 0.85, "kind": "probability"},
+    "drawn by label": {"n": 150, "N": 3000, "r": 0.0, "kind": "label"},
 }
+MEANS = {"share": 0.7, "label": 0.363636363636}
+"""0 for all other kinds."""
 
 
 def draw(rng, n, N, r, bias=0.0, kind=""):  # noqa: N803 - the method's own letters
-    """Return scores, labels, and what else `corrected_mean` takes; the true mean is 0, of shares .7."""
+    """Return scores, labels, and what else `corrected_mean` takes; the true means are in `MEANS`."""
+    if kind == "label":
+        return drawn_by_label(rng, n, N)
     size = N // 5 if kind == "cluster" else N
     truth = rng.normal(size=N)
     groups = np.arange(N) // 5
@@ -63,11 +70,22 @@ def draw(rng, n, N, r, bias=0.0, kind=""):  # noqa: N803 - the method's own lett
     return score, truth, known, options
 
 
+def drawn_by_label(rng, n, N):  # noqa: N803 - as above
+    """Return chances that say too much of what is so, labelled as `markbook label` draws: by the judge's own doubt."""
+    score = rng.beta(0.6, 0.6, N)
+    truth = (rng.random(N) < score**2).astype(float)
+    items = [Item(str(at), score=one) for at, one in enumerate(score.tolist())]
+    drawn = sampling.draw(items, n, seed=int(rng.integers(1 << 60)))
+    chances = {int(one.item.id): one.probability for one in drawn}
+    known = np.isin(np.arange(N), list(chances))
+    return score, truth, known, {"probabilities": [chances.get(at, 1.0) for at in range(N)]}
+
+
 def measure(name, trials):
     """Return coverage, relative width and correlation of a regime."""
     regime = REGIMES[name]
     rng = np.random.default_rng(sum(map(ord, name)))
-    mean = 0.7 if regime.get("kind") == "share" else 0.0
+    mean = MEANS.get(regime.get("kind"), 0.0)
     hits, widths, alone, rs = 0, [], [], []
     for _ in range(trials):
         score, truth, known, options = draw(rng, **regime)

@@ -13,9 +13,10 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from markbook.errors import MarkbookError
-from markbook.judge.client import Judge, Judged
+from markbook.judge.client import EndRecord, Judge, Judged
 from markbook.judge.panel import JudgePlan, open_judges
 from markbook.judge.prompts import Call
+from markbook.model.budget import AccountRecord
 from markbook.model.cassette import Cassette
 
 Key = tuple[str | int, ...]
@@ -43,7 +44,7 @@ class Asked(Protocol):
         """Raise `Violation` unless the payload has the asked structure."""
         ...
 
-    def record(self, judged: Judged) -> dict[str, Any]:
+    def record(self, judged: Judged) -> EndRecord:
         """Return the answer as a journal keeps it."""
         ...
 
@@ -98,9 +99,9 @@ class Asking:
         self._running = threading.Event()
         self._inbox: asyncio.Queue[Work | None]
         self._loop: asyncio.AbstractEventLoop
-        self._task: asyncio.Task[dict[str, Any]]
+        self._task: asyncio.Task[dict[str, AccountRecord]]
         self._error: BaseException | None = None
-        self._accounts: dict[str, Any] = {}
+        self._accounts: dict[str, AccountRecord] = {}
         self._is_over = False
 
     def __enter__(self) -> Self:
@@ -128,7 +129,7 @@ class Asking:
         if self._error is not None:
             raise self._error
 
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> dict[str, AccountRecord]:
         """Wait until everything given is judged and return the judges' accounts.
 
         Raises:
@@ -158,7 +159,7 @@ class Asking:
             self._is_over = True
             self._running.set()
 
-    async def _main(self) -> dict[str, object]:
+    async def _main(self) -> dict[str, AccountRecord]:
         self._loop = asyncio.get_running_loop()
         self._inbox = asyncio.Queue()
         self._task = asyncio.current_task()  # type: ignore[assignment]  # there is one: this runs in it

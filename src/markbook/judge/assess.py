@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markbook.judge.client import Judged, from_record, to_record
+from markbook.judge.client import EndRecord, Judged, from_record, to_record
 from markbook.judge.prompts import PART_CHARS, REVIEW_CHARS, Call, Cut, Part, cut, question, system_text
 from markbook.judge.reply import Mark, Violation, parse_marks, quotes_found
 from markbook.judge.rubrics import RUBRICS, Rubric
@@ -57,6 +57,20 @@ class Settings:
     """`documented` shows the judge the paper's first 2,000 characters only, and says so to it."""
 
 
+class MarksRecord(EndRecord, total=False):
+    """The end of a call for marks, as a journal keeps it."""
+
+    weighted: dict[str, list[float]]
+    rubric: str
+    model: str
+    part: int
+    sample: int
+    chars: int
+    coverage: float
+    quotes: int
+    quotes_found: int
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One call and its place in a review's assessment."""
@@ -81,7 +95,7 @@ class Question:
         """Raise `Violation` unless the payload has a mark for every criterion."""
         return parse_marks(payload, self.rubric)
 
-    def record(self, judged: Judged) -> dict[str, Any]:
+    def record(self, judged: Judged) -> MarksRecord:
         """Return the answer as the journal keeps it."""
         marks = parse_marks(judged.answer.payload, self.rubric) if judged.answer else {}
         quotes = [quote for mark in marks.values() for quote in mark.quotes]
@@ -93,18 +107,18 @@ class Question:
             weighted = {name: list(pair) for name, pair in found.items() if pair is not None}
         kept = to_record(judged)
         kept.pop("logprobs", None)
-        return {
+        return MarksRecord(
             **kept,
-            "weighted": weighted,
-            "rubric": self.rubric.name,
-            "model": self.model,
-            "part": self.part,
-            "sample": self.sample,
-            "chars": self.chars,
-            "coverage": self.coverage,
-            "quotes": len(quotes),
-            "quotes_found": quotes_found(quotes, self.texts),
-        }
+            weighted=weighted,
+            rubric=self.rubric.name,
+            model=self.model,
+            part=self.part,
+            sample=self.sample,
+            chars=self.chars,
+            coverage=self.coverage,
+            quotes=len(quotes),
+            quotes_found=quotes_found(quotes, self.texts),
+        )
 
 
 def questions(subject: Subject, settings: Settings) -> tuple[list[Question], dict[str, Missing]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from markbook.judge.assess import WHOLE, Assessment, Question, Settings, questions_of, settle
-from markbook.judge.client import Judged, from_record, to_record
+from markbook.judge.client import EndRecord, Judged, from_record, to_record
 from markbook.judge.pairwise import both_orders, compare_call, parse_winner
 from markbook.judge.prompts import REVIEW_CHARS, Call, asked, block, cut, system_text
 from markbook.judge.reply import Violation
@@ -72,6 +72,16 @@ def case_questions(rubric: Rubric, case: Case, settings: Settings) -> list[Quest
     return list(questions_of(rubric, shown, pieces, settings, share=share, note=" ".join(notes)))
 
 
+class DuelRecord(EndRecord, total=False):
+    """The end of a comparison, as a journal keeps it."""
+
+    rubric: str
+    model: str
+    order: str
+    sample: int
+    coverage: float
+
+
 @dataclass(frozen=True, slots=True)
 class Duel:
     """One call that compares two answers, in one of both orders."""
@@ -93,10 +103,16 @@ class Duel:
         """Raise `Violation` unless the payload names a winner."""
         return parse_winner(payload)
 
-    def record(self, judged: Judged) -> dict[str, Any]:
+    def record(self, judged: Judged) -> DuelRecord:
         """Return the answer as a journal keeps it."""
-        place = {"model": self.model, "order": self.order, "sample": self.sample, "coverage": self.coverage}
-        return {**to_record(judged), "rubric": self.rubric.name, **place}
+        return DuelRecord(
+            **to_record(judged),
+            rubric=self.rubric.name,
+            model=self.model,
+            order=self.order,
+            sample=self.sample,
+            coverage=self.coverage,
+        )
 
 
 def _duels(rubric: Rubric, case: Case, settings: Settings) -> Iterator[Duel]:

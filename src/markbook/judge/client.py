@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from markbook.judge.prompts import Call
 from markbook.judge.reply import Violation
 from markbook.judge.structured import MODES, Answer, read, send
+from markbook.judge.tokens import TokenRecord, token_of
 from markbook.model.asker import Asker, Ended, Patience
 from markbook.model.budget import Account, Budget, Weight
 from markbook.model.cassette import Cassette
@@ -200,20 +201,34 @@ def _judged(ended: Ended[Answer]) -> Judged:
     )
 
 
-def to_record(judged: Judged) -> dict[str, object]:
+class EndRecord(TypedDict, total=False):
+    """The end of a call as cassettes and journals keep it."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    cost_at_most: float | None
+    payload: str
+    mode: str
+    logprobs: list[TokenRecord]
+    missing: dict[str, str]
+
+
+def to_record(judged: Judged) -> EndRecord:
     """Return a lasting end of a call as JSON, without the time it took."""
-    record: dict[str, Any] = {
-        "requests": judged.requests,
-        "input_tokens": judged.input_tokens,
-        "output_tokens": judged.output_tokens,
-        "cost": judged.cost,
-        "cost_at_most": judged.cost_at_most,
-    }
+    record = EndRecord(
+        requests=judged.requests,
+        input_tokens=judged.input_tokens,
+        output_tokens=judged.output_tokens,
+        cost=judged.cost,
+        cost_at_most=judged.cost_at_most,
+    )
     if judged.answer is not None:
         record["payload"] = judged.answer.payload
         record["mode"] = judged.answer.mode
         if judged.answer.logprobs:
-            record["logprobs"] = [dict(token) for token in judged.answer.logprobs]
+            record["logprobs"] = list(judged.answer.logprobs)
     if judged.missing is not None:
         record["missing"] = judged.missing.to_record()
     return record
@@ -235,7 +250,7 @@ def from_record(record: Mapping[str, object]) -> Judged:
     reason = None
     if isinstance(payload, str):
         logprobs = record.get("logprobs")
-        tokens = tuple(token for token in logprobs if isinstance(token, dict)) if isinstance(logprobs, list) else ()
+        tokens = tuple(map(token_of, logprobs)) if isinstance(logprobs, list) else ()
         answer = Answer(payload, str(record.get("mode", "")), logprobs=tokens)
     elif isinstance(missing, Mapping) and missing.get("kind") in set(MissingKind):
         reason = Missing.from_record(missing)

@@ -16,6 +16,7 @@ from markbook.judge.panel import RETRIES, SECONDS, JudgeOptions, JudgePlan, chec
 from markbook.judge.rubric_file import read_rubric
 from markbook.judge.rubrics import PROMPT_VERSION, Rubric
 from markbook.metrics.pairs import given, measurement, problem
+from markbook.model.budget import AccountRecord
 from markbook.model.cassette import Cassette
 from markbook.plugins import example
 from markbook.types import Direction, Item, Measurement, Metric, Missing
@@ -31,12 +32,12 @@ class Memory:
     """One that is open already and that the caller closes; None lets each measurement open the plan's own."""
 
     def __init__(self) -> None:
-        self.accounts: dict[str, Any] = {}
+        self.accounts: dict[str, AccountRecord] = {}
         """What each judge has cost, after measuring."""
         self.is_complete = True
         """Whether every answer until now is a lasting one."""
 
-    def find(self, key: str) -> Mapping[str, Any] | None:  # noqa: ARG002 - for those that know something
+    def find(self, key: str) -> Mapping[str, object] | None:  # noqa: ARG002 - for those that know something
         """Return the kept answer of a call."""
         return None
 
@@ -47,10 +48,10 @@ class Memory:
         """Return US dollars that each judge has cost before."""
         return {}
 
-    def took(self, accounts: Mapping[str, Mapping[str, object]]) -> None:
+    def took(self, accounts: Mapping[str, AccountRecord]) -> None:
         """Take what each judge has cost in one measuring."""
         for judge, account in accounts.items():
-            self.accounts[judge] = _sum(self.accounts.get(judge, {}), account)
+            self.accounts[judge] = _sum(self.accounts[judge], account) if judge in self.accounts else account
 
     def tick(self) -> None:
         """Be told of one more answer."""
@@ -140,18 +141,27 @@ class JudgeMetric(Metric):
         return panel_agreement(panels, names)
 
 
-def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, object]:
-    """Return two accounts as one; what is unknown of one part is unknown of both."""
-    found: dict[str, Any] = {}
-    for name, value in other.items():
-        before = one.get(name, 0)
-        if isinstance(value, Mapping):
-            found[name] = _sum(before or {}, value) | {
-                key: old for key, old in (before or {}).items() if key not in value
-            }
-        else:
-            found[name] = None if value is None or before is None else before + value
-    return found
+def _sum(one: AccountRecord, other: AccountRecord) -> AccountRecord:
+    """Return two accounts as one; a cost that is unknown of one part is unknown of both."""
+    faults = dict(one["faults"])
+    for name, count in other["faults"].items():
+        faults[name] = faults.get(name, 0) + count
+    return AccountRecord(
+        requests=one["requests"] + other["requests"],
+        replayed=one["replayed"] + other["replayed"],
+        input_tokens=one["input_tokens"] + other["input_tokens"],
+        output_tokens=one["output_tokens"] + other["output_tokens"],
+        cost=_both(one["cost"], other["cost"]),
+        cost_at_most=_both(one["cost_at_most"], other["cost_at_most"]),
+        requests_without_price=one["requests_without_price"] + other["requests_without_price"],
+        saved_by_cassette=one["saved_by_cassette"] + other["saved_by_cassette"],
+        latency_seconds=one["latency_seconds"] + other["latency_seconds"],
+        faults=faults,
+    )
+
+
+def _both(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 def _signature(rubric: Rubric, plan: JudgePlan) -> str:

@@ -70,9 +70,9 @@ class JudgeOptions:
     price: str = ""
     token_weights: bool = False
 
-    def asked(self) -> dict[str, Any]:
+    def asked(self) -> dict[str, object]:
         """Return them by the names of the command's options, without secrets and without what was not said."""
-        record = asdict(self) | {"base_url": connect.without_secrets(self.base_url)}
+        record: dict[str, object] = asdict(self) | {"base_url": connect.without_secrets(self.base_url)}
         record["cassette"] = None if self.cassette is None else os.fspath(self.cassette)
         return {_OPTIONS.get(name, name): value for name, value in record.items() if value is not None}
 

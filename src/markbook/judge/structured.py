@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from markbook.judge.prompts import Call
 from markbook.judge.reply import Violation
-from markbook.judge.tokens import reduce_logprobs
+from markbook.judge.tokens import TokenRecord, reduce_logprobs
 
 MODES = ("tool", "native", "prompted")
 """How the structure is asked for, from the most to the least reliable; `auto` starts at the first."""
@@ -22,7 +21,7 @@ class Answer:
 
     payload: str
     mode: str = ""
-    logprobs: tuple[Mapping[str, Any], ...] = ()
+    logprobs: tuple[TokenRecord, ...] = ()
     """Per token as `tokens.reduce_logprobs` keeps it; empty where the server gives none."""
 
 

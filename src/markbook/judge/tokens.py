@@ -9,14 +9,32 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 _DIGITS = tuple("0123456789")
 _CERTAIN = 0.01
 """Log probabilities end at 0; rounding may lift one a little above it, and anything more is none."""
 
 
-def reduce_logprobs(tokens: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+class TokenRecord(TypedDict):
+    """One token, and the log probabilities of the digits that could have stood in its place."""
+
+    token: str
+    digits: dict[str, float]
+
+
+def token_of(kept: object) -> TokenRecord:
+    """Return a token as it was kept; what is not well formed is a token that spells nothing."""
+    token = kept if isinstance(kept, Mapping) else {}
+    digits = token.get("digits")
+    known = digits.items() if isinstance(digits, Mapping) else ()
+    return TokenRecord(
+        token=str(token.get("token", "")),
+        digits={str(name): float(value) for name, value in known if isinstance(value, int | float)},
+    )
+
+
+def reduce_logprobs(tokens: Iterable[Mapping[str, Any]]) -> tuple[TokenRecord, ...]:
     """Return each token with the log probabilities of the digits among its alternatives, all that is needed."""
     reduced = []
     for token in tokens:
@@ -26,7 +44,7 @@ def reduce_logprobs(tokens: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any]
             if name in _DIGITS and isinstance(value, int | float) and -math.inf < value < _CERTAIN:
                 # Two spellings of one digit (with and without a space) add up.
                 digits[name] = _log_sum(digits.get(name, -math.inf), min(0.0, float(value)))
-        reduced.append({"token": str(token.get("token", "")), "digits": digits})
+        reduced.append(TokenRecord(token=str(token.get("token", "")), digits=digits))
     return tuple(reduced)
 
 
@@ -37,7 +55,7 @@ def _log_sum(one: float, other: float) -> float:
 
 
 def weigh(
-    payload: str, tokens: Sequence[Mapping[str, Any]], name: str, scale: tuple[int, int] = (1, 5)
+    payload: str, tokens: Sequence[TokenRecord], name: str, scale: tuple[int, int] = (1, 5)
 ) -> tuple[float, float] | None:
     """Return the expected mark of a criterion and the probability mass it rests on.
 
@@ -52,7 +70,7 @@ def weigh(
     allowed = {str(mark) for mark in range(scale[0], scale[1] + 1)}
     if not allowed <= set(_DIGITS):
         return None
-    text = "".join(str(token["token"]) for token in tokens)
+    text = "".join(token["token"] for token in tokens)
     if text.strip() != payload.strip():
         return None
     # A quote inside a JSON string is escaped, so a judged text that cites the key cannot match.
@@ -61,12 +79,12 @@ def weigh(
         return None
     place = 0
     for token in tokens:
-        spelled = str(token["token"])
+        spelled = token["token"]
         if place <= found.start(1) < place + len(spelled):
-            digits = token.get("digits") or {}
+            digits = token["digits"]
             if spelled.strip() != found.group(1) or found.group(1) not in digits or found.group(1) not in allowed:
                 return None
-            weights = {digit: math.exp(min(0.0, float(digits[digit]))) for digit in digits if digit in allowed}
+            weights = {digit: math.exp(min(0.0, digits[digit])) for digit in digits if digit in allowed}
             mass = math.fsum(weights.values())
             if mass == 0.0:
                 return None  # servers say -9999 for what they rule out

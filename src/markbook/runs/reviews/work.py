@@ -19,6 +19,7 @@ from markbook.judge.asking import Asking, Work
 from markbook.judge.assess import Question, Subject, questions, unreadable
 from markbook.judge.client import Judged
 from markbook.load.peerread.papers import Paper
+from markbook.model.budget import AccountRecord
 from markbook.results.rows import reasons_of
 from markbook.runs.kind import Ended, Start, Step, Watcher
 from markbook.runs.machines import Machines
@@ -64,7 +65,7 @@ class _Review:
         self.known = plan.papers.by_id()
         self.similarities = Similarities(self.config, executor)
         self.clock = Clock()
-        self.accounts: dict[str, Any] = {}
+        self.accounts: dict[str, AccountRecord] = {}
         self._sections: dict[str, list[str]] = {}
 
     def measure(self) -> None:
