@@ -91,9 +91,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
         click.echo(json.dumps(_report(file, read, summaries, panels), ensure_ascii=False, allow_nan=False, indent=2))
     else:
         _print_table(read, summaries)
-        for name, panel in panels.items():
-            value = "-" if panel["value"] is None else f"{panel['value']:.3f}"
-            click.echo(f"{name}: the judges' agreement is {value} (Krippendorff's alpha over {panel['n']} marks)")
+        _print_panels(panels)
     code = _exit_code(found)
     if not code:
         hold_gates(gates, _marks(made, summaries))
@@ -237,6 +235,12 @@ def _print_table(read: _Read, summaries: dict[str, Summary]) -> None:
         click.echo(f"{name:<{width}}  {value}  {between} {method:<13} {summary.n:>5}  {reasons}{arrow}")
     if read.problems:
         click.echo(f"{len(read.problems)} rows could not be read; see stderr")
+
+
+def _print_panels(panels: Mapping[str, PanelAgreement]) -> None:
+    for name, panel in panels.items():
+        value = "-" if panel["value"] is None else f"{panel['value']:.3f}"
+        click.echo(f"{name}: the judges' agreement is {value} (Krippendorff's alpha over {panel['n']} marks)")
 
 
 def _exit_code(found: dict[str, list[Measurement]]) -> int:

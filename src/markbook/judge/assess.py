@@ -244,21 +244,7 @@ def settle(rubric: Rubric, rows: Sequence[Mapping[str, Any]], *, profile: str = 
     A sample counts if all its parts were answered; parts weigh by their length. With several judges the median a
     criterion is taken over those that answered.
     """
-    samples: dict[tuple[str, int], list[_Marked | Missing]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), int(row["part"]))):
-        samples[str(row["model"]), int(row["sample"])].append(_marks(rubric, row))
-    whole: dict[str, list[dict[str, float]]] = defaultdict(list)
-    gaps: list[Missing] = []
-    for (model, _), parts in samples.items():
-        gap = next((part for part in parts if isinstance(part, Missing)), None)
-        if gap is not None:
-            gaps.append(gap)
-            continue
-        read = [part for part in parts if not isinstance(part, Missing)]
-        total = sum(part.chars for part in read)
-        whole[model].append(
-            {c.name: math.fsum(part.chars * part.score(c.name) for part in read) / total for c in rubric.criteria}
-        )
+    whole, gaps = _whole_samples(rubric, rows)
     by_judge = {
         model: {c.name: statistics.fmean(marks[c.name] for marks in many) for c in rubric.criteria}
         for model, many in whole.items()
@@ -281,6 +267,28 @@ def settle(rubric: Rubric, rows: Sequence[Mapping[str, Any]], *, profile: str = 
         quotes=sum(int(row.get("quotes", 0)) for row in rows),
         quotes_found=sum(int(row.get("quotes_found", 0)) for row in rows),
     )
+
+
+def _whole_samples(
+    rubric: Rubric, rows: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, list[dict[str, float]]], list[Missing]]:
+    """Return for each judge the marks of every sample whose parts were all answered, and why others count for nothing."""
+    samples: dict[tuple[str, int], list[_Marked | Missing]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), int(row["part"]))):
+        samples[str(row["model"]), int(row["sample"])].append(_marks(rubric, row))
+    whole: dict[str, list[dict[str, float]]] = defaultdict(list)
+    gaps: list[Missing] = []
+    for (model, _), parts in samples.items():
+        gap = next((part for part in parts if isinstance(part, Missing)), None)
+        if gap is not None:
+            gaps.append(gap)
+            continue
+        read = [part for part in parts if not isinstance(part, Missing)]
+        total = sum(part.chars for part in read)
+        whole[model].append(
+            {c.name: math.fsum(part.chars * part.score(c.name) for part in read) / total for c in rubric.criteria}
+        )
+    return whole, gaps
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,7 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
         UsageError: no task of the run has this metric.
     """
     tasks: Mapping[str, Any] = view.summary["tasks"]
-    known = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
-    chosen = metric or next(iter(known), "")
-    if chosen not in known:
-        raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, known))
+    chosen = _chosen(tasks, metric)
     held = (record["metrics"].get(chosen) for record in tasks.values())
     summaries = [Summary.from_record(record) for record in held if record is not None]
     own, _, pipeline = chosen.partition(",")
@@ -57,6 +54,14 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
     return Sheet(
         chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place
     )
+
+
+def _chosen(tasks: Mapping[str, Any], metric: str | None) -> str:
+    known = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
+    chosen = metric or next(iter(known), "")
+    if chosen not in known:
+        raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, known))
+    return chosen
 
 
 def sample_name(row: Mapping[str, Any], *, several: bool) -> str:
