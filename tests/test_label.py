@@ -412,8 +412,9 @@ def saved(page, count):
 def press(page, times, key_of):
     """Label by keyboard, and wait for each label to be saved."""
     for _ in range(times):
-        done = int(page.locator(".progress").inner_text().split()[0])
-        answer = page.locator("pre[aria-label='Answer 1']").inner_text()
+        done, answer = page.evaluate(
+            "[parseInt(document.querySelector('.progress').textContent), document.querySelector('main pre:last-of-type').textContent]"
+        )
         page.keyboard.press(key_of(answer))
         saved(page, done + 1)
 
