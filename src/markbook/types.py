@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from markbook.measurements import (
     Direction,
@@ -29,6 +29,10 @@ from markbook.measurements import (
     range_of,
     range_record,
 )
+
+if TYPE_CHECKING:
+    from markbook.stdio.judge import Judge
+    from markbook.stdio.scoring import Group
 
 __all__ = [
     "Attempt",
@@ -148,6 +152,10 @@ class Sample:
     """CPU seconds that the problem itself allows for one test of a program that reads and writes."""
     memory_bytes: int | None = None
     """What it allows such a program of memory."""
+    judge: Judge | None = None
+    """The benchmark's own program that judges what such a program prints, or talks to it."""
+    group: Group | None = None
+    """How the tests of such a program are graded together; they are named there by their places, from 0."""
 
     @property
     def is_program(self) -> bool:
@@ -268,6 +276,10 @@ class Outcome:
     seconds: float | None = None
     """CPU seconds used; kept out of the deterministic files."""
     wall_seconds: float | None = None
+    score: float | None = None
+    """The share, 0..1, of what the problem is worth, where its tests are graded in groups; None where they are not."""
+    slowest: float | None = None
+    """CPU seconds of the slowest test of a program that reads and writes, where they were taken; in no file."""
 
     @property
     def passed(self) -> int:

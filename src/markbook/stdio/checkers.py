@@ -120,10 +120,10 @@ def interactive(validator: Checked, program: Result, *, validator_first: bool) -
     """
     if validator.result == "JE":
         return validator
-    if program in ("TLE", "MLE", "OLE", "CE"):
+    if validator_first and validator.result == "WA":
+        return validator  # whatever the program did after that
+    if program != "AC":
         return Checked(program)
-    if program == "RTE" and not (validator_first and validator.result == "WA"):
-        return Checked("RTE")
     return validator
 
 
