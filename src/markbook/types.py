@@ -180,6 +180,8 @@ class Attempt:
     """How the text came about (extraction step, raw reply, token counts, trace)."""
     source: str = ""
     """`file:line` where it was read."""
+    language: str = ""
+    """What it is written in, where its problem leaves that to the answers; empty for Python."""
 
 
 class ErrorKind(StrEnum):

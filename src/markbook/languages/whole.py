@@ -17,7 +17,11 @@ SUFFIXES = {
     "rust": ("rs",), "go": ("go",), "bash": ("sh",),
 }  # fmt: skip
 """How files of a language are called where their name decides; of any other it is the end of `source`."""
-_JAVA_CLASS = re.compile(r"^\s*(public\s+)?(?:final\s+|abstract\s+|strictfp\s+)*(?:class|enum|record)\s+(\w+)", re.MULTILINE)
+RUNTIME_BYTES = {"java": 512 << 20, "javascript": 512 << 20, "typescript": 512 << 20, "go": 128 << 20}
+"""What a language's runtime holds by itself, beside what a program asks for."""
+_JAVA_CLASS = re.compile(
+    r"^\s*(public\s+)?(?:final\s+|abstract\s+|strictfp\s+)*(?:class|enum|record)\s+(\w+)", re.MULTILINE
+)
 _PYTHON2 = re.compile(rb"^#!.*python2")
 
 

@@ -217,7 +217,9 @@ def program_run(key: str, tool: Toolchain, job: Job, test: Test, *, proves: bool
     said = [secrets.token_hex(16), words["nonce"]][: 1 + proves]
     command = tool.command(language.run, made.words)
     phases += [Phase(command, limits, stdin=word.encode(), environment=around) for word in said]
-    return _Run(key, files, tuple(phases), language.drop if language.build else (), language.programs, token=words["token"])
+    return _Run(
+        key, files, tuple(phases), language.drop if language.build else (), language.programs, token=words["token"]
+    )
 
 
 def _with(limits: Limits, processes: int) -> Limits:

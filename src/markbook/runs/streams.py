@@ -11,7 +11,7 @@ from typing import Literal
 
 from markbook.errors import MarkbookError
 from markbook.languages import Toolchain, find
-from markbook.languages.whole import Whole, whole
+from markbook.languages.whole import RUNTIME_BYTES, Whole, whole
 from markbook.sandbox.crew import Crew
 from markbook.sandbox.guest.examination import rules
 from markbook.sandbox.job import Job, limits_for, wall_limits
@@ -166,14 +166,16 @@ class Attempt:
             return self._outcome({}, refused=Checked("CE", str(error)))
         if fault:
             return self._outcome({}, refused=Checked("JE", fault))
-        turn = Turn(program=ProgramRun("build", made.files, _build(made, self._tool), programs=made.programs, stays=True))
+        turn = Turn(
+            program=ProgramRun("build", made.files, _build(made, self._tool), programs=made.programs, stays=True)
+        )
         built = (yield turn)[Side.PROGRAM]
         self._spent(built)
         if built and not built[0].is_good:
             return self._outcome({}, refused=Checked("CE", _not_built(self._tool, built[0])))
         found: dict[int, _Tested] = {}
         while (place := self._next(found)) is not None:
-            found[place] = yield from self._test(seat, made, self._sample.tests[place])
+            found[place] = yield from self._test(made, self._sample.tests[place])
         return self._outcome(found)
 
     def _next(self, found: Mapping[int, _Tested]) -> int | None:
@@ -187,7 +189,7 @@ class Attempt:
             return None
         return len(found) if len(found) < len(self._sample.tests) else None
 
-    def _test(self, seat: Seat[Outcome], made: Whole, test: Test) -> Steps[_Tested]:
+    def _test(self, made: Whole, test: Test) -> Steps[_Tested]:
         judge = self._sample.judge
         given = _bytes(test.stdin or "")
         kept: Mapping[str, bytes] = {}
@@ -242,7 +244,7 @@ class Attempt:
         state = Checked("AC") if ran.limit == "stopped" else self._state(ran)
         said = _said(judge, heard, left)
         first = heard.ended < ran.ended
-        checked = checkers.interactive(said, state.result, validator_first=first)
+        checked = checkers.interactive(said, state.result, validator_first=first, validator_hung=bool(heard.limit))
         if checked.result == state.result and state.result != "AC":
             checked = state
         return _Tested(checked, rule=judge.convention, limit=ran.limit if checked is state else ""), heard.files
@@ -263,7 +265,11 @@ class Attempt:
         said = ran.stderr.decode("utf-8", "replace")
         if _says(failures.memory, said) or _says(r"^MemoryError", said):
             return Checked("MLE", "the memory limit was reached")
-        how = f"the process was ended by signal {ran.signal}" if ran.signal else f"the process ended with status {ran.status}"
+        how = (
+            f"the process was ended by signal {ran.signal}"
+            if ran.signal
+            else f"the process ended with status {ran.status}"
+        )
         last = checkers.shown(said.rstrip().rpartition("\n")[2].encode("utf-8", "replace"))
         return Checked("RTE", ran.refused or (f"{how}: {last}" if last else how))
 
@@ -299,7 +305,9 @@ class Attempt:
         group = self._sample.group
         if group is None or fault:
             return None, fault
-        return share(group, {str(place): one.checked for place, one in found.items()}, is_judged=self._sample.judge is not None)
+        return share(
+            group, {str(place): one.checked for place, one in found.items()}, is_judged=self._sample.judge is not None
+        )
 
 
 def share(group: Group, found: Mapping[str, Checked], *, is_judged: bool) -> tuple[float | None, str]:
@@ -327,9 +335,10 @@ def _result(tested: _Tested) -> TestResult:
 
 
 def _limits(job: Job, tool: Toolchain) -> Limits:
-    """Return the limits of each test; the threads of a runtime are not the program's."""
-    limits = limits_for(job)
-    return replace(limits, processes=max(limits.processes, tool.language.processes))
+    """Return the limits of each test; the threads and the memory of a runtime are not the program's."""
+    limits, name = limits_for(job), tool.language.name
+    memory = limits.memory_bytes + RUNTIME_BYTES.get(name, 0)
+    return replace(limits, processes=max(limits.processes, tool.language.processes), memory_bytes=memory)
 
 
 def _build(made: Whole, tool: Toolchain) -> tuple[Phase, ...]:
@@ -363,7 +372,7 @@ def _made(judge: Judge) -> Whole:
     tool = find(judge.language)
     if judge.convention != "function":
         return whole(tool, dict(judge.files))
-    given = {"checker.py": content for _, content in judge.files}
+    given = {name or "checker.py": content for name, content in judge.files}
     made = whole(tool, {"main.py": FUNCTION.encode()})
     return replace(made, files={**made.files, **given})
 
@@ -377,7 +386,9 @@ def _ready(seat: Seat[Outcome], judge: Judge) -> Steps[str]:
     except (MarkbookError, ValueError) as error:
         return f"the judge cannot be made: {error}"
     seat.holds = ""
-    turn = Turn(judge=ProgramRun("judge", made.files, _build(made, find(judge.language)), programs=made.programs, stays=True))
+    turn = Turn(
+        judge=ProgramRun("judge", made.files, _build(made, find(judge.language)), programs=made.programs, stays=True)
+    )
     built = (yield turn)[Side.JUDGE]
     if built and not built[0].is_good:
         return f"the judge cannot be built: {_not_built(find(judge.language), built[0])}"

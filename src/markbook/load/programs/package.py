@@ -122,7 +122,10 @@ class Package:
         """Return the package's own validator, None where the default one compares."""
         if not self.validator:
             if self.is_interactive or self.passes > 1:
-                raise DataError("an interactive problem has to bring its output validator", at=str(self.bundle.path))
+                raise DataError(
+                    "a problem that is interactive or has several passes has to bring its output validator",
+                    at=str(self.bundle.path),
+                )
             return None
         files = tuple((PurePosixPath(name).name, self.bundle.read(name)) for name in self.validator)
         endings = {PurePosixPath(name).suffix.lower() for name, _ in files}
@@ -171,7 +174,7 @@ def read_package(path: Path) -> Package:
         version=version,
         is_interactive="interactive" in kinds,
         is_scored="scoring" in kinds,
-        passes=int(_limit(limits, "validation_passes", 2)) if "multi-pass" in kinds else 1,
+        passes=min(_MOST_PASSES, int(_limit(limits, "validation_passes", 2))) if "multi-pass" in kinds else 1,
         validator=custom if version != "legacy" or kinds & {"custom", "interactive"} else (),
         flags=flags or _data_flags(bundle, version),
         seconds=_seconds(bundle, limits),
@@ -185,6 +188,7 @@ def read_package(path: Path) -> Package:
 
 
 _LONGEST_LINK = 200
+_MOST_PASSES = 1000
 _JUDGES = {".py": "python", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".c": "c", ".java": "java", ".rs": "rust"}
 """The languages of output validators, by the endings of their files."""
 

@@ -89,11 +89,13 @@ def check_package(
         found |= dict(_ran(marker, [one.job(sample, limits, seconds) for one in others]))
         level = marker.level.value
     return PackageCheck(
-        submissions=tuple(_submitted(sample, one.submission, found[one.submission.name]) for one in runnable),
+        submissions=tuple(_submitted(one.submission, found[one.submission.name]) for one in runnable),
         not_run=tuple(not_run),
         seconds=seconds,
         isolation=level,
-        verdicts=Counter(test.verdict.value for outcome in found.values() for test in outcome.tests if test.result != "-"),
+        verdicts=Counter(
+            test.verdict.value for outcome in found.values() for test in outcome.tests if test.result != "-"
+        ),
     )
 
 
@@ -128,7 +130,7 @@ def _runnable(package: Package) -> tuple[list[_Runnable], list[str]]:
     return found, not_run
 
 
-def _submitted(sample: Sample, submission: Submission, outcome: Outcome) -> Submitted:
+def _submitted(submission: Submission, outcome: Outcome) -> Submitted:
     result = _result(outcome)
     if outcome.score is not None and result != "JE":
         share = outcome.score

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from markbook.runs.conductor import conduct
@@ -156,7 +156,10 @@ def _jobs(writer: RunWriter, plan: ExamPlan, running: dict[str, Attempt]) -> Ite
                 continue
             key = f"{number}:{attempt.sample_id}:{attempt.index}"
             running[key] = attempt
-            yield Job(key, attempt.text, samples[attempt.sample_id], limits, plan.options.all_tests)
+            sample = samples[attempt.sample_id]
+            if attempt.language:
+                sample = replace(sample, language=attempt.language)
+            yield Job(key, attempt.text, sample, limits, plan.options.all_tests)
 
 
 def _record_inputs(writer: RunWriter, plan: ExamPlan) -> None:

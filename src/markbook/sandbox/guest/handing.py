@@ -77,7 +77,8 @@ class Link:
     def __init__(self, control: _socket.socket) -> None:
         """Receive the three; who sends them has been told that they are awaited."""
         _, ancillary, _, _ = control.recvmsg(1, _socket.CMSG_SPACE(_ENDS.size))
-        self.reader, self._writer, self.stop = _ENDS.unpack(ancillary[0][2])
+        ends: tuple[int, int, int] = _ENDS.unpack(ancillary[0][2])
+        self.reader, self._writer, self.stop = ends
         os.set_blocking(self._writer, False)
         self._gone = False
         self.closed = 0.0
