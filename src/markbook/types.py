@@ -136,7 +136,8 @@ class Sample:
     prompt_code: str = ""
     """The code that an answer may go on with; empty where an answer is always whole."""
     preloaded: tuple[str, ...] = ()
-    """Modules that an answer may use without importing them, because the benchmark's own runner had."""
+    """What an answer may use without importing it, because the benchmark's own runner had: modules by name, all names of one
+    (`from math import *`), or a statement that its runner executed before."""
     system: str = ""
     """The system prompt."""
     context: str | None = None
