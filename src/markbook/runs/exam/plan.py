@@ -47,6 +47,8 @@ class ExamOptions(RunOptions):
     profile says: the corrected one does, the documented one knows one limit for all."""
     all_tests: bool = False
     """Go on with the tests of a program that reads and writes when it has failed one."""
+    fresh_tests: bool = False
+    """Give every test of a function problem a freshly loaded solution of its own."""
     python: str = ""
     """The interpreter whose packages the candidates may import; the running one if empty."""
 
