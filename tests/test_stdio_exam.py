@@ -219,7 +219,9 @@ def test_an_answer_to_livecodebench_has_what_its_own_runner_imports(tmp_path):
         answer("q", "print(math.floor(inf > 0) + 1)", "modules"),
         answer("q", "from __future__ import annotations\nprint(2)", "future"),
         answer("q", "print(Contra)", "unknown"),
-        answer("f", "class Solution:\n    def f(self, a: List[int], k: int):\n        return tuple(accumulate([k - 1, 1]))"),
+        answer(
+            "f", "class Solution:\n    def f(self, a: List[int], k: int):\n        return tuple(accumulate([k - 1, 1]))"
+        ),
         answer("f", "class Solution:\n    def f(self, a, k):\n        return k", "modules"),
     ]
     run = hold(tmp_path, [LCB, CALLED], answers)

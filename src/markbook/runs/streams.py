@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Literal
 
-from markbook.errors import MarkbookError
 from markbook.languages import Toolchain, find
 from markbook.languages.whole import RUNTIME_BYTES, Whole, whole
+from markbook.runs.judging import (
+    as_bytes,
+    build_phases,
+    judge_phase,
+    judge_run,
+    judge_seconds,
+    not_built,
+    ready,
+    said_by,
+    says,
+)
 from markbook.sandbox.crew import Crew
 from markbook.sandbox.guest.examination import rules
 from markbook.sandbox.job import Job, limits_for, wall_limits
 from markbook.sandbox.outcomes import all_failed, clean
-from markbook.sandbox.program import WORK, Executed, Phase, ProgramRun
+from markbook.sandbox.program import Executed, Phase, ProgramRun
 from markbook.sandbox.seats import Lost, Seat, Seats, Side, Steps, Turn
 from markbook.sandbox.worker import Interpreter
 from markbook.stdio import checkers
 from markbook.stdio.checkers import Checked, Result
-from markbook.stdio.judge import FUNCTION, Judge
+from markbook.stdio.judge import Judge
 from markbook.stdio.scoring import Group, grade, largest, next_test
 from markbook.types import ErrorKind, Isolation, Limits, Outcome, ProblemType, Sample, Test, TestResult, Verdict
 
-JUDGE_LIMITS = Limits(seconds=30.0, output_bytes=64 << 20)
-"""What a checker may use for one test."""
-_BUILD_FILES = 256 << 20
-_BUILD_PROCESSES = 256
 _OUT_OF_TIME = 10
 """After so many tests that the limit ended a program's further tests are not run, whatever was asked for."""
 _NOT_RUN = TestResult(
@@ -159,7 +162,7 @@ class Attempt:
             return all_failed(self._sample, ErrorKind.NO_COMPLETION, message=message, isolation=self._level())
         judge, fault = self._sample.judge, ""
         if judge is not None:
-            fault = yield from _ready(seat, judge)
+            fault = yield from ready(seat, judge)
         try:
             made = whole(self._tool, self._job.files or self._job.code)
         except ValueError as error:
@@ -167,12 +170,12 @@ class Attempt:
         if fault:
             return self._outcome({}, refused=Checked("JE", fault))
         turn = Turn(
-            program=ProgramRun("build", made.files, _build(made, self._tool), programs=made.programs, stays=True)
+            program=ProgramRun("build", made.files, build_phases(made, self._tool), programs=made.programs, stays=True)
         )
         built = (yield turn)[Side.PROGRAM]
         self._spent(built)
         if built and not built[0].is_good:
-            return self._outcome({}, refused=Checked("CE", _not_built(self._tool, built[0])))
+            return self._outcome({}, refused=Checked("CE", not_built(self._tool, built[0])))
         found: dict[int, _Tested] = {}
         while (place := self._next(found)) is not None:
             found[place] = yield from self._test(made, self._sample.tests[place])
@@ -191,7 +194,7 @@ class Attempt:
 
     def _test(self, made: Whole, test: Test) -> Steps[_Tested]:
         judge = self._sample.judge
-        given = _bytes(test.stdin or "")
+        given = as_bytes(test.stdin or "")
         kept: Mapping[str, bytes] = {}
         cpu, wall = self._cpu, self._wall
         for left in range(judge.passes if judge else 1, 0, -1):
@@ -217,12 +220,12 @@ class Attempt:
         if state.result != "AC":
             return _Tested(state, limit=ran.limit), kept
         if judge is None:
-            said = rules.parse(test.checker).judge(_bytes(test.stdout), ran.stdout)
+            said = rules.parse(test.checker).judge(as_bytes(test.stdout), ran.stdout)
             checked = Checked("AC") if said.accepted else Checked("WA", said.message)
             return _Tested(checked, rule=said.by), kept
-        phase = _judging(judge, test, kept, ran.stdout)
-        heard = (yield Turn(judge=_judged(phase, judge)))[Side.JUDGE][0]
-        return _Tested(_said(judge, heard, left), rule=judge.convention), heard.files
+        phase = judge_phase(judge, test, kept, ran.stdout)
+        heard = (yield Turn(judge=judge_run(phase, judge)))[Side.JUDGE][0]
+        return _Tested(said_by(judge, heard, left), rule=judge.convention), heard.files
 
     def _talk(
         self, phase: Phase, made: Whole, test: Test, kept: Mapping[str, bytes], left: int
@@ -230,19 +233,19 @@ class Attempt:
         """Let a program and its interactor talk, and say whose fault it is if that went wrong."""
         judge = self._sample.judge
         assert judge is not None
-        wall = sum(wall_limits(self._limits)) + JUDGE_LIMITS.seconds
-        judging = _judging(judge, test, kept, None)
+        wall = sum(wall_limits(self._limits)) + judge_seconds()
+        judging = judge_phase(judge, test, kept, None)
         judging = replace(judging, is_linked=True, limits=replace(judging.limits, wall_seconds=wall))
         turn = Turn(
             program=_going_on(replace(phase, stdin=b"", is_linked=True), made),
-            judge=_judged(judging, judge),
-            stops=lambda heard: _said(judge, heard, left).result == "WA",
+            judge=judge_run(judging, judge),
+            stops=lambda heard: said_by(judge, heard, left).result == "WA",
         )
         found = yield turn
         ran, heard = found[Side.PROGRAM][0], found[Side.JUDGE][0]
         self._spent([ran])
         state = Checked("AC") if ran.limit == "stopped" else self._state(ran)
-        said = _said(judge, heard, left)
+        said = said_by(judge, heard, left)
         first = heard.ended < ran.ended
         checked = checkers.interactive(said, state.result, validator_first=first, validator_hung=bool(heard.limit))
         if checked.result == state.result and state.result != "AC":
@@ -263,7 +266,7 @@ class Attempt:
         if ran.status == 0:
             return Checked("AC")
         said = ran.stderr.decode("utf-8", "replace")
-        if _says(failures.memory, said) or _says(r"^MemoryError", said):
+        if says(failures.memory, said) or says(r"^MemoryError", said):
             return Checked("MLE", "the memory limit was reached")
         how = (
             f"the process was ended by signal {ran.signal}"
@@ -341,130 +344,5 @@ def _limits(job: Job, tool: Toolchain) -> Limits:
     return replace(limits, processes=max(limits.processes, tool.language.processes), memory_bytes=memory)
 
 
-def _build(made: Whole, tool: Toolchain) -> tuple[Phase, ...]:
-    if not made.build:
-        return ()
-    language = tool.language
-    limits = Limits(
-        seconds=language.build_seconds,
-        memory_bytes=language.build_memory_bytes,
-        file_bytes=_BUILD_FILES,
-        processes=_BUILD_PROCESSES,
-    )
-    return (Phase(made.build, limits, builds=True, environment=made.build_environment),)
-
-
 def _going_on(phase: Phase, made: Whole) -> ProgramRun:
     return ProgramRun("run", {}, (phase,), programs=made.programs, goes_on=True, stays=True)
-
-
-def _not_built(tool: Toolchain, found: Executed) -> str:
-    if found.limit:
-        return f"the compiler reached its limit ({found.limit})"
-    said = (found.stderr + found.stdout).decode("utf-8", "replace")
-    lines = [line.strip() for line in said.splitlines()[:2000]]
-    line = next((line for line in lines if _says(tool.language.failures.build, line)), "")
-    return checkers.shown(line.encode()) or found.refused or f"the compiler ended with {found.status}"
-
-
-@lru_cache(maxsize=64)
-def _made(judge: Judge) -> Whole:
-    tool = find(judge.language)
-    if judge.convention != "function":
-        return whole(tool, dict(judge.files))
-    given = {name or "checker.py": content for name, content in judge.files}
-    made = whole(tool, {"main.py": FUNCTION.encode()})
-    return replace(made, files={**made.files, **given})
-
-
-def _ready(seat: Seat[Outcome], judge: Judge) -> Steps[str]:
-    """Have a judge built in a seat's own worker if it is not yet; return why it cannot be."""
-    if seat.holds == judge.name:
-        return ""
-    try:
-        made = _made(judge)
-    except (MarkbookError, ValueError) as error:
-        return f"the judge cannot be made: {error}"
-    seat.holds = ""
-    turn = Turn(
-        judge=ProgramRun("judge", made.files, _build(made, find(judge.language)), programs=made.programs, stays=True)
-    )
-    built = (yield turn)[Side.JUDGE]
-    if built and not built[0].is_good:
-        return f"the judge cannot be built: {_not_built(find(judge.language), built[0])}"
-    seat.holds = judge.name
-    return ""
-
-
-def _judging(judge: Judge, test: Test, kept: Mapping[str, bytes], printed: bytes | None) -> Phase:
-    """Return the run of a judge on one test; `printed` is None where it hears the program itself."""
-    files = {"input": _bytes(test.stdin or ""), "answer": _bytes(test.stdout), "feedback/": b""}
-    files |= {f"feedback/{name}": content for name, content in kept.items()}
-    if printed is not None and judge.convention != "icpc":
-        files["output"] = printed
-    given, output, answer = (f"{WORK}/{name}" for name in ("input", "output", "answer"))
-    if judge.convention == "icpc":
-        words = checkers.icpc_arguments(given, answer, f"{WORK}/feedback", judge.flags)
-    elif judge.convention == "function":
-        words = ["{build}", given, output, answer]
-    else:
-        words = [*checkers.testlib_arguments(given, output, answer), *judge.flags]
-    made = _made(judge)
-    return Phase(
-        (*made.run, *words),
-        replace(JUDGE_LIMITS, processes=max(JUDGE_LIMITS.processes, find(judge.language).language.processes)),
-        stdin=printed or b"" if judge.convention == "icpc" else b"",
-        environment=made.environment,
-        work=files,
-        takes="feedback",
-    )
-
-
-def _judged(phase: Phase, judge: Judge) -> ProgramRun:
-    return ProgramRun("judge", {}, (phase,), programs=_made(judge).programs, goes_on=True, stays=True)
-
-
-def _said(judge: Judge, heard: Executed, passes_left: int) -> Checked:
-    """Return what a judge says by its end, or that it failed itself."""
-    if heard.limit:
-        return Checked("JE", f"the judge reached its limit ({heard.limit})")
-    if heard.refused:
-        return Checked("JE", f"the judge could not be started: {heard.refused}")
-    status = -heard.signal if heard.status is None else heard.status
-    if judge.convention == "icpc":
-        return checkers.icpc(status, heard.files, passes_left=passes_left)
-    if judge.convention == "testlib":
-        return checkers.testlib(status, heard.stderr)
-    return _returned(heard, status)
-
-
-def _returned(heard: Executed, status: int) -> Checked:
-    try:
-        said = json.loads(heard.files["returned.json"])
-        if "returned" in said:
-            return checkers.python_function(said["returned"])
-        return Checked("JE", f"the checker raised {said['raised']}")
-    except (KeyError, TypeError, ValueError, RecursionError):
-        return Checked("JE", f"the checker ended with status {status} and returned nothing")
-
-
-@lru_cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.MULTILINE)
-
-
-def _says(pattern: str, text: str) -> bool:
-    return _pattern(pattern).search(text) is not None
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape") if _is_escaped(text) else text.encode("utf-8", "surrogatepass")
-
-
-def _is_escaped(text: str) -> bool:
-    """Whether a text stands for bytes that were no UTF-8."""
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
