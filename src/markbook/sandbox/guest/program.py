@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 FILE = "solution.py"
 _REHEARSALS = 8
+"""After so many runs the interpreter has adapted this code to what it sees."""
+_REHEARSED = "def f(x):\n    return x\n\nfor n in range(3):\n    f(str(n))\n"
 FLUSH_FAILED = 120
 """The exit status of an interpreter that could not write all that was printed."""
 
@@ -93,18 +95,22 @@ _made: list[TextIOWrapper] = []
 def prepare() -> None:
     """Make, before the fork, the standard streams, which are to be pipes in every child, and try what each child does."""
     kept = [os.dup(number) for number in range(3)]
+    standard = sys.stdin, sys.stdout, sys.stderr, list(sys.argv), sys.modules["__main__"]
     reader, writer = os.pipe()
     for number, descriptor in enumerate((reader, writer, writer)):
         os.dup2(descriptor, number)
+    _made[:] = _streams()
+    text = marshal.dumps((compile(_REHEARSED, FILE, "exec"), False))
+    for _ in range(_REHEARSALS):
+        os.write(writer, len(text).to_bytes(4, "little") + text)
+        code, seed = marshal.loads(_frame(reader))  # noqa: S302 - our own
+        _main(code, seed)
     for descriptor in (reader, writer):
         os.close(descriptor)
-    _made[:] = _streams()
-    code = compile("def f(x):\n    return x\nfor n in range(3):\n    f(n)\n", FILE, "exec")
-    for _ in range(_REHEARSALS):
-        _executed(code, ModuleType("__main__"))
     for number, descriptor in enumerate(kept):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    sys.stdin, sys.stdout, sys.stderr, sys.argv[:], sys.modules["__main__"] = standard
 
 
 def _streams() -> list[TextIOWrapper]:
