@@ -107,6 +107,16 @@ def test_several_right_answers_by_a_function(tmp_path):
     assert found == {"plus": ["AC", "AC"], "minus": ["AC", "AC"], "wrong": ["WA", "WA"]}
 
 
+def test_a_checker_may_give_a_share(tmp_path):
+    source = "def check(given, printed, answer):\n    return float(printed)\n"
+    tests = [{"stdin": "0.5", "stdout": "", "points": 30}, {"stdin": "1", "stdout": "", "points": 10}]
+    problem = {"task_id": "part", "tests": tests, "checker": {"convention": "function", "source": source}}
+    run = hold(tmp_path, [problem], [answer("part", "print(input())"), answer("part", "print(0)", "none")])
+
+    assert (rows(run)[0]["score"], rows(run)[0]["all_tests_passed"]) == (62.5, False)  # (30 * 0.5 + 10 * 1) / 40
+    assert rows(run, "none")[0]["score"] == 0.0
+
+
 @pytest.mark.parametrize("word", ["crash", "judge", "dirt"])
 def test_a_judge_that_fails_is_charged_to_nobody(tmp_path, word):
     other = {"task_id": "one", "tests": [{"stdin": "", "stdout": "1\n"}]}

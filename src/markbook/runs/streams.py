@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -306,11 +307,33 @@ class Attempt:
 
     def _score(self, found: Mapping[int, _Tested], fault: str) -> tuple[float | None, str]:
         group = self._sample.group
-        if group is None or fault:
+        if fault:
             return None, fault
+        if group is None:
+            checked = {place: one.checked for place, one in found.items()}
+            return shares(self._sample.tests, checked), ""
         return share(
             group, {str(place): one.checked for place, one in found.items()}, is_judged=self._sample.judge is not None
         )
+
+
+def shares(tests: Sequence[Test], found: Mapping[int, Checked]) -> float | None:
+    """Return the share of the points of tests that judges gave; None where none of them spoke of shares."""
+    if all(one.points is None and one.multiplier is None for one in found.values()):
+        return None
+    worth = [1.0 if test.points is None else test.points for test in tests]
+    earned = [_share(found[place], most) * most for place, most in enumerate(worth) if place in found]
+    total = math.fsum(worth)
+    return min(1.0, math.fsum(earned) / total) if total else None
+
+
+def _share(checked: Checked, most: float) -> float:
+    """Return the share, 0..1, of a test's points that an output earned."""
+    if checked.result != "AC":
+        return 0.0
+    if checked.points is not None:
+        return min(1.0, max(0.0, checked.points / most)) if most else 0.0
+    return 1.0 if checked.multiplier is None else checked.multiplier
 
 
 def share(group: Group, found: Mapping[str, Checked], *, is_judged: bool) -> tuple[float | None, str]:
