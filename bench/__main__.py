@@ -16,6 +16,8 @@ BY_THEMSELVES = (
     "reliability",
     "sandbox",
     "sandbox_fuzz",
+    "stdio_programs",
+    "stdio_speed",
     "task_language",
 )
 """Take long, or an argument: `all` leaves them out."""

@@ -196,3 +196,36 @@ def test_no_attack_is_right_and_no_neighbour_changes(tmp_path):
     assert passed == []
     assert len(rows(run)) == len(ATTACKS)
     assert {row["all_tests_passed"] for row in rows(run, "honest")} == {True}
+
+
+LCB = {
+    "question_id": "q", "question_content": "Count.", "starter_code": "",
+    "public_test_cases": json.dumps([{"input": "a b a", "output": "2.0", "testtype": "stdin"}]), "private_test_cases": "[]",
+    "metadata": "{}",
+}  # fmt: skip
+CALLED = {
+    **LCB,
+    "question_id": "f",
+    "starter_code": "class Solution:\n    def f(self, a: List[int]) -> int:\n",
+    "public_test_cases": json.dumps([{"input": "[1, 2]\n3", "output": "[2, 3]", "testtype": "functional"}]),
+    "metadata": json.dumps({"func_name": "f"}),
+}
+
+
+def test_an_answer_to_livecodebench_has_what_its_own_runner_imports(tmp_path):
+    deep = "def g(n): return n and g(n - 1)\ng(9000)\n"
+    answers = [
+        answer("q", deep + "print(max(Counter(input().split()).values()), pow(2, 3, 7) and '')"),
+        answer("q", "print(math.floor(inf > 0) + 1)", "modules"),
+        answer("q", "from __future__ import annotations\nprint(2)", "future"),
+        answer("q", "print(Contra)", "unknown"),
+        answer(
+            "f", "class Solution:\n    def f(self, a: List[int], k: int):\n        return tuple(accumulate([k - 1, 1]))"
+        ),
+        answer("f", "class Solution:\n    def f(self, a, k):\n        return k", "modules"),
+    ]
+    run = hold(tmp_path, [LCB, CALLED], answers)
+
+    assert [results(row) for row in rows(run)[:1]] == [["AC"]]
+    assert [results(rows(run, name)[0]) for name in ("modules", "future", "unknown")] == [["AC"], ["AC"], ["RTE"]]
+    assert [rows(run, name)[1]["all_tests_passed"] for name in ("gpt", "modules")] == [True, False]

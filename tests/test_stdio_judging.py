@@ -76,6 +76,7 @@ def test_a_validator_is_called_with_a_folder_and_its_flags():
     [
         (AC, "AC", True, "AC"), (WA, "AC", True, "WA"), (WA, "RTE", True, "WA"), (WA, "RTE", False, "RTE"),
         (AC, "RTE", True, "RTE"), (AC, "TLE", True, "TLE"), (WA, "TLE", False, "TLE"), (JE, "RTE", True, "JE"),
+        (WA, "TLE", True, "WA"), (JE, "AC", False, "JE"), (JE, "OLE", False, "OLE"),
     ],
 )  # fmt: skip
 def test_who_broke_an_interactive_run_is_told_apart(validator, program, first, result):

@@ -73,13 +73,13 @@ def test_a_package_is_examined(tmp_path):
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ("type: interactive\nproblem_format_version: 2023-07-draft\n", "is interactive"),
-        ("type: [scoring]\nproblem_format_version: 2025-09\n", "is scored by groups of tests"),
-        ("type: multi-pass\nproblem_format_version: 2025-09\n", "has several passes"),
-        ("validation: custom interactive\n", "is interactive"),
+        ("type: interactive\nproblem_format_version: 2023-07-draft\n", "has to bring its output validator"),
+        ("type: [scoring]\nproblem_format_version: 2025-09\n", "worth at most"),
+        ("type: multi-pass\nproblem_format_version: 2025-09\n", "has to bring its output validator"),
+        ("validation: custom interactive\n", "has to bring its output validator"),
     ],
 )
-def test_a_package_that_no_comparison_judges_is_refused_as_an_exam(tmp_path, said, reason):
+def test_a_package_that_lacks_what_judges_it_is_refused(tmp_path, said, reason):
     with pytest.raises(DataError, match=reason):
         load_benchmark(folder(tmp_path, {**PLAIN, "problem.yaml": said}))
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from markbook.measurements import (
     Direction,
@@ -29,6 +29,10 @@ from markbook.measurements import (
     range_of,
     range_record,
 )
+
+if TYPE_CHECKING:
+    from markbook.stdio.judge import Judge
+    from markbook.stdio.scoring import Group
 
 __all__ = [
     "Attempt",
@@ -132,7 +136,8 @@ class Sample:
     prompt_code: str = ""
     """The code that an answer may go on with; empty where an answer is always whole."""
     preloaded: tuple[str, ...] = ()
-    """Modules that an answer may use without importing them, because the benchmark's own runner had."""
+    """What an answer may use without importing it, because the benchmark's own runner had: modules by name, all names of one
+    (`from math import *`), or a statement that its runner executed before."""
     system: str = ""
     """The system prompt."""
     context: str | None = None
@@ -148,6 +153,10 @@ class Sample:
     """CPU seconds that the problem itself allows for one test of a program that reads and writes."""
     memory_bytes: int | None = None
     """What it allows such a program of memory."""
+    judge: Judge | None = None
+    """The benchmark's own program that judges what such a program prints, or talks to it."""
+    group: Group | None = None
+    """How the tests of such a program are graded together; they are named there by their places, from 0."""
 
     @property
     def is_program(self) -> bool:
@@ -172,6 +181,8 @@ class Attempt:
     """How the text came about (extraction step, raw reply, token counts, trace)."""
     source: str = ""
     """`file:line` where it was read."""
+    language: str = ""
+    """What it is written in, where its problem leaves that to the answers; empty for Python."""
 
 
 class ErrorKind(StrEnum):
@@ -268,6 +279,10 @@ class Outcome:
     seconds: float | None = None
     """CPU seconds used; kept out of the deterministic files."""
     wall_seconds: float | None = None
+    score: float | None = None
+    """The share, 0..1, of what the problem is worth, where its tests are graded in groups; None where they are not."""
+    slowest: float | None = None
+    """CPU seconds of the slowest test of a program that reads and writes, where they were taken; in no file."""
 
     @property
     def passed(self) -> int:

@@ -98,6 +98,11 @@ Examples:
     is_flag=True,
     help="Programs that read and write: run the tests behind the first that fails, too.",
 )
+@click.option(
+    "--fresh-tests",
+    is_flag=True,
+    help="Functions and classes: load the solution anew for each test, and flag what then comes out otherwise.",
+)
 @click.option("--no-dedupe", is_flag=True, help="Run exactly equal answers again instead of once.")
 @click.option("--reuse-verdicts", is_flag=True, help="Do not run again what an earlier run did in the same way.")
 @click.option(
@@ -170,6 +175,7 @@ _KEPT = (
     Kept("seed", "config.seed"),
     Kept("adaptive", "config.adaptive"),
     Kept("all_tests", "config.all_tests"),
+    Kept("fresh_tests", "config.fresh_tests"),
     Kept("in_process", "config.separate", turned=lambda separate: not separate),
     Kept("skip_unavailable", "config.skip_unavailable"),
     Kept("python", "config.python", lambda value: EXECUTED if value else ""),

@@ -7,12 +7,10 @@ needs no more than a run of thousands.
 from __future__ import annotations
 
 import hashlib
-import json
-import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,7 +20,8 @@ from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.load.assembly import Extract, RowText, assemble
 from markbook.load.benchmark import Benchmark, RowError, data_files
 from markbook.load.formats.mbpp import mbpp_id
-from markbook.types import Attempt
+from markbook.load.spool import Spool
+from markbook.types import Attempt, ProblemType, Sample
 
 KEPT_REJECTIONS = 1000
 """So many skipped rows are kept with their reasons; the rest is only counted."""
@@ -70,26 +69,6 @@ class _Index:
         self.number, self.digest = array("I"), array("Q")
 
 
-class _Spool:
-    """Rows put aside in a temporary file, by where they lie in it."""
-
-    def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
-
-    def put(self, row: Mapping[str, object]) -> int:
-        offset = self._file.seek(0, 2)
-        self._file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-        return offset
-
-    def row(self, offset: int) -> dict[str, Any]:
-        self._file.seek(offset)
-        row: dict[str, Any] = json.loads(self._file.readline())
-        return row
-
-    def close(self) -> None:
-        self._file.close()
-
-
 @dataclass(slots=True)
 class _Input:
     """What one input holds, by the models' names in it; the nameless are under the empty one."""
@@ -118,11 +97,19 @@ class _Input:
         return Counter(problem for problem, _ in [*numbered, *loose])
 
 
+def _no_language(name: str) -> str:
+    del name
+    return ""
+
+
 class Answers:
     """The answers of every model to one benchmark, as far as they could be read; a context manager."""
 
-    def __init__(self, benchmark: Benchmark) -> None:
-        """Hold none yet; `load_answers` reads them all."""
+    def __init__(self, benchmark: Benchmark, language: Callable[[str], str] = _no_language) -> None:
+        """Hold none yet; `load_answers` reads them all, and says what `language` is."""
+        self._language = language
+        self.languages: set[str] = set()
+        """The languages that answers themselves name, where their problems leave that to them."""
         self.invalid = Skipped()
         """Rows that are no answer."""
         self.unknown = Skipped()
@@ -143,7 +130,7 @@ class Answers:
         self._indexes: dict[str, _Index] = {}
         self._lacking: dict[str, Counter[int]] = {}
         self._sources: dict[str, str] = {}
-        self._spool = _Spool()
+        self._spool = Spool()
 
     def __enter__(self) -> Self:
         return self
@@ -193,7 +180,8 @@ class Answers:
             last = problem
             row = self._spool.row(offset)
             meta = {"step": row["step"], "form": row["form"]}
-            yield Attempt(self._samples[problem].id, row["text"], model, number, meta=meta, source=row["at"])
+            name, language = self._samples[problem].id, row["language"]
+            yield Attempt(name, row["text"], model, number, meta=meta, source=row["at"], language=language)
 
     def read(self, path: Path, extract: Extract) -> None:
         """Add the answers in a file or folder.
@@ -235,14 +223,25 @@ class Answers:
             given.nulls.setdefault(model, []).append((place, number))
             self.null.add(Rejection(at, f"{row.key!r} is null: nobody answered"))
             return
-        code = assemble(row, self._samples[place], extract)
+        sample, language = self._samples[place], self._language_of(record, self._samples[place])
+        code = assemble(row, replace(sample, language=language) if language else sample, extract)
         digest = hashlib.blake2b(code.text.encode(errors="surrogatepass"), digest_size=8).digest()
         index.problem.append(place)
         index.number.append(len(index) if number is None else number)
         index.digest.append(int.from_bytes(digest, "big"))
-        index.offset.append(
-            self._spool.put({"text": code.text, "step": code.step, "form": code.form, "at": at, "n": number})
-        )
+        kept = {"text": code.text, "step": code.step, "form": code.form, "at": at, "n": number, "language": language}
+        index.offset.append(self._spool.put(kept))
+
+    def _language_of(self, record: Mapping[str, Any], sample: Sample) -> str:
+        """Return what an answer says that it is written in, where its problem leaves that to it; empty for Python."""
+        said = record.get("language")
+        if said is None or sample.language or sample.problem_type is not ProblemType.STDIN:
+            return ""
+        if not isinstance(said, str):
+            raise RowError("'language' is no string")
+        language = self._language(said)
+        self.languages |= {language} - {""}
+        return language
 
     def _place(self, task_id: object, model: str) -> int | None:
         """Return the problem that a row's task id names, with or without the model's name behind; None if none."""
@@ -311,7 +310,13 @@ class Answers:
         index.keep(kept)
 
 
-def load_answers(paths: Sequence[Path], benchmark: Benchmark, *, extract: Extract = "auto") -> Answers:
+def load_answers(
+    paths: Sequence[Path],
+    benchmark: Benchmark,
+    *,
+    extract: Extract = "auto",
+    language: Callable[[str], str] = _no_language,
+) -> Answers:
     """Return the answers in files and folders.
 
     Args:
@@ -319,12 +324,13 @@ def load_answers(paths: Sequence[Path], benchmark: Benchmark, *, extract: Extrac
         benchmark: answers are matched to its task ids.
         extract: `auto` looks for code in replies that do not compile as they stand, `always` also in those that do,
             `off` takes every text as it is.
+        language: our name of a language that answers name, empty for Python; RowError if there is none.
 
     Raises:
         DataError: an input does not exist or cannot be read, no row matches any task, or two rows of a model answer
             one task differently and are not declared as samples.
     """
-    answers = Answers(benchmark)
+    answers = Answers(benchmark, language)
     try:
         for path in paths:
             answers.read(path, extract)

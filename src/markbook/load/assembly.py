@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ Form = Literal["whole", "completion"]
 _KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
 """Where the answer may stand, in order of preference; an extracted solution wins even when it is empty."""
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_STAR = re.compile(r"from (\w+) import \*")
 _DEEP = 64
 """An indentation that is deeper than the definition before it, wherever that stands."""
 
@@ -115,15 +118,28 @@ def _standing(prompt: str) -> str:
 
 
 def _with_preloaded(text: str, sample: Sample) -> str:
-    """Put the imports that the benchmark's own runner took for granted before an answer that uses them unimported."""
-    if "from __future__" in text:
+    """Put what the benchmark's own runner took for granted before an answer, as far as that uses it unimported."""
+    if "from __future__" in text or not sample.preloaded:
         return text
-    used = [
-        name
-        for name in sample.preloaded
-        if re.search(rf"\b{name}\.", text) and not re.search(rf"\bimport\b.*\b{name}\b", text)
-    ]
-    return "".join(f"import {name}\n" for name in used) + text
+    words = set(_WORD.findall(text))
+    used = [line for name in sample.preloaded if (line := _preloaded(name, text, words))]
+    return "".join(f"{line}\n" for line in used) + text
+
+
+def _preloaded(name: str, text: str, words: set[str]) -> str:
+    """Return the line by which an answer gets a module, or names of one; empty where it wants none of it."""
+    if name.isidentifier():
+        wanted = name in words and re.search(rf"\b{name}\.", text) and not re.search(rf"\bimport\b.*\b{name}\b", text)
+        return f"import {name}" if wanted else ""
+    found = _STAR.fullmatch(name)
+    return name if found is None or _public(found[1]) & words else ""
+
+
+@lru_cache
+def _public(module: str) -> frozenset[str]:
+    """Return the names that a module of the standard library gives to whoever imports all of it."""
+    found = importlib.import_module(module)
+    return frozenset(getattr(found, "__all__", None) or [name for name in vars(found) if not name.startswith("_")])
 
 
 def _never_as_it_stands(reply: str, is_code: Callable[[str], bool]) -> Callable[[str], bool]:

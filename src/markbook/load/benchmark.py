@@ -89,7 +89,7 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
         DataError: there is nothing there, nothing valid in it, task ids repeat, or a folder mixes benchmarks.
         UsageError: the format is unknown.
     """
-    if path.exists() and format_name == "auto" and _is_package(path):
+    if path.exists() and format_name == "auto" and is_package(path):
         from markbook.load.programs.package import package_benchmark
 
         return package_benchmark(path)
@@ -124,7 +124,7 @@ def load_benchmark(path: Path, format_name: str = "auto") -> Benchmark:
     )
 
 
-def _is_package(path: Path) -> bool:
+def is_package(path: Path) -> bool:
     """Return whether this is a problem package: a zip, or a folder with its `problem.yaml`."""
     return (path / "problem.yaml").is_file() if path.is_dir() else path.is_file() and is_zip(path)
 

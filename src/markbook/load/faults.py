@@ -33,7 +33,7 @@ def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[Fault]]:
         found = [
             Fault(sample.id, index, reason)
             for index, test in enumerate(sample.tests)
-            if not sample.language and (reason := fault_of(test))
+            if (not sample.language or test.stdin is not None) and (reason := fault_of(test))
         ]
         if not found:
             samples.append(sample)

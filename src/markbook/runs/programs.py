@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
@@ -12,6 +12,7 @@ from typing import Literal
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages import Toolchain, find
 from markbook.runs.self_check import ensure_marks
+from markbook.runs.streams import StreamMarker, goes_in_turns
 from markbook.sandbox import Sandbox
 from markbook.sandbox.job import Job
 from markbook.sandbox.outcomes import all_failed, clean
@@ -79,13 +80,14 @@ class ProgramMarker:
         self._tools: dict[str, Toolchain] = {name: find(name) for name in languages}
         folders = dict.fromkeys(folder for tool in self._tools.values() for folder in tool.folders)
         self._box = ProgramSandbox(list(folders), workers=workers, isolation=isolation, at_most=at_most, pinned=pinned)
+        self._streams = StreamMarker(self._box.crew, isolation=isolation, at_most=at_most)
         self._proves = proves
         self._is_tried = False
 
     @property
     def level(self) -> Isolation:
         """The level of isolation that was reached."""
-        return self._box.level
+        return self._streams.level
 
     def start(self) -> None:
         """Start the workers, and see that a right program of each language passes there and a wrong one does not.
@@ -112,13 +114,17 @@ class ProgramMarker:
 
     def close(self) -> None:
         """End the workers and everything in them."""
+        self._streams.close()
         self._box.close()
         self._is_tried = False
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
-        """Mark every job; yield each with its outcome as it is done."""
+        """Mark every job; yield each with its outcome as it is done, programs that read and write last."""
         self.start()
-        yield from self._run(jobs)
+        streams: list[Job] = []
+        yield from self._run(_among(jobs, lambda job: not goes_in_turns(job.sample), streams))
+        if streams:
+            yield from self._streams.run(streams)
 
     def _run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         source = iter(jobs)
@@ -211,7 +217,9 @@ def program_run(key: str, tool: Toolchain, job: Job, test: Test, *, proves: bool
     said = [secrets.token_hex(16), words["nonce"]][: 1 + proves]
     command = tool.command(language.run, made.words)
     phases += [Phase(command, limits, stdin=word.encode(), environment=around) for word in said]
-    return _Run(key, files, tuple(phases), language.drop if language.build else (), language.programs, words["token"])
+    return _Run(
+        key, files, tuple(phases), language.drop if language.build else (), language.programs, token=words["token"]
+    )
 
 
 def _with(limits: Limits, processes: int) -> Limits:
@@ -341,16 +349,18 @@ class MixedBox:
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         """Mark every job; those in Python come last."""
         in_python: list[Job] = []
-        yield from self._marker.run(_others(jobs, in_python))
+        elsewhere = _among(jobs, lambda job: bool(job.sample.language) or goes_in_turns(job.sample), in_python)
+        yield from self._marker.run(elsewhere)
         if in_python:
             self._used = True
             ensure_marks(self._box)
             yield from self._box.run(in_python)
 
 
-def _others(jobs: Iterable[Job], in_python: list[Job]) -> Iterator[Job]:
+def _among(jobs: Iterable[Job], wanted: Callable[[Job], bool], others: list[Job]) -> Iterator[Job]:
+    """Yield the jobs that are wanted, and put the others aside."""
     for job in jobs:
-        if job.sample.language:
+        if wanted(job):
             yield job
         else:
-            in_python.append(job)
+            others.append(job)

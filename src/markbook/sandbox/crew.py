@@ -56,6 +56,16 @@ class Crew:
         self.layers: list[Layer] = []
         self.level = self._target = Isolation.D
 
+    @property
+    def count(self) -> int:
+        """How many workers there are to be."""
+        return self._count
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether each keeps to a processor."""
+        return bool(self._processors)
+
     def begin(self) -> None:
         """Let the first worker start while the caller prepares the work; `start` waits for it."""
         if not self.workers:

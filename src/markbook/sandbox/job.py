@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from markbook.types import Limits, ProblemType, Sample
@@ -71,6 +72,8 @@ class Job:
     """Of the whole attempt; of a program that reads and writes those of each of its tests."""
     all_tests: bool = False
     """Whether a program that reads and writes meets its further tests once it has failed one."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """The files of a program that is more than one text; nothing else counts then."""
 
     @property
     def meets_all(self) -> bool:

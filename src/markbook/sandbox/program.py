@@ -34,6 +34,12 @@ class Phase:
     """Whether it may write to the program's files: what comes behind runs only where this ends with 0."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Beside a plain one; nothing of the user's reaches a program."""
+    work: Mapping[str, bytes] = field(default_factory=dict)
+    """Files that lie in `{work}` when it begins, by names below it."""
+    takes: str = ""
+    """The folder below `{work}` whose files are wanted when it has ended; empty if none is."""
+    is_linked: bool = False
+    """Whether it reads from and writes to a program in another worker; see `seats`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,10 @@ class ProgramRun:
     """Files that are removed once everything is built."""
     programs: tuple[str, ...] = ()
     """Files that a compiler makes and that are to be run."""
+    goes_on: bool = False
+    """Whether it finds `{build}` as the run before it left it, in the same worker."""
+    stays: bool = False
+    """Whether it leaves `{build}` to one that goes on."""
 
     def __post_init__(self) -> None:
         """Hold that no name leads out of the folder.
@@ -57,7 +67,8 @@ class ProgramRun:
         Raises:
             ValueError: one does.
         """
-        for name in (*self.files, *self.drop, *self.programs):
+        names = (name for phase in self.phases for name in (*phase.work, *([phase.takes] if phase.takes else [])))
+        for name in (*self.files, *self.drop, *self.programs, *names):
             path = PurePosixPath(name)
             if not name or path.is_absolute() or ".." in path.parts or "\0" in name:
                 raise ValueError(f"{name!r} is no name of a file of the program's own")
@@ -72,7 +83,7 @@ class Executed:
     signal: int
     """The signal that ended it, 0 if none did."""
     limit: str
-    """The limit that was hit: cpu, wall, memory, output, file, processes; empty if none."""
+    """The limit that was hit: cpu, wall, memory, output, file, processes; `stopped` by the caller; empty if none."""
     stdout: bytes
     stderr: bytes
     """Its first 64 KiB."""
@@ -83,6 +94,10 @@ class Executed:
     """The most that was seen resident."""
     refused: str = ""
     """Why the program could not even be started."""
+    ended: float = 0.0
+    """When it ended, by the monotonic clock of this machine."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """What it left in the folder that was to be taken."""
 
     @property
     def is_good(self) -> bool:
@@ -98,6 +113,8 @@ def on_wire(run: ProgramRun, number: int) -> dict[str, Any]:
         "phases": [_phase(phase) for phase in run.phases],
         "drop": list(run.drop),
         "programs": list(run.programs),
+        "goes_on": run.goes_on,
+        "stays": run.stays,
     }
 
 
@@ -110,6 +127,9 @@ def _phase(phase: Phase) -> dict[str, Any]:
         "environment": {**_ENVIRONMENT, **phase.environment},
         "builds": phase.builds,
         "stdin": phase.stdin.decode("latin-1"),
+        "work": {name: data.decode("latin-1") for name, data in phase.work.items()},
+        "takes": phase.takes,
+        "linked": phase.is_linked,
         "limits": [limits.seconds, sleeping, busy, *numbers],
     }
 
@@ -126,4 +146,6 @@ def executed(record: Mapping[str, Any]) -> Executed:
         wall_seconds=record["wall"],
         memory_bytes=record["memory"],
         refused=record["refused"],
+        ended=record["ended"],
+        files={name: text.encode("latin-1") for name, text in record.get("files", {}).items()},
     )

@@ -71,6 +71,11 @@ class ProgramSandbox:
         return self._crew.level
 
     @property
+    def crew(self) -> Crew:
+        """Its workers, for whoever uses them in turns while nothing runs here."""
+        return self._crew
+
+    @property
     def workers(self) -> int:
         """How many run at once."""
         return len(self._crew.workers)

@@ -110,20 +110,21 @@ def icpc_arguments(given: str, answer: str, feedback: str, flags: Sequence[str] 
     return [given, answer, f"{feedback.rstrip('/')}/", *flags]
 
 
-def interactive(validator: Checked, program: Result, *, validator_first: bool) -> Checked:
+def interactive(validator: Checked, program: Result, *, validator_first: bool, validator_hung: bool = False) -> Checked:
     """Return whose fault it is that an interactive run ended.
 
     Args:
         validator: what the validator said.
         program: what became of the program by itself; `AC` where nothing is to be said against it.
         validator_first: whether the validator ended first: what befalls the program after that is the end of its pipe.
+        validator_hung: whether a limit ended the validator, for which the program may have waited.
     """
-    if validator.result == "JE":
-        return validator
-    if program in ("TLE", "MLE", "OLE", "CE"):
+    if validator.result == "JE" and (validator_first or program == "AC" or validator_hung):
+        return validator  # else it was the program's end that broke it
+    if validator_first and validator.result == "WA":
+        return validator  # whatever the program did after that
+    if program != "AC":
         return Checked(program)
-    if program == "RTE" and not (validator_first and validator.result == "WA"):
-        return Checked("RTE")
     return validator
 
 

@@ -92,6 +92,61 @@ def grade(group: Group, found: Mapping[str, Checked]) -> Graded:
     return _modern(group, found, {}) if group.aggregation is not None else _classic(group, found)
 
 
+def next_test(group: Group, found: Mapping[str, Checked]) -> str | None:
+    """Return the test to run next, None where no further one could change anything.
+
+    Args:
+        group: the group, usually all of a problem.
+        found: what became of each test that was run.
+    """
+    breaks = group.on_reject == "break" if group.aggregation is None else group.aggregation != "sum"
+    for part in group.groups:
+        if group.ignore_sample and part.name == "sample":
+            continue
+        if (name := next_test(part, found)) is not None:
+            return name
+        if breaks and grade(part, found).result != "AC":
+            return None
+    for name in group.tests:
+        if name not in found:
+            return name
+        if breaks and found[name].result != "AC":
+            return None
+    return None
+
+
+def largest(group: Group, *, is_judged: bool) -> float | None:
+    """Return the most that a group can score; None where nothing bounds it.
+
+    Args:
+        group: the group, usually all of a problem.
+        is_judged: whether a validator may give a test any score.
+    """
+    if group.aggregation is None:
+        if math.isfinite(group.high):
+            return group.high
+        counted = [part for part in group.groups if not (group.ignore_sample and part.name == "sample")]
+        parts = [largest(part, is_judged=is_judged) for part in counted]
+        parts += [None if is_judged else group.accept_score] * len(group.tests)
+    else:
+        if group.most is not None:
+            return group.most
+        parts = [largest(part, is_judged=is_judged) for part in group.groups if part.name != "sample"]
+        parts += [None] * len(group.tests)
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or not parts:
+        return None
+    if group.aggregation is None:
+        return _AGGREGATED[group.scores](known)
+    return min(known) if group.aggregation == "min" else math.fsum(known)
+
+
+def renamed(group: Group, names: Mapping[str, str]) -> Group:
+    """Return a group whose tests have other names."""
+    inner = tuple(renamed(part, names) for part in group.groups)
+    return replace(group, tests=tuple(names[name] for name in group.tests), groups=inner)
+
+
 def _classic(group: Group, found: Mapping[str, Checked]) -> Graded:
     parts: list[Graded] = []
     for part in _classic_parts(group, found):

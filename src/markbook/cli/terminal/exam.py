@@ -272,7 +272,10 @@ def show_check(found: BenchmarkCheck) -> None:
     others = {label: count for label, count in found.verdicts.items() if count and label != Verdict.SEPARATED}
     share += "".join(f", {count} {label.replace('_', ' ')}" for label, count in others.items())
     good = found.total - len(found.problems)
-    line = f"{found.benchmark}: {good} of {found.total} canonical solutions pass every time (isolation {found.isolation}{share})"
+    what = "canonical solutions pass every time"
+    if found.time_limit is not None:
+        what = f"submissions get the verdict that their folder promises, at {found.time_limit:g} s a test"
+    line = f"{found.benchmark}: {good} of {found.total} {what} (isolation {found.isolation}{share})"
     console.print(Text(terminal(line)), soft_wrap=True)
     if found.problems:
         table = Table(box=SIMPLE_HEAD)
@@ -286,6 +289,8 @@ def show_check(found: BenchmarkCheck) -> None:
                 Text(terminal(problem.detail, limit=120)),
             )
         console.print(table)
+    for words in found.not_run:
+        console.print(Text(terminal(f"not run: {words}")), soft_wrap=True)
     for fault in found.faults:
         console.print(
             Text(terminal(f"fault: {fault.task_id}, test {fault.test_index}: {fault.reason}")), soft_wrap=True

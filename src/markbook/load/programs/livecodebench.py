@@ -12,6 +12,7 @@ import json
 import pickletools
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from markbook.load.benchmark import Probe, RowError, text_field
@@ -22,6 +23,16 @@ MAX_UNPACKED = 64 << 20
 """Bytes that private tests may unpack to."""
 SECONDS = 6.0
 """What its own runner allows for one test."""
+_ALL_OF = (
+    "string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random", "statistics", "itertools",
+    "functools", "operator", "io", "sys", "json", "builtins", "typing",
+)  # fmt: skip
+PRELUDE = (
+    *(f"from {name} import *" for name in _ALL_OF),
+    *(name for name in _ALL_OF if name not in ("builtins", "typing")),
+    "import sys; sys.setrecursionlimit(50000)",
+)
+"""What its own runner puts before every answer."""
 _TEXTS = frozenset(("BINUNICODE", "BINUNICODE8", "SHORT_BINUNICODE", "UNICODE"))
 _WRAPPED = ["EMPTY_DICT", "text", "text", "SETITEM"]
 _HARMLESS = frozenset(("PROTO", "FRAME", "MEMOIZE", "BINPUT", "LONG_BINPUT", "PUT", "STOP"))
@@ -57,7 +68,7 @@ class LiveCodeBench:
         if call is None:
             pairs = [(case.get("input"), case.get("output")) for case in cases]
             tests = program_tests(pairs, "livecodebench")
-            return program_sample(name, statement, tests, at, seconds=SECONDS, meta=known)
+            return replace(program_sample(name, statement, tests, at, seconds=SECONDS, meta=known), preloaded=PRELUDE)
         return _function(name, statement, str(call), cases, at, known)
 
 
@@ -86,6 +97,7 @@ def _function(
         source=at,
         problem_type=ProblemType.CLASS,
         meta=dict(known),
+        preloaded=PRELUDE,
     )
 
 

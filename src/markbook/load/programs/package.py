@@ -7,6 +7,7 @@ authors' submissions with the verdict that their folder promises.
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,8 +19,10 @@ from markbook.errors import ConfigError, DataError
 from markbook.files.bundle import Bundle, open_bundle
 from markbook.load.benchmark import Benchmark, RowError
 from markbook.load.programs.parts import MAX_SECONDS, MIB, bounded, number_of, program_sample
+from markbook.sandbox.guest.examination.rules import icpc_name
 from markbook.stdio.checkers import Result
-from markbook.stdio.scoring import Aggregation, Group, with_flags
+from markbook.stdio.judge import Judge
+from markbook.stdio.scoring import Aggregation, Group, largest, renamed, with_flags
 from markbook.types import Sample, Test
 
 Version = Literal["legacy", "2023-07-draft", "2025-09"]
@@ -91,17 +94,52 @@ class Package:
     group: Group
     submissions: tuple[Submission, ...]
 
-    def sample(self, rule: str) -> Sample:
-        """Return the problem of a package whose outputs are compared by a rule, without interaction or passes."""
+    def sample(self) -> Sample:
+        """Return the problem of a package.
+
+        Raises:
+            ConfigError: its judge cannot be called, or the flags of the default one are unknown.
+        """
+        rule = "" if self.validator else icpc_name(self.flags)
         tests = tuple(
             Test(stdin=self._text(case.input), stdout=self._text(case.answer), checker=rule) for case in self.cases
         )
-        return program_sample(
-            self.name, self.title, tests, str(self.bundle.path), seconds=self.seconds, memory_bytes=self.memory_bytes
+        names = {case.name: str(place) for place, case in enumerate(self.cases)}
+        return replace(
+            program_sample(
+                self.name,
+                self.title,
+                tests,
+                str(self.bundle.path),
+                seconds=self.seconds,
+                memory_bytes=self.memory_bytes,
+            ),
+            judge=self._judge(),
+            group=renamed(self.group, names) if self.is_scored else None,
         )
 
+    def _judge(self) -> Judge | None:
+        """Return the package's own validator, None where the default one compares."""
+        if not self.validator:
+            if self.is_interactive or self.passes > 1:
+                raise DataError(
+                    "a problem that is interactive or has several passes has to bring its output validator",
+                    at=str(self.bundle.path),
+                )
+            return None
+        files = tuple((PurePosixPath(name).name, self.bundle.read(name)) for name in self.validator)
+        endings = {PurePosixPath(name).suffix.lower() for name, _ in files}
+        language = next((one for ending, one in _JUDGES.items() if ending in endings), None)
+        if language is None or len(dict(files)) < len(files):
+            raise DataError(
+                "the output validator is in none of the languages that are built here",
+                at=self.bundle.at(self.validator[0]),
+                hint=f"its files end in one of {', '.join(_JUDGES)}, in one folder",
+            )
+        return Judge(language, files, "icpc", self.flags, self.is_interactive, self.passes)
+
     def _text(self, name: str) -> str:
-        return self.bundle.read(name).decode("utf-8", "surrogateescape") if name else ""
+        return _content(self.bundle, name).decode("utf-8", "surrogateescape") if name else ""
 
 
 def read_package(path: Path) -> Package:
@@ -136,7 +174,7 @@ def read_package(path: Path) -> Package:
         version=version,
         is_interactive="interactive" in kinds,
         is_scored="scoring" in kinds,
-        passes=int(_limit(limits, "validation_passes", 2)) if "multi-pass" in kinds else 1,
+        passes=min(_MOST_PASSES, int(_limit(limits, "validation_passes", 2))) if "multi-pass" in kinds else 1,
         validator=custom if version != "legacy" or kinds & {"custom", "interactive"} else (),
         flags=flags or _data_flags(bundle, version),
         seconds=_seconds(bundle, limits),
@@ -149,6 +187,12 @@ def read_package(path: Path) -> Package:
     )
 
 
+_LONGEST_LINK = 200
+_MOST_PASSES = 1000
+_JUDGES = {".py": "python", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".c": "c", ".java": "java", ".rs": "rust"}
+"""The languages of output validators, by the endings of their files."""
+
+
 def _yaml(bundle: Bundle, name: str) -> dict[str, Any]:
     content = bundle.read(name)
     if len(content) > MAX_BYTES:
@@ -157,6 +201,16 @@ def _yaml(bundle: Bundle, name: str) -> dict[str, Any]:
     if found is not None and not isinstance(found, dict):
         raise ConfigError("this is no mapping", at=bundle.at(name))
     return found or {}
+
+
+def _content(bundle: Bundle, name: str) -> bytes:
+    """Return a file of a test; where it is only the path that a link had before it was checked out, the file meant."""
+    content = bundle.read(name)
+    path = content.decode("utf-8", "replace").strip()
+    if "\n" in path or len(path) > _LONGEST_LINK or PurePosixPath(path).suffix != PurePosixPath(name).suffix:
+        return content
+    meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+    return bundle.read(meant) if meant != name and meant in bundle else content
 
 
 def _title(value: object, path: Path) -> str:
@@ -321,31 +375,23 @@ def _submissions(bundle: Bundle) -> tuple[Submission, ...]:
 
 
 def package_benchmark(path: Path) -> Benchmark:
-    """Return the benchmark of one problem that a package is whose outputs the default validator compares.
+    """Return the benchmark of one problem that a package is.
 
     Raises:
-        DataError: the package has a validator of its own, is interactive, has several passes or is scored by groups;
-            also as `read_package`.
+        DataError: its tests are too large, nothing bounds its score, or its validator cannot be built; also as `read_package`.
     """
-    from markbook.sandbox.guest.examination.rules import icpc_name
-
     package = read_package(path)
-    odd = {
-        "is interactive": package.is_interactive,
-        "has several passes": package.passes > 1,
-        "judges outputs by a program of its own": bool(package.validator),
-        "is scored by groups of tests": package.is_scored,
-    }
-    if reasons := [reason for reason, holds in odd.items() if holds]:
-        raise DataError(
-            f"this package {' and '.join(reasons)}, and an exam compares outputs only",
-            at=package.bundle.at("problem.yaml"),
-        )
     try:
-        sample = package.sample(icpc_name(package.flags))
+        sample = package.sample()
         bounded(sample.tests)
     except RowError as error:
         raise DataError(str(error), at=str(path)) from None
+    if sample.group is not None and largest(sample.group, is_judged=sample.judge is not None) is None:
+        raise DataError(
+            "nothing says how much the problem is worth at most, so no share of it can be earned",
+            at=package.bundle.at("data"),
+            hint="give the test groups a 'range' (legacy, 2023-07-draft) or a 'max_score' (2025-09)",
+        )
     digest = hashlib.sha256()
     package.bundle.digest(digest)
     return Benchmark(package.name, FORMAT, (sample,), (), digest.hexdigest(), files=(str(path),))

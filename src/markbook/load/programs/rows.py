@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from markbook.load.benchmark import Probe, RowError, text_field
+from markbook.load.benchmark import Probe, RowError, text_field, text_list
 from markbook.load.programs.parts import (
     MIB,
     bounded,
@@ -16,13 +18,17 @@ from markbook.load.programs.parts import (
     program_tests,
     seconds_of,
 )
+from markbook.stdio.judge import Judge
 from markbook.types import Sample, Test
+
+MAX_PASSES = 100
+_PLAIN = re.compile(r"[\w][\w.+-]{0,99}")
 
 
 class Programs:
     """Reads rows with task_id, tests (objects with stdin and stdout), and what else is known of a problem."""
 
-    keys = ("task_id", "problem", "tests", "time_limit", "memory_limit_mb", "canonical_solution")
+    keys = ("task_id", "problem", "tests", "time_limit", "memory_limit_mb", "canonical_solution", "checker", "language")
     repeats_are_samples = True
 
     def sniff(self, probe: Probe) -> int:
@@ -36,7 +42,8 @@ class Programs:
         tests = record.get("tests")
         if not isinstance(tests, list):
             raise RowError("'tests' is no list")
-        checker = text_field(record, "checker", required=False)
+        judge = _judge(record["checker"]) if isinstance(record.get("checker"), Mapping) else None
+        checker = text_field(record, "checker", required=False) if judge is None else ""
         memory = number_of(record.get("memory_limit_mb"))
         if record.get("memory_limit_mb") is not None and not (memory and memory > 0):
             raise RowError("'memory_limit_mb' is no number above 0")
@@ -44,7 +51,7 @@ class Programs:
             raise RowError("'time_limit' is no number of seconds")
         right = text_field(record, "canonical_solution", required=False)
         known = {key: record[key] for key in ("topic", "complexity") if record.get(key) is not None}
-        return program_sample(
+        sample = program_sample(
             name_of(record, "task_id", "id"),
             text_field(record, "problem", required=False),
             bounded(tuple(_test(test, number, checker) for number, test in enumerate(tests, start=1))),
@@ -54,6 +61,36 @@ class Programs:
             memory_bytes=int(memory * MIB) if memory else None,
             meta=known,
         )
+        return replace(sample, judge=judge, language=text_field(record, "language", required=False))
+
+
+def _judge(about: Mapping[str, Any]) -> Judge:
+    """Return the program of a row that judges outputs; RowError if it is none."""
+    convention = about.get("convention", "testlib")
+    if convention not in ("testlib", "icpc", "function"):
+        raise RowError("the checker's 'convention' is none of testlib, icpc, function")
+    source = text_field(about, "source")
+    files = about.get("files") or {}
+    if not isinstance(files, Mapping) or not all(
+        isinstance(text, str) and _PLAIN.fullmatch(name) for name, text in files.items()
+    ):
+        raise RowError("the checker's 'files' are no texts by plain names")
+    flags = text_list(about, "flags")
+    is_interactive, passes = about.get("interactive", False), about.get("passes", 1)
+    if not isinstance(is_interactive, bool) or not isinstance(passes, int) or not 1 <= passes <= MAX_PASSES:
+        raise RowError(f"the checker's 'interactive' is no truth, or 'passes' no number from 1 to {MAX_PASSES}")
+    if convention == "function" and (is_interactive or passes > 1):
+        raise RowError("a checker that is a function neither talks to a program nor asks for another pass")
+    language = "python" if convention == "function" else text_field(about, "language")
+    own = {"": source, **files}
+    return Judge(
+        language,
+        tuple((name, text.encode("utf-8", "surrogatepass")) for name, text in own.items()),
+        convention,
+        tuple(flags),
+        is_interactive,
+        passes,
+    )
 
 
 def _test(value: object, number: int, checker: str) -> Test:

@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from markbook.load.benchmark import Benchmark, load_benchmark
+from markbook.load.benchmark import Benchmark, is_package, load_benchmark
 from markbook.load.faults import Fault, without_faults
 from markbook.runs.exam.marks import mark
-from markbook.runs.exam.plan import available
+from markbook.runs.exam.package_check import Submitted, check_package
+from markbook.runs.exam.plan import available, languages_of
 from markbook.runs.sandboxes import BoxSettings, open_sandboxes
 from markbook.sandbox import Job
 from markbook.types import Limits, Outcome, Verdict
@@ -47,6 +48,12 @@ class BenchmarkCheck:
     """The share of tests whose verdict came from separate processes."""
     verdicts: dict[str, int]
     """How many tests got each verdict in the first round: every label, also those that none got."""
+    submissions: tuple[Submitted, ...] = ()
+    """Of a problem package: what its authors' submissions got, beside what their folders promise."""
+    not_run: tuple[str, ...] = ()
+    """Submissions in languages that are not here, with the reason."""
+    time_limit: float | None = None
+    """Of a problem package: the limit that its submissions met, in seconds."""
 
     @property
     def holds(self) -> bool:
@@ -74,10 +81,12 @@ def check_benchmark(
         UsageError: the interpreter is none.
         EnvironmentUnfitError: as for the exam.
     """
+    if format_name == "auto" and is_package(path):
+        return _checked_package(path, timeout=timeout, workers=workers, isolation=isolation)
     benchmark, faults = without_faults(load_benchmark(path, format_name))
     available(benchmark, skip=False)
     outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
-    names = tuple(sorted({sample.language for sample in benchmark.samples if sample.language}))
+    names = languages_of(benchmark)
     settings = BoxSettings(
         workers=workers, isolation=isolation, python=str(python or ""), dedupe=False, languages=names
     )
@@ -96,6 +105,28 @@ def check_benchmark(
         isolation=level,
         separated_share=labels[Verdict.SEPARATED] / labels.total() if labels else None,
         verdicts={verdict.value: labels[verdict] for verdict in Verdict},
+    )
+
+
+def _checked_package(
+    path: Path, *, timeout: float, workers: int | None, isolation: Literal["auto", "strict", "weak"]
+) -> BenchmarkCheck:
+    found = check_package(path, timeout=timeout, workers=workers, isolation=isolation)
+    problems = tuple(
+        Problem(one.name, "fails", int(one.result == "AC"), 1, one.detail) for one in found.submissions if not one.holds
+    )
+    return BenchmarkCheck(
+        benchmark=path.name.removesuffix(".zip"),
+        total=len(found.submissions),
+        problems=problems,
+        faults=(),
+        rejected_rows=0,
+        isolation=found.isolation,
+        separated_share=found.verdicts[Verdict.SEPARATED] / found.verdicts.total() if found.verdicts else None,
+        verdicts={verdict.value: found.verdicts[verdict] for verdict in Verdict},
+        submissions=found.submissions,
+        not_run=found.not_run,
+        time_limit=found.seconds,
     )
 
 

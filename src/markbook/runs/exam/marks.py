@@ -24,6 +24,8 @@ Grouping = Literal["topic", "complexity", "problem_type"]
 GROUPINGS: tuple[Grouping, ...] = ("topic", "complexity", "problem_type")
 PASS_AT = (1, 5, 10, 100)
 """The k for which pass@k is reported, as far as there are attempts."""
+JUDGE_FAILED = "JE"
+"""The result of a test whose own judge failed: nobody is charged for it."""
 NOT_RUN = "-"
 """The result of a test that was not run because an earlier one failed."""
 EXAMPLES = 3
@@ -71,6 +73,9 @@ def counted_tests(sample: Sample, outcome: Outcome) -> Sequence[TestResult]:
 def mark(sample: Sample, outcome: Outcome) -> Mark:
     """Return what an outcome scores."""
     whole = bool(outcome.tests) and all(test.passed for test in outcome.tests) and outcome.error is None
+    if outcome.score is not None:
+        whole = outcome.score == 1.0
+        return Mark(len(outcome.tests), outcome.passed, outcome.error, False, whole, outcome.score)
     if sample.problem_type is ProblemType.STDIN and any(test.points is not None for test in sample.tests):
         # an error ends one test of them and not the others: what these earned stays earned
         return Mark(len(outcome.tests), outcome.passed, outcome.error, False, whole, _worth(sample, outcome))
@@ -99,6 +104,8 @@ class Tally:
     attempts: array[int] = field(init=False)
     lacking: array[int] = field(init=False)
     """How many samples of a problem, beside its attempts, nobody answered: each scores 0, as an absent problem does."""
+    unjudged: array[int] = field(init=False)
+    """How many answers to a problem could not be judged, by no fault of theirs: as if nobody had been asked."""
     right: array[int] = field(init=False)
     zero: array[float] = field(init=False)
     partial: array[float] = field(init=False)
@@ -120,7 +127,7 @@ class Tally:
     def __post_init__(self) -> None:
         size = len(self.samples)
         self.attempts, self.right = array("I", [0] * size), array("I", [0] * size)
-        self.lacking = array("I", [0] * size)
+        self.lacking, self.unjudged = array("I", [0] * size), array("I", [0] * size)
         self.zero, self.partial = array("d", [0.0] * size), array("d", [0.0] * size)
 
     def add(self, place: int, outcome: Outcome) -> Mark:
@@ -128,6 +135,12 @@ class Tally:
         self._found.clear()
         sample = self.samples[place]
         got = mark(sample, outcome)
+        tests = counted_tests(sample, outcome)
+        self.verdicts.update(result.verdict.value for result in tests if result.result != NOT_RUN)
+        self.results.update(result.result for result in tests if result.result)
+        if any(result.result == JUDGE_FAILED for result in outcome.tests):
+            self.unjudged[place] += 1
+            return got
         self.attempts[place] += 1
         self.right[place] += got.all_passed
         self.zero[place] += got.zero
@@ -144,9 +157,6 @@ class Tally:
             self.grades["fully_correct"] += 1
         else:
             self.grades["partially_correct" if got.passed else "incorrect"] += 1
-        tests = counted_tests(sample, outcome)
-        self.verdicts.update(result.verdict.value for result in tests if result.result != NOT_RUN)
-        self.results.update(result.result for result in tests if result.result)
         self.flags.update(outcome.flags)
         if outcome.limit:
             self.limits[outcome.limit] += 1
@@ -229,7 +239,7 @@ class Tally:
     def _computed(
         self, metric: str, places: Sequence[int] | None, policy: ErrorPolicy | None, *, absent_counts: bool
     ) -> Summary:
-        chosen = range(len(self.samples)) if places is None else places
+        chosen = [place for place in (range(len(self.samples)) if places is None else places) if self._counts(place)]
         scores = [self.problem_score(place, policy) for place in chosen]
         values = [score for score in scores if score is not None]
         found = summarise_values(
@@ -239,6 +249,10 @@ class Tally:
             policy="exam" if absent_counts else "exclude",
             seed=self.seed,
         )
+        lost = (len(self.samples) if places is None else len(places)) - len(chosen)
+        if lost:
+            words = f"{lost} problems whose own judge failed count for nobody"
+            found = replace(found, note=f"{found.note}; {words}" if found.note else words)
         partial = [place for place in chosen if self.attempts[place] and self.lacking[place]]
         if not partial or found.bounds is None:
             return found
@@ -253,8 +267,13 @@ class Tally:
 
         There is no value if a problem has attempts, but fewer than k.
         """
-        counts = [self.tries(place) if self.attempts[place] else k for place in range(len(self.samples))]
-        return pass_at_k_summary(counts, list(self.right), k, seed=self.seed)
+        places = [place for place in range(len(self.samples)) if self._counts(place)]
+        counts = [self.tries(place) if self.attempts[place] else k for place in places]
+        return pass_at_k_summary(counts, [self.right[place] for place in places], k, seed=self.seed)
+
+    def _counts(self, place: int) -> bool:
+        """Whether a problem says anything: not where every answer to it could not be judged."""
+        return bool(self.attempts[place] or not self.unjudged[place])
 
     def pass_ks(self) -> Iterator[int]:
         """Yield the k up to the largest number of attempts at any problem."""
@@ -283,6 +302,7 @@ def outcome_record(outcome: Outcome) -> dict[str, Any]:
         "flags": list(outcome.flags),
         "seconds": outcome.seconds,
         "wall_seconds": outcome.wall_seconds,
+        **({} if outcome.score is None else {"score": outcome.score}),
     }
 
 
@@ -301,6 +321,7 @@ def outcome_of(record: Mapping[str, Any]) -> Outcome:
         flags=tuple(record["flags"]),
         seconds=record["seconds"],
         wall_seconds=record["wall_seconds"],
+        score=record.get("score"),
     )
 
 

@@ -12,13 +12,14 @@ from typing import Literal
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError
 from markbook.load.answers import Answers, load_answers
 from markbook.load.assembly import Extract
-from markbook.load.benchmark import Benchmark, load_benchmark
+from markbook.load.benchmark import Benchmark, RowError, load_benchmark
 from markbook.load.faults import Fault, without_faults
 from markbook.runs.exam.marks import ErrorPolicy
 from markbook.runs.kind import Planned, Skipped
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions, aside
 from markbook.runs.sandboxes import BoxSettings
+from markbook.runs.streams import goes_in_turns
 from markbook.store import Manifest
 from markbook.types import Limits, Sample
 
@@ -46,6 +47,8 @@ class ExamOptions(RunOptions):
     profile says: the corrected one does, the documented one knows one limit for all."""
     all_tests: bool = False
     """Go on with the tests of a program that reads and writes when it has failed one."""
+    fresh_tests: bool = False
+    """Give every test of a function problem a freshly loaded solution of its own."""
     python: str = ""
     """The interpreter whose packages the candidates may import; the running one if empty."""
 
@@ -99,8 +102,8 @@ class ExamPlan(Planned):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages of its problems, without those whose answers are Python's own."""
-        return tuple(sorted({sample.language for sample in self.benchmark.samples if sample.language}))
+        """The languages of its problems and answers, without those whose answers are Python's own."""
+        return tuple(sorted({*languages_of(self.benchmark), *self.answers.languages}))
 
     @property
     def attempts(self) -> int:
@@ -120,7 +123,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     whole, faults = without_faults(paper)
     sound, unavailable = available(whole, skip=request.skip_unavailable)
     paths = [Path(path) for path in request.solutions]
-    answers = machines.open(load_answers(paths, sound, extract=request.extract))
+    answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_named))
     return ExamPlan(
         manifest=_manifest(request, sound, answers),
         skipped=_skipped(paper, answers),
@@ -133,6 +136,26 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     )
 
 
+def _named(name: str) -> str:
+    """Return our name of a language, empty for Python, whose programs have a way of their own; RowError if there is none."""
+    from markbook.languages import language
+
+    try:
+        found = language(name).name
+    except UsageError as error:
+        raise RowError(f"{error.message}{f' ({error.hint})' if error.hint else ''}") from None
+    return "" if found == "python" else found
+
+
+def languages_of(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return the languages that answers are built and run in by the problems themselves, sorted."""
+    return tuple(
+        sorted(
+            {sample.language or "python" for sample in benchmark.samples if sample.language or goes_in_turns(sample)}
+        )
+    )
+
+
 def available(benchmark: Benchmark, *, skip: bool) -> tuple[Benchmark, list[str]]:
     """Return the benchmark without the problems whose language cannot be run here, and what to say of those.
 
@@ -142,7 +165,7 @@ def available(benchmark: Benchmark, *, skip: bool) -> tuple[Benchmark, list[str]
     lacking: dict[str, str] = {}
     reasons: dict[str, EnvironmentUnfitError] = {}
     for sample in benchmark.samples:
-        if sample.language and (error := _unfit(sample)) is not None:
+        if (sample.language or sample.judge is not None) and (error := _unfit(sample)) is not None:
             lacking[sample.id] = error.message
             reasons.setdefault(error.message, error)
     kept = tuple(sample for sample in benchmark.samples if sample.id not in lacking)
@@ -166,7 +189,9 @@ def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
     from markbook.languages import find
 
     try:
-        language = find(sample.language).language
+        if sample.judge is not None:
+            find(sample.judge.language)
+        language = find(sample.language or "python").language
     except EnvironmentUnfitError as error:
         return error
     except UsageError as error:

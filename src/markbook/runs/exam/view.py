@@ -302,6 +302,7 @@ def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, Any]:
         "step": attempt.meta.get("step"),
         "form": attempt.meta.get("form"),
         "source": attempt.source,
+        **({"language": attempt.language} if attempt.language else {}),
     }
 
 

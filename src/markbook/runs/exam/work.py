@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from markbook.runs.conductor import conduct
@@ -14,6 +14,7 @@ from markbook.runs.exam.finished import ExamResults
 from markbook.runs.exam.marks import mark, outcome_of
 from markbook.runs.exam.plan import REPORTS, ExamOptions, ExamPlan
 from markbook.runs.exam.view import FAULT, MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
+from markbook.runs.fresh import run_fresh
 from markbook.runs.kind import Ended, Start, Step, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import options_of
@@ -94,7 +95,8 @@ def _hold(plan: ExamPlan, writer: RunWriter, box: Sandbox | MixedBox | RemoteSan
     tried, solved = _solved_before(writer, plan) if writer.is_resumed else (Counter[str](), Counter[str]())
     watch.started(writer.folder, Start(plan.attempts, tried.total(), solved.total(), _about(plan, box)))
     running: dict[str, Attempt] = {}
-    for job, outcome in box.run(_jobs(writer, plan, running)):
+    jobs = _jobs(writer, plan, running)
+    for job, outcome in run_fresh(box, jobs) if plan.options.fresh_tests else box.run(jobs):
         attempt = running.pop(job.key)
         result = mark(job.sample, outcome)
         tried[attempt.sample_id] += 1
@@ -156,7 +158,10 @@ def _jobs(writer: RunWriter, plan: ExamPlan, running: dict[str, Attempt]) -> Ite
                 continue
             key = f"{number}:{attempt.sample_id}:{attempt.index}"
             running[key] = attempt
-            yield Job(key, attempt.text, samples[attempt.sample_id], limits, plan.options.all_tests)
+            sample = samples[attempt.sample_id]
+            if attempt.language:
+                sample = replace(sample, language=attempt.language)
+            yield Job(key, attempt.text, sample, limits, plan.options.all_tests)
 
 
 def _record_inputs(writer: RunWriter, plan: ExamPlan) -> None:

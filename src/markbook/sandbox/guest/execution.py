@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
+    from .handing import Link
     from .walls.seccomp import Filter
 else:
     import _signal as signal
 
 _FIRST_LOOK, _LAST_LOOK = 0.02, 0.2
 """Seconds between two looks at what the processes of a program use: few at first, then longer."""
+_CLOSED_SECONDS = 0.1
+"""For so long who has closed what it prints to may yet be about to end."""
 _OPEN_FILES = 1024
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -82,8 +85,9 @@ class Phase:
 class Execution:
     """A phase under way."""
 
-    def __init__(self, phase: Phase, place: Place, note: Callable[[int], None]) -> None:
-        """Prepare; `note` is told the number of the process that is started."""
+    def __init__(self, phase: Phase, place: Place, note: Callable[[int], None], link: Link | None = None) -> None:
+        """Prepare; `note` is told the number of the process that is started, `link` is what it reads from and writes to."""
+        self._link = link
         self._phase = phase
         self._place = place
         self._note = note
@@ -97,10 +101,11 @@ class Execution:
         """Execute and return what became of it."""
         before = _spent()
         started = time.monotonic()
+        link = self._link
         out, out_end = os.pipe()
         err, err_end = os.pipe()
         fault, fault_end = os.pipe()
-        given = _given(self._phase.stdin)
+        given = _given(self._phase.stdin) if link is None else link.reader
         self._pid = os.fork()
         if self._pid == 0:
             _become(self._phase, self._place, (given, out_end, err_end), fault_end)
@@ -110,27 +115,31 @@ class Execution:
         self._seen = {out: bytearray(), err: bytearray()}
         try:
             self._watch(started, before)
+            ended = time.monotonic()
             self.end()
             for descriptor in self._seen:
                 while self._take(descriptor):
                     pass
+            if link is not None:
+                link.flush(self._seen[out], self._phase.busy)
             refused = os.read(fault, 200).decode("utf-8", "replace")
         finally:
             for descriptor in (out, err, fault):
                 os.close(descriptor)
+        spent = _spent() - before
+        record = {"cpu": spent, "wall": ended - started, "ended": ended, "memory": self._peak, "refused": refused}
+        return {**record, **self._said(self._seen[out], self._seen[err], spent)}
+
+    def _said(self, out: bytearray, err: bytearray, spent: float) -> dict[str, Any]:
+        """Return how it ended and what it printed."""
         status = self._status or 0
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        spent = _spent() - before
         return {
             "exit": None if number else os.WEXITSTATUS(status),
             "signal": number,
             "hit": self._hit or self._by_signal(number, spent),
-            "out": self._seen[out][: self._phase.output].decode("latin-1"),
-            "err": self._seen[err][:_ERRORS_KEPT].decode("latin-1"),
-            "cpu": spent,
-            "wall": time.monotonic() - started,
-            "memory": self._peak,
-            "refused": refused,
+            "out": out[: self._phase.output].decode("latin-1"),
+            "err": err[:_ERRORS_KEPT].decode("latin-1"),
         }
 
     def _by_signal(self, number: int, spent: float) -> str:
@@ -150,16 +159,20 @@ class Execution:
         for descriptor in self._seen:
             os.set_blocking(descriptor, False)
             poll.register(descriptor, select.POLLIN)
+        if self._link is not None:
+            poll.register(self._link.stop, select.POLLIN)
         look = _FIRST_LOOK
         following = started + look
         try:
             while not self._hit:
                 ready = [descriptor for descriptor, _ in poll.poll(max(1.0, 1000 * (following - time.monotonic())))]
-                for descriptor in ready:
-                    if descriptor != handle and not self._take(descriptor):
-                        poll.unregister(descriptor)
+                closed = [one for one in ready if one in self._seen and not self._take(one)]
+                for descriptor in closed:
+                    poll.unregister(descriptor)
                 if handle in ready:
                     return
+                if self._link is not None:
+                    self._pass_on(self._link, poll, ready, closed)
                 now = time.monotonic()
                 if now >= following:
                     self._hit = self._hit or self._look(now - started, before)
@@ -167,6 +180,21 @@ class Execution:
                     following = now + look
         finally:
             os.close(handle)
+
+    def _pass_on(self, link: Link, poll: select.poll, ready: list[int], closed: list[int]) -> None:
+        """Give what was printed to the program that this one is joined to, as far as that takes it now."""
+        if link.stop in ready:
+            self._hit = "stopped"
+        out = next(iter(self._seen))
+        link.forward(self._seen[out])
+        if out in closed:
+            link.closed = time.monotonic()
+        if self._seen[out]:
+            poll.register(link.writer, select.POLLOUT)
+        elif link.writer in ready:
+            poll.unregister(link.writer)
+        if link.closed and not self._seen[out] and time.monotonic() - link.closed > _CLOSED_SECONDS:
+            link.shut()  # it lives on and prints no more
 
     def _take(self, descriptor: int) -> bool:
         """Read what has arrived; False when there is nothing now, or nothing any more."""

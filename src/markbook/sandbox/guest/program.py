@@ -7,6 +7,7 @@ ends as an interpreter ends. Nothing of the expected output is ever here: what i
 from __future__ import annotations
 
 import _io
+import atexit
 import builtins
 import gc
 import marshal
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from .child import Guard
 
 FILE = "solution.py"
+_REHEARSALS = 8
+"""After so many runs the interpreter has adapted this code to what it sees."""
+_REHEARSED = "def f(x):\n    return x\n\nfor n in range(3):\n    f(str(n))\n"
 FLUSH_FAILED = 120
 """The exit status of an interpreter that could not write all that was printed."""
 
@@ -65,9 +69,10 @@ def _exactly(reader: int, size: int) -> bytes:
 
 def _main(code: Any, seed: bool) -> int:  # noqa: FBT001 - from the wire
     """Execute the program and all that an interpreter does at its end; return the exit status."""
-    sys.stdin = sys.__stdin__ = _stream(0, "r", "surrogateescape")  # type: ignore[misc]  # as the interpreter does
-    sys.stdout = sys.__stdout__ = _stream(1, "w", "surrogateescape")  # type: ignore[misc]  # as above
-    sys.stderr = sys.__stderr__ = _stream(2, "w", "backslashreplace", buffering=1)  # type: ignore[misc]  # as above
+    given, printed, said = _made or _streams()
+    sys.stdin = sys.__stdin__ = given  # type: ignore[misc]  # as the interpreter does
+    sys.stdout = sys.__stdout__ = printed  # type: ignore[misc]  # as above
+    sys.stderr = sys.__stderr__ = said  # type: ignore[misc]  # as above
     sys.argv[:] = [FILE]
     sys.modules.pop(MODULE, None)
     module = sys.modules["__main__"] = ModuleType("__main__")
@@ -81,6 +86,39 @@ def _main(code: Any, seed: bool) -> int:  # noqa: FBT001 - from the wire
     status = _left(status)
     vars(module).clear()  # a file that is still open is written out when nobody holds it any more
     return status if _flushed() else status or FLUSH_FAILED
+
+
+_made: list[TextIOWrapper] = []
+"""The standard streams of every program, made once: to make them costs a child more than all the rest."""
+
+
+def prepare() -> None:
+    """Make, before the fork, the standard streams, which are to be pipes in every child, and try what each child does."""
+    kept = [os.dup(number) for number in range(3)]
+    standard = sys.stdin, sys.stdout, sys.stderr, list(sys.argv), sys.modules["__main__"]
+    reader, writer = os.pipe()
+    for number, descriptor in enumerate((reader, writer, writer)):
+        os.dup2(descriptor, number)
+    _made[:] = _streams()
+    text = marshal.dumps((compile(_REHEARSED, FILE, "exec"), False))
+    for _ in range(_REHEARSALS):
+        os.write(writer, len(text).to_bytes(4, "little") + text)
+        code, seed = marshal.loads(_frame(reader))  # noqa: S302 - our own
+        _main(code, seed)
+    for descriptor in (reader, writer):
+        os.close(descriptor)
+    for number, descriptor in enumerate(kept):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    sys.stdin, sys.stdout, sys.stderr, sys.argv[:], sys.modules["__main__"] = standard
+
+
+def _streams() -> list[TextIOWrapper]:
+    return [
+        _stream(0, "r", "surrogateescape"),
+        _stream(1, "w", "surrogateescape"),
+        _stream(2, "w", "backslashreplace", buffering=1),
+    ]
 
 
 def _stream(number: int, mode: str, errors: str, buffering: int = -1) -> TextIOWrapper:
@@ -127,8 +165,6 @@ def _left(status: int) -> int:
         threading = sys.modules.get("threading")
         if threading is not None:
             threading._shutdown()  # noqa: SLF001 - what an interpreter does at its end
-        import atexit
-
         atexit._run_exitfuncs()  # noqa: SLF001 - as above
     except SystemExit as error:
         status = _exit_status(error.code)

@@ -12,7 +12,7 @@ import stat
 import struct
 import sys
 
-from . import execution, scratch, wire
+from . import execution, handing, scratch, wire
 from .walls import isolation, landlock, linux, seccomp
 from .walls.selftest import try_everything
 
@@ -188,11 +188,9 @@ class Runner:
 
     def _attempt(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         place = self._place
-        for name, text in request["files"].items():
-            path = os.path.join(place.build, name)
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            with open(path, "wb") as file:
-                file.write(text.encode("latin-1"))
+        if not request["goes_on"]:
+            scratch.empty(place.build)
+        handing.put(place.build, request["files"])
         found: list[dict[str, Any]] = []
         was_building = True
         for record in request["phases"]:
@@ -200,21 +198,30 @@ class Runner:
             if was_building and not phase.builds:
                 self._seal(request)
             was_building = phase.builds
-            got = self._executed(phase)
+            handing.put(place.work, record["work"])
+            got = self._executed(phase, is_linked=record["linked"])
+            if record["takes"]:
+                got["files"] = handing.taken(os.path.join(place.work, record["takes"]))
             found.append(got)
+            scratch.empty(place.work)
             if phase.builds and (got["exit"] != 0 or got["hit"]):
                 break
-            scratch.empty(place.work)
-        for folder in (place.work, place.build):
-            scratch.empty(folder)
+        if not request["stays"]:
+            scratch.empty(place.build)
         return found
 
-    def _executed(self, phase: execution.Phase) -> dict[str, Any]:
-        run = execution.Execution(phase, self._place, self._note)
+    def _executed(self, phase: execution.Phase, *, is_linked: bool) -> dict[str, Any]:
+        link = None
+        if is_linked:
+            wire.write(self._control, {"awaits": True})
+            link = handing.Link(self._control)
+        run = execution.Execution(phase, self._place, self._note, link)
         try:
             return run.run()
         finally:
             self._note(0)
+            if link is not None:
+                link.close()
 
     def _note(self, pid: int) -> None:
         """Say whose group is to be ended with this worker."""

@@ -80,6 +80,7 @@ class Zygote:
     def prepare(self) -> None:
         """Make ready to fork. Whatever fails here fails before the worker is said to be there."""
         child.rehearse(self._rehearsed)
+        program.prepare()
         self._stage = child.Stage(self._sock.fileno())
         memory.settle()
 

@@ -1,0 +1,164 @@
+"""Calling a benchmark's own judge, and understanding what it says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import TypeVar
+
+from markbook.errors import MarkbookError
+from markbook.languages import Toolchain, find
+from markbook.languages.whole import Whole, whole
+from markbook.sandbox.program import WORK, Executed, Phase, ProgramRun
+from markbook.sandbox.seats import Seat, Side, Steps, Turn
+from markbook.stdio import checkers
+from markbook.stdio.checkers import Checked
+from markbook.stdio.judge import FUNCTION, Judge
+from markbook.types import Limits, Test
+
+T = TypeVar("T")
+JUDGE_LIMITS = Limits(seconds=30.0, output_bytes=64 << 20)
+"""What a checker may use for one test."""
+_BUILD_FILES = 256 << 20
+_BUILD_PROCESSES = 256
+
+
+def judge_seconds() -> float:
+    """Return the CPU seconds that a judge may use for one test."""
+    return JUDGE_LIMITS.seconds
+
+
+def build_phases(made: Whole, tool: Toolchain) -> tuple[Phase, ...]:
+    """Return the phase that builds a program; none where its text is run."""
+    if not made.build:
+        return ()
+    language = tool.language
+    limits = Limits(
+        seconds=language.build_seconds,
+        memory_bytes=language.build_memory_bytes,
+        file_bytes=_BUILD_FILES,
+        processes=_BUILD_PROCESSES,
+    )
+    return (Phase(made.build, limits, builds=True, environment=made.build_environment),)
+
+
+def not_built(tool: Toolchain, found: Executed) -> str:
+    """Return why a program was not built: what its compiler says."""
+    if found.limit:
+        return f"the compiler reached its limit ({found.limit})"
+    said = (found.stderr + found.stdout).decode("utf-8", "replace")
+    lines = [line.strip() for line in said.splitlines()[:2000]]
+    line = next((line for line in lines if says(tool.language.failures.build, line)), "")
+    return checkers.shown(line.encode()) or found.refused or f"the compiler ended with {found.status}"
+
+
+@lru_cache(maxsize=64)
+def made_of(judge: Judge) -> Whole:
+    """Return how a judge is built and started."""
+    tool = find(judge.language)
+    if judge.convention != "function":
+        return whole(tool, dict(judge.files))
+    given = {name or "checker.py": content for name, content in judge.files}
+    made = whole(tool, {"main.py": FUNCTION.encode()})
+    return replace(made, files={**made.files, **given})
+
+
+def ready(seat: Seat[T], judge: Judge) -> Steps[str]:
+    """Have a judge built in a seat's own worker if it is not yet; return why it cannot be."""
+    if seat.holds == judge.name:
+        return ""
+    try:
+        made = made_of(judge)
+    except (MarkbookError, ValueError) as error:
+        return f"the judge cannot be made: {error}"
+    seat.holds = ""
+    turn = Turn(
+        judge=ProgramRun(
+            "judge", made.files, build_phases(made, find(judge.language)), programs=made.programs, stays=True
+        )
+    )
+    built = (yield turn)[Side.JUDGE]
+    if built and not built[0].is_good:
+        return f"the judge cannot be built: {not_built(find(judge.language), built[0])}"
+    seat.holds = judge.name
+    return ""
+
+
+def judge_phase(judge: Judge, test: Test, kept: Mapping[str, bytes], printed: bytes | None) -> Phase:
+    """Return the run of a judge on one test; `printed` is None where it hears the program itself."""
+    files = {"input": as_bytes(test.stdin or ""), "answer": as_bytes(test.stdout), "feedback/": b""}
+    files |= {f"feedback/{name}": content for name, content in kept.items()}
+    if printed is not None and judge.convention != "icpc":
+        files["output"] = printed
+    given, output, answer = (f"{WORK}/{name}" for name in ("input", "output", "answer"))
+    if judge.convention == "icpc":
+        words = checkers.icpc_arguments(given, answer, f"{WORK}/feedback", judge.flags)
+    elif judge.convention == "function":
+        words = ["{build}", given, output, answer]
+    else:
+        words = [*checkers.testlib_arguments(given, output, answer), *judge.flags]
+    made = made_of(judge)
+    return Phase(
+        (*made.run, *words),
+        replace(JUDGE_LIMITS, processes=max(JUDGE_LIMITS.processes, find(judge.language).language.processes)),
+        stdin=printed or b"" if judge.convention == "icpc" else b"",
+        environment=made.environment,
+        work=files,
+        takes="feedback",
+    )
+
+
+def judge_run(phase: Phase, judge: Judge) -> ProgramRun:
+    """Return the run of a judge that its worker has built."""
+    return ProgramRun("judge", {}, (phase,), programs=made_of(judge).programs, goes_on=True, stays=True)
+
+
+def said_by(judge: Judge, heard: Executed, passes_left: int) -> Checked:
+    """Return what a judge says by its end, or that it failed itself."""
+    if heard.limit:
+        return Checked("JE", f"the judge reached its limit ({heard.limit})")
+    if heard.refused:
+        return Checked("JE", f"the judge could not be started: {heard.refused}")
+    status = -heard.signal if heard.status is None else heard.status
+    if judge.convention == "icpc":
+        return checkers.icpc(status, heard.files, passes_left=passes_left)
+    if judge.convention == "testlib":
+        return checkers.testlib(status, heard.stderr)
+    return _returned(heard, status)
+
+
+def _returned(heard: Executed, status: int) -> Checked:
+    try:
+        said = json.loads(heard.files["returned.json"])
+        if "returned" in said:
+            return checkers.python_function(said["returned"])
+        return Checked("JE", f"the checker raised {said['raised']}")
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return Checked("JE", f"the checker ended with status {status} and returned nothing")
+
+
+@lru_cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
+
+
+def says(pattern: str, text: str) -> bool:
+    """Whether a pattern is found in what a program said."""
+    return _pattern(pattern).search(text) is not None
+
+
+def as_bytes(text: str) -> bytes:
+    """Return what a text of a benchmark stands for: bytes that are no UTF-8 too."""
+    return text.encode("utf-8", "surrogateescape") if _is_escaped(text) else text.encode("utf-8", "surrogatepass")
+
+
+def _is_escaped(text: str) -> bool:
+    """Whether a text stands for bytes that were no UTF-8."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
