@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from operator import is_
 
-from .values import MUTABLE, contents
+from .containers import MUTABLE, contents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,9 @@ import sys
 import types
 
 from . import names
+from .containers import contents, refill
 from .library_values import Malformed
+from .lineage import own_special, plain_base
 from .standin import (
     MUTABLE_BASES,
     PLAIN_BASES,
@@ -16,11 +18,9 @@ from .standin import (
     Shape,
     make_called,
     make_class,
-    own_special,
-    plain_base,
     token_of,
 )
-from .values import Transfer, contents, refill
+from .values import Transfer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

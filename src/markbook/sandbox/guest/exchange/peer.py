@@ -16,11 +16,13 @@ import types
 from .. import awaiting, wire
 from . import names
 from .aliases import Crossed
+from .containers import ATOMS, SCALARS, is_word
 from .library_values import Malformed
 from .objects import MAX_NAME, Objects
+from .operations import OPERATIONS
 from .policy import Policy
 from .standin import STEPS, kind_of, token_of
-from .values import ATOMS, SCALARS, Transfer, is_word
+from .values import Transfer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Peer(Objects):
         self.policy = Policy([])
         self.wants_output: Callable[[], Listeners] = lambda: None
         self.operations: dict[str, Callable[..., Any]] = (
-            _OPERATIONS if examines else {**_OPERATIONS, "refill": self.refill_mine}
+            OPERATIONS if examines else {**OPERATIONS, "refill": self.refill_mine}
         )
         self.outputs: tuple[Any, ...] = ()
         """What is printed here: standard output and standard error, each with what it has kept."""
@@ -353,24 +355,6 @@ def _simple_forms(values: tuple[Any, ...]) -> list[Any] | None:
     return forms
 
 
-def _special(value: Any, name: str, *arguments: Any, **options: Any) -> Any:
-    return getattr(type(value), name)(value, *arguments, **options)
-
-
-def _new_class(name: str, bases: tuple[type, ...], body: dict[str, object], **options: Any) -> Any:
-    return types.new_class(name, bases, options, lambda space: space.update(body))
-
-
-def _copy(value: Any, deep: bool) -> Any:  # noqa: FBT001 - from the wire, by position
-    import copy
-
-    return copy.deepcopy(value) if deep else copy.copy(value)
-
-
-def _next(value: Any) -> Any:
-    return value.send(None) if isinstance(value, types.CoroutineType) else next(value)
-
-
 def _asks_for_next(asked: list[Any]) -> bool:
     """Whether a request is answered with a StopIteration where there is no more."""
     return asked[1] in _NEXT or (asked[1] == "d" and asked[2][1] in STEPS)
@@ -381,29 +365,3 @@ def _lower_recursion_limit(limit: int) -> None:
         sys.setrecursionlimit(limit)
     except RecursionError:  # deeper than that at this moment: whoever returns to above does it
         return
-
-
-def _seed(*arguments: Any) -> None:
-    import random
-
-    random.seed(*arguments)
-
-
-_OPERATIONS: dict[str, Callable[..., Any]] = {
-    "c": lambda _target, *arguments, **options: _target(*arguments, **options),
-    "step by": lambda _target, *arguments, **options: _target(*arguments, **options),
-    "g": getattr,
-    "s": setattr,
-    "x": delattr,
-    "d": _special,
-    "class": _new_class,
-    "copy": _copy,
-    "seed": _seed,
-    "await": awaiting.Awaited,
-    "step": awaiting.Awaited.step,
-    "cancel": awaiting.Awaited.cancel,
-    "n": _next,
-    "send": lambda target, value: target.send(value),
-    "throw": lambda target, error: target.throw(error),
-    "close": lambda target: target.close(),
-}

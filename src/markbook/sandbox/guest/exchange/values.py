@@ -12,45 +12,20 @@ from operator import is_
 from types import MappingProxyType
 
 from .arrays import get_array, put_array, refill_array
+from .containers import ATOMS, MUTABLE, SCALARS, WORD, contents, ordered_set, pairs, refill
 from .library_values import LATE, Malformed, get_late, put_late, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Any
 
-    class Handles(Protocol):
-        """What puts objects that have no value form on the wire, and takes them off it."""
-
-        def export(self, value: Any, transfer: Transfer, depth: int) -> Any:
-            """Return the wire form of an object that is no plain value."""
-
-        def resolve(self, form: list[Any], transfer: Transfer) -> Any:
-            """Return the object for such a wire form."""
-
-        def by_name(self, name: str) -> Any:
-            """Return what the other side means by a name."""
-
-        def refuse(self, what: str) -> Any:
-            """Say that something stays on this side."""
-
-        @property
-        def examines(self) -> bool:
-            """Whether this is the examiner's side."""
+    from .handles import Handles
 
 
 MAX_DEPTH = 80
 """Deeper containers are handed over by handle."""
-_WORD = 1 << 63
 _UNFINISHED = object()
-SCALARS = frozenset((type(None), bool, str, float))
-ATOMS = frozenset((*SCALARS, int))
-MUTABLE = frozenset((list, dict, set, bytearray, deque, Counter, OrderedDict, defaultdict))
 _KEYED = (dict, Counter, OrderedDict)
-
-
-def is_word(value: int) -> bool:
-    """Whether an int crosses as it is."""
-    return -_WORD <= value < _WORD
 
 
 class Transfer:
@@ -71,7 +46,7 @@ class Transfer:
         if kind in SCALARS:
             return value
         if kind is int:
-            return value if -_WORD <= value < _WORD else ["I", hex(value)]
+            return value if -WORD <= value < WORD else ["I", hex(value)]
         put = _PUT.get(kind)
         if put is None:
             return self._other(value, kind, depth)
@@ -114,7 +89,7 @@ class Transfer:
         """Return the wire forms of many values."""
         kinds = set(map(type, values))
         if kinds <= SCALARS or (
-            kinds <= ATOMS and all(-_WORD <= value < _WORD for value in values if type(value) is int)
+            kinds <= ATOMS and all(-WORD <= value < WORD for value in values if type(value) is int)
         ):
             return values
         put = self.put
@@ -200,68 +175,6 @@ class Transfer:
             if type(self.numbered[number]) not in MUTABLE:
                 raise Malformed("no container of ours")
             refill(self.numbered[number], self.all(forms))
-
-
-def contents(value: Any) -> list[Any]:
-    """Return what a mutable container holds, keys and values in turn for mappings, without running its class's code."""
-    if type(value) is list:
-        return value[:]
-    if isinstance(value, dict):
-        base: Any = OrderedDict if isinstance(value, OrderedDict) else dict  # it keeps an order of its own
-        return [part for pair in base.items(value) for part in pair]
-    if isinstance(value, bytearray):
-        return list(bytes(value))
-    base = next(kind for kind in (list, set, deque) if isinstance(value, kind))
-    return list(base.__iter__(value))
-
-
-def refill(value: Any, items: list[Any]) -> None:
-    """Replace what a mutable container holds."""
-    if isinstance(value, dict):
-        base: Any = OrderedDict if isinstance(value, OrderedDict) else dict
-        base.clear(value)
-        for key, item in pairs(items):
-            base.__setitem__(value, key, item)
-    elif isinstance(value, list):
-        list.__setitem__(value, slice(None), items)
-    elif isinstance(value, set):
-        set.clear(value)
-        set.update(value, items)
-    elif isinstance(value, bytearray):
-        bytearray.__setitem__(value, slice(None), _bytes(items))
-    else:
-        deque.clear(value)
-        deque.extend(value, items)
-
-
-def _bytes(items: list[Any]) -> bytes:
-    try:
-        return bytes(items)
-    except (TypeError, ValueError):
-        raise Malformed("no bytes") from None
-
-
-def pairs(items: list[Any]) -> list[tuple[Any, Any]]:
-    """Return keys and values that came in turn as pairs."""
-    if len(items) % 2:
-        raise Malformed("a key without a value")
-    return list(zip(items[::2], items[1::2], strict=True))
-
-
-def ordered_set(items: list[Any]) -> set[Any]:
-    """Return a set that iterates in the order of the items, as far as one can be made.
-
-    The order of a set depends on how it grew; an answer such as `list(set)` must not become right or wrong by that.
-    """
-    wanted = list(map(id, items))
-    for source in (items, frozenset(items), dict.fromkeys(items)):
-        found = set(source)
-        if list(map(id, found)) == wanted:
-            return found
-    found = set()
-    for item in items:
-        found.add(item)
-    return found
 
 
 def _get_list(t: Transfer, form: list[Any]) -> Any:
