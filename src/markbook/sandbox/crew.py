@@ -12,7 +12,7 @@ from markbook.sandbox.worker import Interpreter, Worker, WorkerLost
 from markbook.types import Isolation
 
 if TYPE_CHECKING:
-    from markbook.sandbox.guest.records import Hello
+    from markbook.sandbox.guest.wire_records import Hello
 
 _STARTS = 3
 """How often a worker is started that is to take another's place."""

@@ -13,7 +13,7 @@ from markbook.sandbox.waiting import Task
 from markbook.types import Sample
 
 if TYPE_CHECKING:
-    from markbook.sandbox.guest.records import PlanRecord
+    from markbook.sandbox.guest.wire_records import PlanRecord
 
 
 @dataclass(frozen=True, slots=True)

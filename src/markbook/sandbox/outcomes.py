@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from markbook.types import ErrorKind, Isolation, Outcome, Sample, TestResult, Verdict
 
 if TYPE_CHECKING:
-    from markbook.sandbox.guest.records import Answer, RawTest
+    from markbook.sandbox.guest.wire_records import RawTest, WorkerAnswer
 
 MESSAGE_LENGTH = 300
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
@@ -58,7 +58,7 @@ def _result(raw: RawTest, verdict: str) -> TestResult:
     )
 
 
-def outcome(record: Answer, isolation: Isolation) -> Outcome:
+def outcome(record: WorkerAnswer, isolation: Isolation) -> Outcome:
     """Return the outcome of one attempt from the examiner's record of it."""
     tests = record["tests"]
     first = record.get("error") or next((raw for raw in tests if not raw.get("p") and raw.get("k") in _KINDS), None)

@@ -18,7 +18,7 @@ from markbook.sandbox.worker import Worker, WorkerLost
 from markbook.types import ErrorKind, Outcome, Verdict
 
 if TYPE_CHECKING:
-    from markbook.sandbox.guest.records import Answer
+    from markbook.sandbox.guest.wire_records import WorkerAnswer
 
 _WINDOW = 2048
 """How many jobs are looked at ahead, to take the longest first; memory does not grow beyond it."""
@@ -264,7 +264,7 @@ class Scheduler:
         waits = [self._deadline(worker) - time.monotonic() for worker in self._crew.workers if worker.jobs]
         return max(0.0, min(waits))
 
-    def _settle(self, worker: Worker, record: Answer) -> None:
+    def _settle(self, worker: Worker, record: WorkerAnswer) -> None:
         entry: Entry = worker.jobs[0]
         if record["id"] == entry.priority[2] and record.get("wants_task"):
             worker.jobs.pop(0)

@@ -20,7 +20,7 @@ from markbook.sandbox.guest import scratch, wire
 from markbook.types import Isolation
 
 if TYPE_CHECKING:
-    from markbook.sandbox.guest.records import Answer, Hello, Settings
+    from markbook.sandbox.guest.wire_records import Hello, WorkerAnswer, WorkerSettings
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class WorkerLost(Exception):  # noqa: N818 - an event of ours that never leaves 
     """The worker is gone, or said something that it never says."""
 
 
-class Facts(TypedDict):
+class InterpreterFacts(TypedDict):
     """What an interpreter says of itself."""
 
     path: list[str]
@@ -53,9 +53,9 @@ class Interpreter:
 
     def __init__(self, python: Path | None = None) -> None:
         self.python = str(python or sys.executable)
-        self.facts: Facts = json.loads(_facts_here()) if python is None else self._asked()
+        self.facts: InterpreterFacts = json.loads(_facts_here()) if python is None else self._asked()
 
-    def _asked(self) -> Facts:
+    def _asked(self) -> InterpreterFacts:
         """Return what the interpreter says of itself.
 
         Raises:
@@ -63,7 +63,7 @@ class Interpreter:
         """
         try:
             asked = subprocess.run([self.python, "-c", _ASK], capture_output=True, text=True, timeout=60, check=True)
-            facts: Facts = json.loads(asked.stdout)
+            facts: InterpreterFacts = json.loads(asked.stdout)
         except (OSError, subprocess.SubprocessError, ValueError) as error:
             raise UsageError(
                 f"{self.python} cannot be run as a Python: {error}", hint="--python wants one such as .venv/bin/python"
@@ -96,7 +96,7 @@ def _facts_here() -> str:
     return said[0]
 
 
-def _started(python: str, main: str, config: Settings, kept: Collection[int]) -> subprocess.Popen[bytes]:
+def _started(python: str, main: str, config: WorkerSettings, kept: Collection[int]) -> subprocess.Popen[bytes]:
     """Start the module `main` of the guest with its settings and with the descriptors that it keeps."""
     return subprocess.Popen(
         [python, "-s", "-S", "-P", "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
@@ -147,7 +147,7 @@ class Worker:
         self._scratch = tempfile.mkdtemp(prefix="markbook-")
         ours, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
-        config: Settings = {
+        config: WorkerSettings = {
             "control": theirs.fileno(),
             "lifeline": lifeline,
             "level": str(level),
@@ -214,7 +214,7 @@ class Worker:
         finally:
             self.sock.setblocking(False)
 
-    def read(self) -> list[Answer]:
+    def read(self) -> list[WorkerAnswer]:
         """Return the answers that have arrived.
 
         Raises:
@@ -222,7 +222,7 @@ class Worker:
         """
         alive = self._stream.feed()
         try:
-            found = cast("list[Answer]", self._stream.records())
+            found = cast("list[WorkerAnswer]", self._stream.records())
         except wire.Gone as error:
             raise WorkerLost(str(error)) from None
         if not alive and not found:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import signal
     from typing import Any, NoReturn
 
-    from .records import Settings
+    from .wire_records import WorkerSettings
 else:
     import _signal as signal
 
@@ -77,7 +77,7 @@ def main() -> NoReturn:
     _watch(config["lifeline"], runner, group)
 
 
-def _own_user(report: isolation.Report, config: Settings) -> bool:
+def _own_user(report: isolation.Report, config: WorkerSettings) -> bool:
     """Become a user of the worker's own: the kernel counts root's processes for nobody, and so would not limit them."""
     try:
         if config["level"] != "A":
@@ -124,7 +124,7 @@ class Runner:
     def __init__(
         self,
         control: _socket.socket,
-        config: Settings,
+        config: WorkerSettings,
         report: isolation.Report,
         group: mmap.mmap,
         *,
@@ -142,7 +142,7 @@ class Runner:
             self._confine(report, config)
         wire.write(control, {"hello": True, "layers": report, "build": self._place.build, "work": self._place.work})
 
-    def _confine(self, report: isolation.Report, config: Settings) -> None:
+    def _confine(self, report: isolation.Report, config: WorkerSettings) -> None:
         """Give up what no program needs, and prepare the walls that each is put behind."""
         place = self._place
         isolation.step(report, "capabilities", linux.drop_capabilities)
@@ -158,7 +158,7 @@ class Runner:
         folder = os.path.dirname(place.work)
         try_everything(report, lambda _pid: place.confine(builds=False), folder, programs=True)
 
-    def _rules(self, config: Settings) -> str:
+    def _rules(self, config: WorkerSettings) -> str:
         place = self._place
         tools = [isolation.inside(path) if self._private else path for path in config["readable"]]
         # what only root can see is not for the user that programs are

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from .child import Guard
-    from .records import Settings
+    from .wire_records import WorkerSettings
 else:
     import _signal as signal
 
@@ -64,7 +64,7 @@ def main() -> NoReturn:
     _watch(config, [examiner, zygote], None if config["level"] == "A" else Granting(near))
 
 
-def _inherited(config: Settings) -> Settings:
+def _inherited(config: WorkerSettings) -> WorkerSettings:
     """Set this process up as the examiner and the zygote will inherit it; return the settings with what it found."""
     sys.argv = [""]
     sys.dont_write_bytecode = True  # from here on: what candidates import is not theirs to write beside
@@ -80,7 +80,7 @@ def _inherited(config: Settings) -> Settings:
     return config
 
 
-def _examiner(config: Settings, control: _socket.socket, channel: _socket.socket) -> NoReturn:
+def _examiner(config: WorkerSettings, control: _socket.socket, channel: _socket.socket) -> NoReturn:
     # only here: whatever the zygote has in memory, every attempt pays for when it is forked
     from .examination.examiner import Examiner
     from .examination.growth import Growth
@@ -104,7 +104,7 @@ def _examiner(config: Settings, control: _socket.socket, channel: _socket.socket
 
 
 def _zygote(
-    config: Settings, channel: _socket.socket, supervisor: _socket.socket, report: isolation.Report
+    config: WorkerSettings, channel: _socket.socket, supervisor: _socket.socket, report: isolation.Report
 ) -> NoReturn:
     inside = config["level"] == "A"
     scratch = isolation.SCRATCH if inside else config["scratch"]
@@ -167,7 +167,7 @@ def _grant(poll: select.poll, granting: Granting) -> None:
             poll.register(listener, select.POLLIN)
 
 
-def _watch(config: Settings, children: list[int], granting: Granting | None = None) -> NoReturn:
+def _watch(config: WorkerSettings, children: list[int], granting: Granting | None = None) -> NoReturn:
     """End all when one ends or the owner goes; exit with the number of the signal that ended the examiner, the first."""
     poll = select.poll()
     poll.register(config["lifeline"], select.POLLIN)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Callable
 
-    from ..records import Layer, Settings
+    from ..wire_records import LayerRecord, WorkerSettings
 else:
     import _signal as signal
 
@@ -27,7 +27,7 @@ FIRST_UID = 2_000_000_000
 No two workers share one, be they of one run or of two: the kernel counts processes by their user."""
 _NAMESPACES = linux.CLONE_NEWNS | linux.CLONE_NEWNET | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWCGROUP
 
-Report = list["Layer"]
+Report = list["LayerRecord"]
 
 
 class Unfit(Exception):
@@ -64,7 +64,7 @@ def inside(path: str) -> str:
     return _ELSEWHERE + path if f"{path}/".startswith(SCRATCH + "/") else path
 
 
-def readable(config: Settings) -> list[str]:
+def readable(config: WorkerSettings) -> list[str]:
     """Return what a candidate may read: the interpreter's libraries and the installed packages."""
     prefix = config["prefix"]
     found = [*config["path"], *config["stdlib"]]
@@ -77,7 +77,7 @@ def readable(config: Settings) -> list[str]:
     return kept
 
 
-def enter_namespaces(report: Report, config: Settings, *, processes: bool, stays: bool = False) -> bool:
+def enter_namespaces(report: Report, config: WorkerSettings, *, processes: bool, stays: bool = False) -> bool:
     """Move into namespaces of our own with a root folder that holds only what is needed.
 
     With `processes` the next child is the first process of a process namespace; the caller forks it.
@@ -103,7 +103,7 @@ def enter_namespaces(report: Report, config: Settings, *, processes: bool, stays
     return root and stays
 
 
-def own_user(report: Report, config: Settings) -> None:
+def own_user(report: Report, config: WorkerSettings) -> None:
     """Become a user whom nothing belongs to.
 
     Raises:
@@ -130,7 +130,7 @@ def _become(uid: int) -> None:
     os.setresuid(uid, uid, uid)
 
 
-def _new_root(config: Settings) -> None:
+def _new_root(config: WorkerSettings) -> None:
     top = config["scratch"]
     modules = [inside(os.path.realpath(path)) for path in sys.path]  # a link on the way is not there any more
     linux.mount("", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
@@ -172,7 +172,7 @@ def _bind(path: str, target: str, *, device: bool = False) -> None:
     linux.mount("", target, flags=flags | keep | (0 if device else linux.MS_NODEV))
 
 
-def confine(report: Report, config: Settings, *, may_fork: bool) -> None:
+def confine(report: Report, config: WorkerSettings, *, may_fork: bool) -> None:
     """Give up every privilege for good: capabilities, files outside, system calls. Each failure is only noted."""
     private = config["level"] == "A"
     scratch = SCRATCH if private else config["scratch"]

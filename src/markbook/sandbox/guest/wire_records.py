@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 
-class Layer(TypedDict):
+class LayerRecord(TypedDict):
     """How one layer of the walls went."""
 
     name: str
@@ -14,7 +14,7 @@ class Layer(TypedDict):
     detail: str
 
 
-class Settings(TypedDict, total=False):
+class WorkerSettings(TypedDict, total=False):
     """What a worker is started with, and what it finds itself."""
 
     control: int
@@ -42,7 +42,7 @@ class Hello(TypedDict, total=False):
     hello: bool
     unfit: str
     """Why it cannot mark; absent where it can."""
-    layers: list[Layer]
+    layers: list[LayerRecord]
 
 
 class RawTest(TypedDict, total=False):
@@ -74,7 +74,7 @@ class PlanRecord(TypedDict):
     sure: bool
 
 
-class Answer(TypedDict, total=False):
+class WorkerAnswer(TypedDict, total=False):
     """What a worker says of one attempt."""
 
     id: int
