@@ -77,7 +77,8 @@ class ProgramMarker:
             EnvironmentUnfitError: the toolchain of one of them is not here.
             UsageError: there is no such language.
         """
-        self._tools: dict[str, Toolchain] = {name: find(name) for name in languages}
+        tools = {name: find(name) for name in languages}
+        self._tools: dict[str, Toolchain] = {tool.language.name: tool for tool in tools.values()} | tools
         folders = dict.fromkeys(folder for tool in self._tools.values() for folder in tool.folders)
         self._box = ProgramSandbox(list(folders), workers=workers, isolation=isolation, at_most=at_most, pinned=pinned)
         self._streams = StreamMarker(self._box.crew, isolation=isolation, at_most=at_most)
@@ -99,7 +100,7 @@ class ProgramMarker:
             return
         self._box.start()
         self._is_tried = True
-        jobs = [job for tool in self._tools.values() for job in _self_test(tool)]
+        jobs = [job for name, tool in self._tools.items() if name == tool.language.name for job in _self_test(tool)]
         for job, outcome in self._run(jobs):
             passed = outcome.tests[0].passed
             if passed != (job.key == _RIGHT):
