@@ -21,11 +21,13 @@ from pathlib import Path
 
 from markbook.errors import MarkbookError
 from markbook.languages import Toolchain, find
+from markbook.languages.prebuilt import Prebuilt
 from markbook.load.answers import load_answers
 from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.runs.exam.plan import available
 from markbook.runs.programs import ProgramMarker
 from markbook.sandbox import Job
+from markbook.sandbox.kept import folder
 from markbook.sandbox.program import Phase, ProgramRun
 from markbook.sandbox.program_box import ProgramSandbox
 from markbook.types import Limits, Outcome
@@ -52,19 +54,23 @@ class Text:
     environment: dict[str, str]
 
 
-def text_of(tool: Toolchain, job: Job) -> Text:
+def text_of(prebuilt: Prebuilt, tool: Toolchain, job: Job) -> Text:
     """Return an answer with its test as the benchmark's own scripts put it together."""
     language, test = tool.language, job.sample.tests[0]
     parts = (language.prelude, test.setup, job.code, test.program)
+    tool = prebuilt.prepared(tool, "".join((job.code, *(f"{one.setup}\n{one.program}" for one in job.sample.tests))))
     whole = "".join(part if not part or part.endswith("\n") else f"{part}\n" for part in parts)
     words = dict(language.words(whole)) if language.words else {}
-    around = {**tool.places.environment, **language.environment}
+    environments = [
+        {**tool.places.environment, **language.environment, **more} for more in (language.build_environment, {})
+    ]
+    building, running = [{name: tool.filled(text, words) for name, text in one.items()} for one in environments]
     return Text(
         {language.source: whole.encode()},
         tool.command(language.build, words),
         tool.command(language.run, words),
-        {**around, **language.build_environment},
-        around,
+        building,
+        running,
     )
 
 
@@ -147,17 +153,22 @@ def main() -> None:
 
 def _compare(name: str, jobs: list[Job], *, trusted: bool, seconds: float) -> None:
     tool = find(jobs[0].sample.language)
-    marker = ProgramMarker([jobs[0].sample.language], isolation="weak")
+    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", cache=folder())
     try:
         ours: dict[str, Outcome] = {job.key: outcome for job, outcome in marker.run(jobs)}
     finally:
         marker.close()
-    texts = ((job.key, text_of(tool, job)) for job in jobs)
-    if trusted:
-        plain = {key: outside(text, seconds) for key, text in texts}
-    else:
-        with ProgramSandbox(tool.folders, isolation="weak") as box:
-            plain = dict(inside(box, texts, seconds))
+    prebuilt = Prebuilt(folder())
+    prebuilt.start()
+    try:
+        if trusted:
+            plain = {job.key: outside(text_of(prebuilt, tool, job), seconds) for job in jobs}
+        else:
+            with ProgramSandbox([*tool.folders, str(prebuilt.folder)], isolation="weak") as box:
+                prebuilt.seen_at(box.seen_at(str(prebuilt.folder)))
+                plain = dict(inside(box, ((job.key, text_of(prebuilt, tool, job)) for job in jobs), seconds))
+    finally:
+        prebuilt.close()
     right = [sum(_right(ours[job.key]) for job in jobs), sum(plain[job.key].passed for job in jobs)]
     same = sum(_right(ours[job.key]) == plain[job.key].passed for job in jobs)
     print(f"{name}: {len(jobs)} answers, {right[0]} pass, plain {right[1]}, {same} agree", flush=True)

@@ -32,6 +32,7 @@ class Prebuilt:
     def __init__(self, cache: Path | None = None) -> None:
         """Choose the folder; what takes long is also kept in `cache`, for the next one."""
         self.folder = Path(tempfile.gettempdir(), f"markbook-prebuilt-{secrets.token_hex(8)}")
+        self._seen_at = self.folder
         self._cache = cache
         self._seen: Counter[str] = Counter()
         self._under: dict[str, subprocess.Popen[bytes]] = {}
@@ -41,6 +42,10 @@ class Prebuilt:
         """Make the folder."""
         self.folder.mkdir()
         self.folder.chmod(0o755)  # programs run as other users
+
+    def seen_at(self, path: str) -> None:
+        """Say where programs find the folder."""
+        self._seen_at = Path(path)
 
     def close(self) -> None:
         """End what is being compiled, and remove the folder."""
@@ -65,7 +70,9 @@ class Prebuilt:
                 _keep(made, kept)
         for path in (made, *made.rglob("*")):
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-        return replace(tool, places=replace(tool.places, commands={**tool.places.commands, "kept": str(made)}))
+        return replace(
+            tool, places=replace(tool.places, commands={**tool.places.commands, "kept": str(self._seen_at / made.name)})
+        )
 
     def with_headers(self, tool: Toolchain, text: str) -> tuple[str, str]:
         """Return a program's text and the word of its command by which the headers that it begins with are there.
@@ -85,7 +92,7 @@ class Prebuilt:
             return text, ""
         for start, end in reversed(places):
             text = text[:start] + text[end:]
-        return text, filled(headers.option, {"header": str(made)})
+        return text, filled(headers.option, {"header": str(self._seen_at / made.name)})
 
     def _compiled(self, tool: Toolchain, headers: Headers, head: str) -> Path | None:
         """Return the header that lies compiled, None as long as there is none."""

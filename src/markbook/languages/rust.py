@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 
-from markbook.languages.cpp import linker
 from markbook.languages.language import Ending, Failures, Language, Library, Places, Prepared, Where
 from markbook.languages.toolchain import SYSTEM
 
@@ -51,7 +50,6 @@ def rust() -> Language:
             "{mode}",
             "-C",
             "debuginfo=0",
-            "{linker}",
             "{crates}",
             "{rand}",
             "{regex}",
@@ -124,7 +122,6 @@ def _words(text: str) -> dict[str, str]:
     return {
         "mode": "--test" if tests else "--crate-type=bin",
         "quiet": "--nocapture" if tests else "",
-        "linker": f"-Clink-arg={linker()}" if linker() else "",
         "crates": "-L{kept}" if any(crates.values()) else "",
         **crates,
     }

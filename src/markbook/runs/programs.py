@@ -122,6 +122,7 @@ class ProgramMarker:
             return
         self._prebuilt.start()
         self._box.start()
+        self._prebuilt.seen_at(self._box.seen_at(str(self._prebuilt.folder)))
         self._is_tried = True
         jobs = [job for tool in self._tools.values() for job in _self_test(tool)]
         for job, outcome in self._run(jobs):
