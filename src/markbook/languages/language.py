@@ -82,6 +82,8 @@ class Failures:
     """What a run says of a name that is not there, in languages without a compiler."""
     syntax: str = r"(?!)"
     """The same of a text that is no program."""
+    quiet: str = ""
+    """Where this is printed to standard error a test failed, whatever the program exits with."""
 
 
 @dataclass(frozen=True, slots=True)

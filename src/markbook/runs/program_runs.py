@@ -128,10 +128,10 @@ def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves:
     runs = executed[run.phases[0].builds :]
     if not runs:
         return Found(*_not_built(tool, executed[0]), seconds=seconds, wall=wall)
-    ending = tool.language.ending
-    passed = _prints(runs[0], run.token + run.said if ending.catches else run.token)
-    forged = _prints(runs[0], f"{run.token}!{run.said}")
-    forged |= passed and len(runs) > 1 and _prints(runs[1], run.token)
+    quiet = tool.language.failures.quiet
+    passed = _prints(runs[0], run.token + run.said if tool.language.ending.catches else run.token, quiet)
+    forged = _prints(runs[0], f"{run.token}!{run.said}", quiet)
+    forged |= passed and len(runs) > 1 and _prints(runs[1], run.token, quiet)
     if forged:
         message = "it passed although a claim in its tests was wrong"
         failed = TestResult(passed=False, verdict=Verdict.FLAGGED, error_type="Forged", error_message=message)
@@ -142,9 +142,11 @@ def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves:
     return Found(*_failed(tool, runs[0], run.token), seconds=seconds, wall=wall)
 
 
-def _prints(found: Executed, line: str) -> bool:
+def _prints(found: Executed, line: str, quiet: str) -> bool:
     """Whether a program ended well, having printed on a line of its own what only the end of its tests prints."""
-    return found.is_good and line.encode() in found.stdout.splitlines()
+    if not found.is_good or line.encode() not in found.stdout.splitlines():
+        return False
+    return not (quiet and _pattern(quiet).search(_text(found.stderr)))
 
 
 def not_built(tool: Toolchain, said: str) -> Found:
@@ -173,7 +175,7 @@ def _failed(tool: Toolchain, found: Executed, token: str) -> tuple[TestResult, E
     elif limit or _pattern(failures.memory).search(said):
         limit = limit or "memory"
         name, message = "LimitError", f"the limit was reached: {limit}"
-    elif found.status == 0:
+    elif found.status == 0 and not (failures.quiet and _pattern(failures.quiet).search(said)):
         name, message = "EndNotReached", _ENDED_EARLY
     elif line := _line(failures.syntax, said):
         kind, name, message = ErrorKind.SYNTAX, "CompileError", line
