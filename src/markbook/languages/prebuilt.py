@@ -61,6 +61,13 @@ class Prebuilt:
         if wanted is None or "kept" in tool.places.commands or not any(word in text for word in wanted.wanted):
             return tool
         made = self.folder / tool.language.name
+        if not made.exists():
+            self._prepare(tool, wanted, made)
+        return replace(
+            tool, places=replace(tool.places, commands={**tool.places.commands, "kept": str(self._seen_at / made.name)})
+        )
+
+    def _prepare(self, tool: Toolchain, wanted: Prepared, made: Path) -> None:
         kept = self._cache and self._cache / f"{tool.language.name}-{_identity(tool, wanted)}"
         if kept is not None and kept.is_dir():
             shutil.copytree(kept, made)
@@ -70,9 +77,6 @@ class Prebuilt:
                 _keep(made, kept)
         for path in (made, *made.rglob("*")):
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-        return replace(
-            tool, places=replace(tool.places, commands={**tool.places.commands, "kept": str(self._seen_at / made.name)})
-        )
 
     def with_headers(self, tool: Toolchain, text: str) -> tuple[str, str]:
         """Return a program's text and the word of its command by which the headers that it begins with are there.
