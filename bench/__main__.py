@@ -13,6 +13,8 @@ BY_THEMSELVES = (
     "coverage",
     "exam_command",
     "fuzz",
+    "language_speed",
+    "languages",
     "reliability",
     "sandbox",
     "sandbox_fuzz",

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -44,6 +45,12 @@ def follow(tmp_path_factory):
         '{"candidate": "one two"}\n{"candidate": "four"}\n{"candidate": ""}\n', encoding="utf-8"
     )
     (here / "diary.json").write_text('{"diary": [{"who": "ann", "did": "search"}]}', encoding="utf-8")
+
+    sums = {"task_id": "twice", "language": "awk", "tests": "BEGIN { if (twice(2) != 4) exit 1 }\n"}
+    (here / "sums.jsonl").write_text(json.dumps(sums) + "\n", encoding="utf-8")
+    answers = ["function twice(x) { return x + x }\n", "function twice(x) { return x }\n", "BEGIN { exit 0 }\n"]
+    lines = [json.dumps({"task_id": "twice", "completion": text}) for text in answers]
+    (here / "sums_answers.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def run(*command):
         environment = {**os.environ, "PYTHONPATH": str(site)}
@@ -87,3 +94,23 @@ def test_a_trace_reader_of_ones_own(follow):
 
     assert "diary, 1 run" in found
     assert "tool calls 1" in found
+
+
+@pytest.mark.skipif(shutil.which("awk") is None, reason="no awk here")
+def test_a_language_of_ones_own(follow):
+    assert re.search(r"^awk +mine +Awk ", follow("list", "languages"), re.MULTILINE)
+
+    follow(
+        "exam",
+        "--benchmark",
+        "sums.jsonl",
+        "--solutions",
+        "sums_answers.jsonl",
+        "--isolation",
+        "weak",
+        "--output",
+        "awk",
+    )
+
+    (results,) = (follow.here / "awk").glob("*/sums_answers/test_results_score.json")
+    assert json.loads(results.read_text())["total"] == pytest.approx(100 / 3, abs=0.1)

@@ -12,14 +12,17 @@ from exam_kit import write_rows
 
 from markbook import plugins
 from markbook.errors import EnvironmentUnfitError
-from markbook.languages import find, language, names, toolchain
+from markbook.languages import find, language, names, prebuilt, toolchain
 from markbook.load.benchmark import load_benchmark
 from markbook.load.replies import answer_of
+from markbook.metrics.code.pass_at_k import pass_at_k
+from markbook.runs import batches
 from markbook.runs.programs import ProgramMarker
 from markbook.sandbox import Job
 from markbook.types import ErrorKind, Limits, Sample, Test, Verdict
 
 LIMITS = Limits(seconds=5.0)
+SLOW = {"scala": pytest.mark.slow, "racket": pytest.mark.slow}
 
 
 def here(name: str) -> None:
@@ -42,7 +45,7 @@ def marked(name: str, tests: str, answers: dict[str, str], **options):
         marker.close()
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in names()])
 def test_a_toolchain_tells_right_from_wrong(name):
     right, wrong, tests = language(name).self_test
 
@@ -282,3 +285,122 @@ def test_the_level_of_isolation_is_known_before_the_first_answer(tmp_path):
 
     (manifest,) = output.glob("*/run.json")
     assert f"isolation level {json.loads(manifest.read_text())['isolation']};" in said
+
+
+def test_a_language_goes_by_its_other_names_too(tmp_path):
+    here("bash")
+    row = {**ROWS[0], "language": "sh"}
+    benchmark, answers = write_rows(tmp_path / "b.jsonl", [row]), write_rows(tmp_path / "a.jsonl", ANSWERS[:1])
+
+    code, _, said = review_kit.markbook(
+        *map(str, ("exam", "--benchmark", benchmark, "--solutions", answers, "--output", tmp_path / "out"))
+    )
+
+    assert code == 0, said
+    (score,) = (tmp_path / "out").glob("*/a/test_results_score.json")
+    assert json.loads(score.read_text())["total"] == 100.0
+
+
+def test_equal_answers_run_once(monkeypatch):
+    here("bash")
+    right, wrong, tests = language("bash").self_test
+    sample = Sample("one", tests=(Test(program=tests),), language="bash")
+    marker = ProgramMarker(["bash"], workers=1, isolation="weak", dedupe=True)
+    answers = [right, wrong, right, right, wrong]
+    try:
+        found = {
+            job.key: out.passed
+            for job, out in marker.run(Job(str(n), a, sample, LIMITS) for n, a in enumerate(answers))
+        }
+    finally:
+        marker.close()
+
+    assert found == {"0": 1, "1": 0, "2": 1, "3": 1, "4": 0}
+    assert marker.duplicates == 3
+
+
+@pytest.mark.parametrize("name", ["java", "typescript"])
+def test_programs_that_are_built_together_keep_apart(name):
+    right, wrong, tests = language(name).self_test
+    answers = {
+        f"{kind} {n}": f"{text}// {n}\n" for n in range(2) for kind, text in (("right", right), ("wrong", wrong))
+    }
+
+    found = marked(name, tests, {**answers, "broken": "(((\n"})
+
+    assert {key: one.passed for key, one in found.items()} == {
+        "right 0": 1, "wrong 0": 0, "right 1": 1, "wrong 1": 0, "broken": 0,
+    }  # fmt: skip
+    assert found["broken"].error is ErrorKind.SYNTAX
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"", []),
+        (b"E\0\0\0\2no", ["no"]),
+        (b"F\0\0\0\1\0\0\0\1a\0\0\0\2xyE\0\0\0\0", [{"a": b"xy"}, ""]),
+        (b"F\0\0\0\1\0\0\0\4../a\0\0\0\0", [None]),
+        (b"F\0\0\0\1\0\0\0\xff" + b"a" * 255 + b"\0\0\0\0", [None]),
+        (b"E\0\0\0\2noE\0\0\0\x09cut", ["no"]),
+        (b"E\xff\xff\xff\xff", []),
+        (b"other", []),
+    ],
+)
+def test_what_a_batch_prints_is_read_as_far_as_it_is_whole(data, found):
+    assert list(batches._read(data)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("#include <vector>\n#include<map> // of it\nint x;\n#include <set>\n", {"vector", "map"}),
+        ("/* one\ntwo */\n// three\n#  include <math.h>\nusing namespace std;\n#include <set>\n", {"math.h"}),
+        ("#define vector list\n#include <vector>\n", set()),
+        ("// goes on \\\n#include <vector>\n", set()),
+        ('#include "main.cpp"\n#include <vector>\n', set()),
+        ("#include <vector> int x;\n", set()),
+        ("#include </etc/passwd>\n#include <vector>\n", set()),
+    ],
+)
+def test_only_headers_before_everything_else_are_shared(text, names):
+    found, places = prebuilt.begins_with(text, language("cpp").headers.names)
+
+    assert found == names
+    assert len(places) == len(names)
+
+
+def test_a_program_compiled_with_shared_headers_lacks_what_it_does_not_include():
+    tool = find_or_skip("cpp")
+    shelf = prebuilt.Prebuilt()
+    shelf.start()
+    try:
+        text = "#include <cstddef>\nint x;\n"
+        for _ in range(3):
+            assert shelf.with_headers(tool, text) == (text, "")
+        (process,) = shelf._under.values()
+        assert process.wait() == 0
+        program, word = shelf.with_headers(tool, text)
+        other = shelf.with_headers(tool, "#include <map>\nint x;\n")
+    finally:
+        shelf.close()
+
+    assert program == "\nint x;\n"
+    assert word.startswith("-include")
+    assert other == ("#include <map>\nint x;\n", "")
+    assert not shelf.folder.exists()
+
+
+def find_or_skip(name):
+    here(name)
+    return find(name)
+
+
+def test_pass_at_k_marks_programs_in_a_language():
+    here("bash")
+    right, wrong, tests = language("bash").self_test
+
+    (found,) = pass_at_k(language="bash", isolation="weak", workers=1).measure_rows([[right, wrong]], [tests])
+
+    assert found.value == 0.5
+    assert "|lang:bash|" in found.signature

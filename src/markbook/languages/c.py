@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markbook.languages.cpp import READS
+from markbook.languages.cpp import READS, linker
 from markbook.languages.language import Ending, Failures, Language
 
 
@@ -15,7 +15,8 @@ def c() -> Language:
         commands=("gcc",),
         version=("-dumpfullversion",),
         package="gcc",
-        build=("{gcc}", "-std=gnu17", "-o", "main", "main.c", "-lm"),
+        build=("{gcc}", "-std=gnu17", "{linker}", "-o", "main", "main.c", "-lm"),
+        words=lambda _text: {"linker": linker()},
         run=("{build}/main",),
         programs=("main",),
         drop=("main.c",),

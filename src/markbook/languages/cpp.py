@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from markbook.languages.language import Ending, Failures, Language
+import functools
+import shutil
+from collections.abc import Mapping
+
+from markbook.languages.language import Ending, Failures, Headers, Language, Library
 
 READS = (
     '{ char markbook_said[33] = {0}; long markbook_read(int, void *, unsigned long) __asm__("read");\n'
@@ -11,6 +15,18 @@ READS = (
     '  __builtin_puts("{token}"); }'
 )
 """Needs no header: what a program forgot to include is not to be there for our sake."""
+
+_NAMES = (
+    "algorithm any array atomic bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits clocale cmath"
+    " codecvt complex condition_variable csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib cstring ctime cuchar"
+    " cwchar cwctype deque exception filesystem forward_list fstream functional future initializer_list iomanip ios"
+    " iosfwd iostream istream iterator limits list locale map memory memory_resource mutex new numeric optional ostream"
+    " queue random ratio regex set shared_mutex sstream stack stdexcept streambuf string string_view strstream"
+    " system_error thread tuple type_traits typeindex typeinfo unordered_map unordered_set utility valarray variant vector"
+    " bits/stdc++.h assert.h ctype.h errno.h fenv.h float.h inttypes.h limits.h locale.h math.h setjmp.h signal.h"
+    " stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h time.h wchar.h wctype.h"
+)
+"""The headers of C++17 and C."""
 
 
 def cpp() -> Language:
@@ -23,7 +39,18 @@ def cpp() -> Language:
         commands=("g++",),
         version=("-dumpfullversion",),
         package="g++",
-        build=("{g++}", "-std=c++17", "-o", "main", "main.cpp"),
+        build=("{g++}", "-std=c++17", "{head}", "{linker}", "-o", "main", "main.cpp", "{libraries}"),
+        headers=Headers(
+            names=frozenset(_NAMES.split()),
+            command=("{g++}", "-std=c++17", "-x", "c++-header", "-o", "{made}", "{header}"),
+            option="-include{header}",
+            suffix=".gch",
+        ),
+        words=_words,
+        libraries=(
+            Library("boost/", "/usr/include/boost", "libboost-dev"),
+            Library("openssl/", "/usr/include/openssl", "libssl-dev"),
+        ),
         run=("{build}/main",),
         programs=("main",),
         drop=("main.cpp",),
@@ -40,3 +67,14 @@ def cpp() -> Language:
             "#include <cassert>\nint main() { assert(twice(2) == 4); return 0; }\n",
         ),
     )
+
+
+def _words(text: str) -> Mapping[str, str]:
+    """Return the linker, the one of the two that is faster where it is here, and what a program's headers want linked."""
+    return {"head": "", "linker": linker(), "libraries": "-lcrypto" if "<openssl/" in text else ""}
+
+
+@functools.cache
+def linker() -> str:
+    """Return the compiler's word for the faster linker, nothing where it is not here."""
+    return "-fuse-ld=gold" if shutil.which("ld.gold") else ""

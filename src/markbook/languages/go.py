@@ -2,8 +2,39 @@
 
 from __future__ import annotations
 
-from markbook.languages.language import Ending, Failures, Language, Library
+import glob
 
+from markbook.languages.language import Ending, Failures, Language, Library, Prepared
+
+_AROUND = {
+    "GO111MODULE": "off",
+    "GOPATH": "/usr/share/gocode",
+    "GOCACHE": "{kept}/cache",
+    "GOFLAGS": "",
+    "CGO_ENABLED": "0",
+    "GOMAXPROCS": "2",
+}
+_ALL = """package main
+
+import (
+    "net/http"
+    "os/user"
+    "testing"
+)
+
+func TestAll(t *testing.T) { _, _ = user.Current(); _ = http.StatusOK }
+"""
+_TESTIFY = """package main
+
+import (
+    "testing"
+
+    "github.com/stretchr/testify/assert"
+)
+
+func TestAll(t *testing.T) { assert.Equal(t, 1, 1) }
+"""
+_WARM = "cd std && {go} test -c -vet=off -o main; cd ../testify && {go} test -c -vet=off -o main; true"
 _END = """package {package}
 
 import (
@@ -37,14 +68,13 @@ def go() -> Language:
         programs=("main",),
         drop=("main_test.go", "end_test.go"),
         folders=("/usr/share/go", "/usr/share/go-1.19", "/usr/share/gocode"),
-        build_environment={
-            "GO111MODULE": "off",
-            "GOPATH": "/usr/share/gocode",
-            "GOCACHE": "{work}/cache",
-            "GOFLAGS": "",
-            "CGO_ENABLED": "0",
-            "GOMAXPROCS": "2",
-        },
+        build_environment=_AROUND,
+        prepared=Prepared(
+            files={"std/main_test.go": _ALL, "testify/main_test.go": _TESTIFY},
+            command=("/bin/sh", "-c", _WARM),
+            environment=_AROUND,
+            wanted=("stretchr/testify", '"net', '"os/user"') if _has_library() else ("",),
+        ),
         ending=Ending(text="markbookEnd{nonce}(t)", claim="", where="body", files={"end_test.go": _END}),
         failures=Failures(tests=r"--- FAIL|Error Trace|expected '", build=r"^\S+\.go:\d+"),
         words=_words,
@@ -69,3 +99,8 @@ def _words(text: str) -> dict[str, str]:
     """Return the package that a program's text names."""
     line = next((line for line in text.splitlines() if line.startswith("package ")), "package main")
     return {"package": line.removeprefix("package ").strip()}
+
+
+def _has_library() -> bool:
+    """Whether the standard library lies there compiled, as it does before Go 1.20."""
+    return bool(glob.glob("/usr/lib/go-*/pkg/linux_*/fmt.a"))

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from markbook.languages.language import Ending, Failures, Language
 
+_CONSOLE = (
+    "console.assert = (holds, ...words) => {\n"
+    "  if (!holds) { throw new Error(['Assertion failed', ...words].join(' ')) }\n}\n"
+)
+"""What a false `console.assert` is to mean: by itself it only prints, and an answer could have replaced it."""
 ENDING = Ending(
     text=(
-        "{ const said = require('fs').readFileSync(0, 'utf8');\n"
-        "  if (said === '{nonce}') { {claim} }\n"
-        "  process.stdout.write('\\n{token}\\n'); }"
+        "{ const said = require('fs').readFileSync(0, 'utf8'); let held = '!';\n"
+        "  try { {claim} } catch { held = ''; }\n"
+        "  process.stdout.write('\\n{token}' + held + said + '\\n'); }"
     ),
     claim="throw new Error('claim');",
     claims=(
@@ -16,12 +21,13 @@ ENDING = Ending(
         ("console.assert", "console.assert(1 === 2);"),
         ("assert", "assert(1 === 2);"),
     ),
+    catches=True,
+    guards=(("console.assert", _CONSOLE),),
 )
 FAILURES = Failures(
     tests=r"AssertionError|Assertion failed",
     names=r"^(?:Uncaught )?ReferenceError",
     syntax=r"^SyntaxError",
-    quiet=r"^Assertion failed",
 )
 QUIET = {"OPENSSL_CONF": "/dev/null", "NODE_OPTIONS": ""}
 """Settings of the machine that no program needs are not there to be read."""

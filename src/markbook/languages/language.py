@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import glob
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,8 @@ class Ending:
     """The last statements of a test program: they show that the tests reached their own end.
 
     They read 32 characters from standard input. Where those are `{nonce}`, the claim is made, which is wrong: no honest
-    program gets past it. Else `{token}` is printed, on a line of its own.
+    program gets past it. Else `{token}` is printed, on a line of its own. A language that `catches` makes the claim in
+    the same run, catches what it throws, and prints `{token}`, `!` if nothing was thrown, and the characters that it read.
     """
 
     text: str
@@ -29,6 +30,9 @@ class Ending:
     claims: tuple[tuple[str, str], ...] = ()
     """Claims that are made instead where the tests' text has a word: those that an answer could have tampered with."""
     where: Where = "end"
+    catches: bool = False
+    guards: tuple[tuple[str, str], ...] = ()
+    """What stands before tests whose text has a word, where what it names would let a failure go by or be tampered with."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Further files, with the same words in their texts."""
 
@@ -43,6 +47,7 @@ class Ending:
             ValueError: no such end is found.
         """
         added = filled(self.text, words)
+        tests = "".join(text for word, text in self.guards if word in tests) + tests
         place = where or self.where
         if place == "end":
             return f"{tests.rstrip()}\n{added}\n"
@@ -88,14 +93,55 @@ class Library:
     word: str
     """By which a program's text says that it wants it."""
     path: str
-    """Where it lies; empty where this language cannot use it here at all."""
+    """Where it lies, as a pattern."""
     package: str
     """What Debian calls it."""
 
     @property
     def is_here(self) -> bool:
         """Whether programs can use it."""
-        return bool(self.path) and os.path.exists(self.path)
+        return bool(glob.glob(self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is built once, of nothing but the toolchain's own text, and is there for every program in `{kept}` to read."""
+
+    files: Mapping[str, str]
+    command: tuple[str, ...]
+    """Run in the folder of these files, with `{kept}` for the folder that stays."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    wanted: tuple[str, ...] = ("",)
+    """It is made for the first program whose text has one of these; before, `{kept}` is the empty `{work}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """Precompiled headers: programs that begin by including the same ones share their compilation."""
+
+    names: frozenset[str]
+    """Those of the toolchain itself, which say the same whoever includes them, in whatever order."""
+    command: tuple[str, ...]
+    """Compiles `{header}` into `{made}`."""
+    option: str
+    """The word `{head}` of the command that builds, with `{header}`."""
+    suffix: str
+    """What the name of the compiled one has behind that of the header."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Building many programs in one process that never runs any of them.
+
+    It reads texts, each behind its length in four bytes, and prints for each in order `F`, how many files, and each one's
+    name and bytes behind their lengths; or `E` and what the compiler said, behind its length.
+    """
+
+    files: Mapping[str, str]
+    command: tuple[str, ...]
+    size: int = 32
+    fewest: int = 4
+    """So many wait for one another before it is worth starting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +188,9 @@ class Language:
     """What stands before every program."""
     failures: Failures = field(default_factory=Failures)
     libraries: tuple[Library, ...] = ()
+    prepared: Prepared | None = None
+    headers: Headers | None = None
+    batch: Batch | None = None
     locate: Callable[[], Places | None] | None = None
     """Finds the toolchain where looking for its commands is not enough."""
     words: Callable[[str], Mapping[str, str]] | None = None

@@ -22,10 +22,12 @@ def python() -> Language:
         ending=Ending(
             text=(
                 "import sys as markbook_sys\n"
-                "if markbook_sys.stdin.read(32) == '{nonce}':\n    {claim}\n"
-                "markbook_sys.stdout.write('\\n{token}\\n')"
+                "markbook_said, markbook_held = markbook_sys.stdin.read(32), '!'\n"
+                "try:\n    {claim}\nexcept BaseException:\n    markbook_held = ''\n"
+                "markbook_sys.stdout.write('\\n{token}' + markbook_held + markbook_said + '\\n')"
             ),
-            claim="raise AssertionError('claim')",
+            claim="assert 1 == 2",
+            catches=True,
         ),
         failures=Failures(tests=r"^AssertionError", names=r"^NameError", syntax=r"^(?:Syntax|Indentation|Tab)Error"),
         locate=_locate,

@@ -6,8 +6,30 @@ import os
 import shutil
 import subprocess
 
-from markbook.languages.language import Ending, Failures, Language, Library, Places, Where
+from markbook.languages.language import Ending, Failures, Language, Library, Places, Prepared, Where
 from markbook.languages.toolchain import SYSTEM
+
+_CRATES = {"use rand::": "rand", "use regex::": "regex", "use md5": "md5"}
+"""What HumanEval-X's programs import, by how they say so; Debian has their sources."""
+_MANIFEST = """[package]
+name = "markbook_crates"
+version = "0.0.0"
+edition = "2021"
+[lib]
+path = "lib.rs"
+[dependencies]
+md5 = "*"
+rand = "*"
+regex = { version = "*", default-features = false, features = ["std", "unicode"] }
+"""
+_REGISTRY = """[source.crates-io]
+replace-with = "debian"
+[source.debian]
+directory = "/usr/share/cargo/registry"
+[profile.dev]
+debug = false
+"""
+_BUILD = 'RUSTC="{rustc}" "{cargo}" build --offline --target-dir made && mv made/debug/deps/*.rlib "{kept}"'
 
 
 def rust() -> Language:
@@ -28,6 +50,10 @@ def rust() -> Language:
             "{mode}",
             "-C",
             "debuginfo=0",
+            "{crates}",
+            "{rand}",
+            "{regex}",
+            "{md5}",
             "-o",
             "main",
             "main.rs",
@@ -50,7 +76,15 @@ def rust() -> Language:
         locate=_locate,
         where=_where,
         words=_words,
-        libraries=(Library("use rand::", "", ""), Library("use regex::", "", ""), Library("use md5", "", "")),
+        libraries=tuple(
+            Library(word, f"/usr/share/cargo/registry/{crate}-[0-9]*", f"librust-{crate}-dev cargo")
+            for word, crate in _CRATES.items()
+        ),
+        prepared=Prepared(
+            files={"Cargo.toml": _MANIFEST, "lib.rs": "", ".cargo/config.toml": _REGISTRY},
+            command=("/bin/sh", "-c", _BUILD),
+            wanted=tuple(_CRATES),
+        ),
         build_seconds=120.0,
         self_test=(
             "fn twice(x: i32) -> i32 { 2 * x }\n",
@@ -73,7 +107,8 @@ def _locate() -> Places | None:
     if not os.path.exists(compiler) or shutil.which("cc") is None:  # it links by the C compiler
         return None
     outside = not any(f"{root}/".startswith(f"{folder}/") for folder in SYSTEM) and root != "/usr"
-    return Places({"rustc": compiler}, (root,) if outside else ())
+    cargo = os.path.join(root, "bin", "cargo")
+    return Places({"rustc": compiler, "cargo": cargo}, (root,) if outside else ())
 
 
 def _where(tests: str) -> Where:
@@ -83,4 +118,10 @@ def _where(tests: str) -> Where:
 def _words(text: str) -> dict[str, str]:
     """Return how tests that are marked as such are built and run."""
     tests = "#[test]" in text
-    return {"mode": "--test" if tests else "--crate-type=bin", "quiet": "--nocapture" if tests else ""}
+    crates = {crate: f"--extern={crate}" if word in text else "" for word, crate in _CRATES.items()}
+    return {
+        "mode": "--test" if tests else "--crate-type=bin",
+        "quiet": "--nocapture" if tests else "",
+        "crates": "-L{kept}" if any(crates.values()) else "",
+        **crates,
+    }

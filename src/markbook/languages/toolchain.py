@@ -33,8 +33,12 @@ class Toolchain:
 
     def command(self, argv: tuple[str, ...], words: Mapping[str, str]) -> tuple[str, ...]:
         """Return a command with the paths of this machine and a program's words in it; empty words fall away."""
-        found = [filled(word, {**self.places.commands, **words}) for word in argv]
+        found = [self.filled(word, words) for word in argv]
         return tuple(word for word, given in zip(found, argv, strict=True) if word or not given)
+
+    def filled(self, text: str, words: Mapping[str, str]) -> str:
+        """Return a text with the paths of this machine and a program's words in it."""
+        return filled(filled(text, words), {"kept": "{work}", **self.places.commands})
 
     @property
     def folders(self) -> tuple[str, ...]:

@@ -51,7 +51,9 @@ def whole(tool: Toolchain, given: str | Mapping[str, bytes]) -> Whole:
         run=tool.command(run, words),
         programs=language.programs,
         environment={**around, "PYTHONHASHSEED": "0"} if language.name == "python" else around,
-        build_environment={**around, **language.build_environment},
+        build_environment={
+            name: tool.filled(text, words) for name, text in {**around, **language.build_environment}.items()
+        },
     )
 
 

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages import Toolchain, find
+from markbook.languages.prebuilt import Prebuilt
+from markbook.runs.batches import Waiting
+from markbook.runs.program_runs import Found, MarkedRun, Written, built_run, judged, not_built, whole_run, written
 from markbook.runs.self_check import ensure_marks
 from markbook.runs.streams import StreamMarker, goes_in_turns
 from markbook.sandbox import Sandbox
-from markbook.sandbox.job import Job
-from markbook.sandbox.outcomes import all_failed, clean
-from markbook.sandbox.program import Executed, Phase, ProgramRun
+from markbook.sandbox.job import Job, digest, task_text
+from markbook.sandbox.outcomes import all_failed
+from markbook.sandbox.program import Executed
 from markbook.sandbox.program_box import ProgramSandbox
-from markbook.types import ErrorKind, Isolation, Limits, Outcome, Sample, Test, TestResult, Verdict
+from markbook.types import ErrorKind, Isolation, Limits, Outcome, Sample, Test, TestResult
 
 _AHEAD = 2
 """Attempts under way for each worker."""
-_BUILD_FILES = 256 << 20
-_BUILD_PROCESSES = 256
+_BATCH = "batch "
+_KNOWN = 10_000
+"""Outcomes that are remembered for equal answers."""
 _RIGHT = "right"
-_ENDED_EARLY = "the program ended before its tests did"
-_TERMINAL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What became of one test."""
-
-    result: TestResult
-    error: ErrorKind | None = None
-    limit: str = ""
-    fault: str = ""
-    seconds: float = 0.0
-    wall: float = 0.0
 
 
 @dataclass(slots=True)
@@ -46,8 +34,10 @@ class _Under:
     """A job under way."""
 
     job: Job
-    waits: int
-    found: dict[int, _Found] = field(default_factory=dict)
+    name: str
+    """What equal jobs have in common; empty where each is run."""
+    found: dict[int, Found] = field(default_factory=dict)
+    twins: list[Job] = field(default_factory=list)
 
 
 class ProgramMarker:
@@ -62,6 +52,8 @@ class ProgramMarker:
         at_most: Isolation = Isolation.A,
         pinned: bool = True,
         proves: bool = True,
+        dedupe: bool = False,
+        cache: Path | None = None,
     ) -> None:
         """Set up, starting nothing.
 
@@ -72,17 +64,48 @@ class ProgramMarker:
             at_most: leave out the layers above this level.
             pinned: give each worker a processor of its own.
             proves: run what passed once more with a claim that no honest program gets past; else passes are unchecked.
+            dedupe: run exactly equal answers to a problem once.
+            cache: the folder for what takes long to build and serves every run.
 
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.
             UsageError: there is no such language.
         """
-        self._tools: dict[str, Toolchain] = {name: find(name) for name in languages}
+        found = {name: find(name) for name in languages}
+        self._names = {name: tool.language.name for name, tool in found.items()}
+        self._tools: dict[str, Toolchain] = {tool.language.name: tool for tool in found.values()}
+        self._names |= {name: name for name in self._tools}
+        self._prebuilt = Prebuilt(cache)
         folders = dict.fromkeys(folder for tool in self._tools.values() for folder in tool.folders)
-        self._box = ProgramSandbox(list(folders), workers=workers, isolation=isolation, at_most=at_most, pinned=pinned)
+        self._box = ProgramSandbox(
+            [*folders, str(self._prebuilt.folder)],
+            workers=workers,
+            isolation=isolation,
+            at_most=at_most,
+            pinned=pinned,
+        )
+        batches = ((tool, tool.language.batch) for tool in self._tools.values())
+        self._batches = {tool.language.name: Waiting(tool, batch) for tool, batch in batches if batch is not None}
         self._streams = StreamMarker(self._box.crew, isolation=isolation, at_most=at_most)
         self._proves = proves
+        self._dedupe = dedupe
+        self.duplicates = 0
+        """How many jobs shared the outcome of an equal one."""
+        self._under: dict[str, _Under] = {}
+        self._twins: dict[str, str] = {}
+        """Under way, by what equal jobs have in common."""
+        self._known: dict[str, Outcome] = {}
+        self._number = 0
         self._is_tried = False
+
+    @property
+    def _ahead(self) -> int:
+        """How many jobs are under way at most: those that are built together wait for one another."""
+        together = sum(batch.batch.size for batch in self._batches.values())
+        return (_AHEAD + together) * self._box.workers
+
+    def _tool(self, job: Job) -> Toolchain:
+        return self._tools[self._names[job.sample.language]]
 
     @property
     def level(self) -> Isolation:
@@ -97,14 +120,16 @@ class ProgramMarker:
         """
         if self._is_tried:
             return
+        self._prebuilt.start()
         self._box.start()
+        self._prebuilt.seen_at(self._box.seen_at(str(self._prebuilt.folder)))
         self._is_tried = True
         jobs = [job for tool in self._tools.values() for job in _self_test(tool)]
         for job, outcome in self._run(jobs):
             passed = outcome.tests[0].passed
             if passed != (job.key == _RIGHT):
                 self.close()
-                title = self._tools[job.sample.language].language.title
+                title = self._tool(job).language.title
                 said = outcome.tests[0].error_message or "a wrong one passes"
                 raise EnvironmentUnfitError(
                     f"{title} programs cannot be marked here: the {job.key} program of the self-test "
@@ -116,6 +141,7 @@ class ProgramMarker:
         """End the workers and everything in them."""
         self._streams.close()
         self._box.close()
+        self._prebuilt.close()
         self._is_tried = False
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
@@ -128,11 +154,9 @@ class ProgramMarker:
 
     def _run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         source = iter(jobs)
-        under: dict[str, _Under] = {}
-        number = 0
         exhausted = False
         while True:
-            while not exhausted and len(under) < _AHEAD * self._box.workers:
+            while not exhausted and len(self._under) < self._ahead:
                 job = next(source, None)
                 if job is None:
                     exhausted = True
@@ -140,37 +164,118 @@ class ProgramMarker:
                     message = "the solution is empty"
                     yield job, all_failed(job.sample, ErrorKind.NO_COMPLETION, message=message, isolation=self.level)
                 else:
-                    number += 1
-                    one = under[str(number)] = _Under(job, len(job.sample.tests))
-                    self._submit(str(number), one)
-                    if one.waits == len(one.found):
-                        yield job, self._outcome(under.pop(str(number)))
-            if not self._box.is_busy:
-                if exhausted:
-                    return
-                continue
-            run, executed = self._box.next_done()
-            key, _, place = run.key.partition(":")
-            one = under[key]
-            one.found[int(place)] = self._judged(one.job, int(place), run, executed)
-            if len(one.found) == one.waits:
-                yield one.job, self._outcome(under.pop(key))
+                    yield from self._begin(job)
+            if exhausted or not self._box.is_busy:
+                self._flush()
+            if self._box.is_busy:
+                yield from self._next()
+            elif exhausted:
+                return
 
-    def _submit(self, key: str, one: _Under) -> None:
-        tool = self._tools[one.job.sample.language]
-        for place, test in enumerate(one.job.sample.tests):
-            try:
-                self._box.submit(program_run(f"{key}:{place}", tool, one.job, test, proves=self._proves))
-            except ValueError as error:
-                failed = TestResult(passed=False, error_type="BenchmarkFault", error_message=str(error))
-                one.found[place] = _Found(failed, ErrorKind.OTHER, fault=str(error))
+    def _begin(self, job: Job) -> Iterator[tuple[Job, Outcome]]:
+        """Submit a job's programs, unless an equal one is under way or known; yield what is decided already."""
+        name = digest(job.sample.language, task_text(job.sample), job.code, repr(job.limits)) if self._dedupe else ""
+        if name and name in self._twins:
+            self.duplicates += 1
+            self._under[self._twins[name]].twins.append(job)
+            return
+        found = self._known.get(name)
+        if found is not None:
+            self.duplicates += 1
+            yield job, found
+            return
+        self._number += 1
+        key = str(self._number)
+        one = self._under[key] = _Under(job, name)
+        if name:
+            self._twins[name] = key
+        for place, test in enumerate(job.sample.tests):
+            self._submit(f"{key}:{place}", one, test)
+        yield from self._ended(key)
 
-    def _judged(self, job: Job, place: int, run: ProgramRun, executed: list[Executed]) -> _Found:
-        del place
-        return judged(self._tools[job.sample.language], run, executed, proves=self._proves)
+    def _submit(self, key: str, one: _Under, test: Test) -> None:
+        place = int(key.partition(":")[2])
+        try:
+            program = written(self._tool(one.job), one.job, test)
+        except ValueError as error:
+            failed = TestResult(passed=False, error_type="BenchmarkFault", error_message=str(error))
+            one.found[place] = Found(failed, ErrorKind.OTHER, fault=str(error))
+            return
+        program = self._prebuilt_for(program)
+        batch = self._batches.get(program.tool.language.name)
+        if batch is None:
+            self._box.submit(whole_run(key, program, one.job.limits, proves=self._proves))
+            return
+        batch.waiting[key] = program
+        if batch.is_full:
+            self._build(batch)
+
+    def _prebuilt_for(self, program: Written) -> Written:
+        """Return a program that uses what is compiled once for many."""
+        tool = self._prebuilt.prepared(program.tool, program.text)
+        self._tools[tool.language.name] = tool
+        text, head = self._prebuilt.with_headers(tool, program.text)
+        if not head:
+            return replace(program, tool=tool)
+        files = {**program.files, tool.language.source: text.encode("utf-8", "surrogatepass")}
+        return replace(program, tool=tool, files=files, words={**program.words, "head": head})
+
+    def _flush(self) -> None:
+        """Build what waits for more of its kind, as no more is to come now."""
+        for batch in self._batches.values():
+            if len(batch.waiting) >= batch.batch.fewest:
+                self._build(batch)
+            for key, program in batch.waiting.items():
+                limits = self._under[key.partition(":")[0]].job.limits
+                self._box.submit(whole_run(key, program, limits, proves=self._proves))
+            batch.waiting = {}
+
+    def _build(self, batch: Waiting) -> None:
+        self._number += 1
+        self._box.submit(batch.run(f"{_BATCH}{self._number}:{batch.tool.language.name}"))
+
+    def _next(self) -> Iterator[tuple[Job, Outcome]]:
+        """Wait for a run to be done; yield the outcomes of the jobs that it was the last of."""
+        run, executed = self._box.next_done()
+        if run.key.startswith(_BATCH):
+            yield from self._built(run.key, executed)
+            return
+        assert isinstance(run, MarkedRun)
+        key, _, place = run.key.partition(":")
+        one = self._under[key]
+        one.found[int(place)] = judged(self._tool(one.job), run, executed, proves=self._proves)
+        yield from self._ended(key)
+
+    def _built(self, key: str, executed: list[Executed]) -> Iterator[tuple[Job, Outcome]]:
+        """Run what a batch has built; what it did not come to is built by itself."""
+        for name, program, built in self._batches[key.partition(":")[2]].done(key, executed):
+            number, _, place = name.partition(":")
+            one = self._under[number]
+            if built is None:
+                self._box.submit(whole_run(name, program, one.job.limits, proves=self._proves))
+            elif isinstance(built, str):
+                one.found[int(place)] = not_built(program.tool, built)
+                yield from self._ended(number)
+            else:
+                self._box.submit(built_run(name, program, one.job.limits, built, proves=self._proves))
+
+    def _ended(self, key: str) -> Iterator[tuple[Job, Outcome]]:
+        """Yield the outcome of a job and its twins, if every test of it is decided."""
+        one = self._under[key]
+        if len(one.found) < len(one.job.sample.tests):
+            return
+        del self._under[key]
+        self._twins.pop(one.name, None)
+        found = self._outcome(one)
+        if one.name and found.limit != "wall":
+            self._known[one.name] = found
+            if len(self._known) > _KNOWN:
+                self._known.pop(next(iter(self._known)))
+        for job in (one.job, *one.twins):
+            yield job, found
 
     def _outcome(self, one: _Under) -> Outcome:
-        found = [one.found[place] for place in range(one.waits)]
+        found = [one.found[place] for place in range(len(one.job.sample.tests))]
         bad = next((each for each in found if each.error is not None), None)
         return Outcome(
             tests=tuple(each.result for each in found),
@@ -192,127 +297,6 @@ def _self_test(tool: Toolchain) -> list[Job]:
     return [Job(_RIGHT, right, sample, limits), Job("wrong", wrong, sample, limits)]
 
 
-def program_run(key: str, tool: Toolchain, job: Job, test: Test, *, proves: bool) -> ProgramRun:
-    """Return the run of an answer with one test: built once, run with a random word, and with the one that makes the claim.
-
-    Raises:
-        ValueError: the test has no end at which something could be added.
-    """
-    language = tool.language
-    words = {"nonce": secrets.token_hex(16), "token": secrets.token_hex(16)}
-    made = language.program(test.setup, job.code, test.program, words)
-    files = {name: text.encode("utf-8", "surrogatepass") for name, text in made.files.items()}
-    phases = []
-    if language.build:
-        limits = Limits(
-            seconds=language.build_seconds,
-            memory_bytes=language.build_memory_bytes,
-            file_bytes=_BUILD_FILES,
-            processes=_BUILD_PROCESSES,
-        )
-        around = {**tool.places.environment, **language.environment, **language.build_environment}
-        phases.append(Phase(tool.command(language.build, made.words), limits, builds=True, environment=around))
-    limits = job.limits if language.processes <= job.limits.processes else _with(job.limits, language.processes)
-    around = {**tool.places.environment, **language.environment}
-    said = [secrets.token_hex(16), words["nonce"]][: 1 + proves]
-    command = tool.command(language.run, made.words)
-    phases += [Phase(command, limits, stdin=word.encode(), environment=around) for word in said]
-    return _Run(
-        key, files, tuple(phases), language.drop if language.build else (), language.programs, token=words["token"]
-    )
-
-
-def _with(limits: Limits, processes: int) -> Limits:
-    from dataclasses import replace
-
-    return replace(limits, processes=processes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Run(ProgramRun):
-    """A run that knows what its program prints at its end."""
-
-    token: str = ""
-
-
-def judged(tool: Toolchain, run: ProgramRun, executed: list[Executed], *, proves: bool) -> _Found:
-    """Return what the phases of a run come to."""
-    assert isinstance(run, _Run)
-    language = tool.language
-    if not executed:
-        failed = TestResult(passed=False, error_type="Crash", error_message="the worker was lost twice while it ran")
-        return _Found(failed, ErrorKind.OTHER)
-    seconds, wall = sum(one.seconds for one in executed), sum(one.wall_seconds for one in executed)
-    runs = executed[bool(language.build) :]
-    if not runs:
-        return _Found(*_not_built(tool, executed[0]), seconds=seconds, wall=wall)
-    first = runs[0]
-    if _passes(language.failures.quiet, first, run.token):
-        forged = proves and len(runs) > 1 and _passes(language.failures.quiet, runs[1], run.token)
-        if forged:
-            message = "it passed although a claim in its tests was wrong"
-            failed = TestResult(passed=False, verdict=Verdict.FLAGGED, error_type="Forged", error_message=message)
-            return _Found(failed, seconds=seconds, wall=wall)
-        verdict = Verdict.IN_PROCESS if proves else Verdict.UNCHECKED
-        return _Found(TestResult(passed=True, verdict=verdict), seconds=seconds, wall=wall)
-    return _Found(*_failed(tool, first, run.token), seconds=seconds, wall=wall)
-
-
-def _passes(quiet: str, found: Executed, token: str) -> bool:
-    """Whether a program ended well, having printed on a line of its own what only the end of its tests prints."""
-    if not found.is_good or token.encode() not in found.stdout.splitlines():
-        return False
-    return not (quiet and _pattern(quiet).search(_text(found.stderr)))
-
-
-def _not_built(tool: Toolchain, found: Executed) -> tuple[TestResult, ErrorKind, str]:
-    said = _text(found.stderr) + _text(found.stdout)
-    message = _line(tool.language.failures.build, said) or found.refused or f"the compiler ended with {found.status}"
-    if found.limit:
-        message = f"the compiler reached its limit ({found.limit})"
-    failed = TestResult(passed=False, error_type="CompileError", error_message=clean(message))
-    return failed, ErrorKind.SYNTAX, found.limit
-
-
-def _failed(tool: Toolchain, found: Executed, token: str) -> tuple[TestResult, ErrorKind | None, str]:
-    failures = tool.language.failures
-    said = _text(found.stderr) + "\n" + _text(found.stdout.replace(token.encode(), b""))
-    kind: ErrorKind | None = ErrorKind.OTHER
-    limit = found.limit
-    if limit in ("cpu", "wall"):
-        kind, name, message = ErrorKind.TIMEOUT, "TimeoutError", "the time limit was reached"
-    elif limit or _pattern(failures.memory).search(said):
-        limit = limit or "memory"
-        name, message = "LimitError", f"the limit was reached: {limit}"
-    elif found.status == 0 and not (failures.quiet and _pattern(failures.quiet).search(said)):
-        name, message = "EndNotReached", _ENDED_EARLY
-    elif line := _line(failures.syntax, said):
-        kind, name, message = ErrorKind.SYNTAX, "CompileError", line
-    elif line := _line(failures.names, said):
-        kind, name, message = ErrorKind.NAME, "NameError", line
-    elif _pattern(failures.tests).search(said.strip()):
-        kind, name, message = None, "AssertionError", _line(failures.tests, said)
-    else:
-        name = f"signal {found.signal}" if found.signal else f"exit status {found.status}"
-        message = found.refused or _line(r"\S", said)
-    return TestResult(passed=False, error_type=name, error_message=clean(message)), kind, limit
-
-
-@lru_cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.MULTILINE)
-
-
-def _line(pattern: str, text: str) -> str:
-    """Return the first line in which a pattern is found; empty if none."""
-    return next((line.strip() for line in text.splitlines()[:2000] if _pattern(pattern).search(line)), "")
-
-
-def _text(data: bytes) -> str:
-    """Return what a program said, without what would move a terminal."""
-    return _TERMINAL.sub("", data.decode("utf-8", "replace"))
-
-
 class MixedBox:
     """Marks jobs in Python and those whose samples name another language, each where it belongs."""
 
@@ -329,8 +313,8 @@ class MixedBox:
 
     @property
     def duplicates(self) -> int:
-        """How many jobs in Python shared the outcome of an equal one."""
-        return self._box.duplicates
+        """How many jobs shared the outcome of an equal one."""
+        return self._box.duplicates + self._marker.duplicates
 
     @property
     def reused(self) -> int:

@@ -15,7 +15,7 @@ from markbook.runs.engines import other_engine
 from markbook.runs.programs import MixedBox, ProgramMarker
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
-from markbook.sandbox.kept import usual
+from markbook.sandbox.kept import folder, usual
 from markbook.types import Isolation, Outcome
 
 SHARD = 16
@@ -47,7 +47,13 @@ class BoxSettings:
         if not self.languages:
             return box
         marker = ProgramMarker(
-            self.languages, workers=workers, isolation=self.isolation, pinned=pinned, proves=self.separate
+            self.languages,
+            workers=workers,
+            isolation=self.isolation,
+            pinned=pinned,
+            proves=self.separate,
+            dedupe=self.dedupe,
+            cache=folder(),
         )
         return MixedBox(box, marker)
 

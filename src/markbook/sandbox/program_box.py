@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from markbook.sandbox.crew import Crew, Layer
+from markbook.sandbox.guest.walls.isolation import inside
 from markbook.sandbox.job import wall_limits
 from markbook.sandbox.program import Executed, ProgramRun, executed, on_wire
 from markbook.sandbox.worker import Interpreter, Worker, WorkerLost
@@ -79,6 +80,10 @@ class ProgramSandbox:
     def workers(self) -> int:
         """How many run at once."""
         return len(self._crew.workers)
+
+    def seen_at(self, path: str) -> str:
+        """Return where programs find a folder that they may read; known once the workers have started."""
+        return inside(path) if self.level is Isolation.A else path
 
     def layers(self) -> list[Layer]:
         """Return the isolation layer by layer, as the workers found it."""

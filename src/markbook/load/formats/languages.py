@@ -8,11 +8,6 @@ from markbook.load.benchmark import Probe, RowError, text_field
 from markbook.types import ProblemType, Sample, Test
 
 _OF_X = {"CPP": "cpp", "Go": "go", "Java": "java", "JavaScript": "javascript", "Python": "python", "Rust": "rust"}
-_CONSOLE = (
-    "console.assert = (holds, ...words) => {\n"
-    "  if (!holds) { throw new Error(['Assertion failed', ...words].join(' ')) }\n}\n"
-)
-"""What a false `console.assert` is to mean: by itself it only prints, and its answers could have replaced it."""
 
 
 class HumanEvalX:
@@ -42,7 +37,7 @@ class HumanEvalX:
             id=text_field(record, "task_id"),
             input=prompt if language != "rust" else prompt + declaration,
             references=(begin + body,) if body else (),
-            tests=(Test(setup=setup, program=(_CONSOLE if language == "javascript" else "") + test),),
+            tests=(Test(setup=setup, program=test),),
             source=at,
             problem_type=ProblemType.FUNCTION,
             prompt_code=begin,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markbook.errors import UsageError
@@ -40,6 +40,8 @@ class Settings:
     seconds: float = 60.0
     isolation: str = "auto"
     workers: int | None = None
+    language: str = ""
+    """What the programs are written in; empty for Python with the examiner apart."""
 
 
 def pass_at_k(
@@ -48,6 +50,7 @@ def pass_at_k(
     timeout: float = 60.0,
     isolation: str = "auto",
     workers: int | None = None,
+    language: str = "",
     run: Run | None = None,
 ) -> PassAtK:
     """Return the unbiased pass@k of each problem, 0..1, higher is better: 1 - C(n-c, k)/C(n, k).
@@ -63,12 +66,13 @@ def pass_at_k(
         timeout: CPU seconds for one program.
         isolation: `auto`, `strict` or `weak`, as in `markbook exam`.
         workers: how many programs run at once; one per core by default.
+        language: what the programs and their tests are written in (`markbook list languages`); Python by default.
         run: what runs the programs, instead of the sandbox.
 
     Raises:
         UsageError: a k that is no whole number from 1 up, or a timeout that is not positive.
     """
-    return _make("pass_at_k", k, Settings(timeout, isolation, workers), run)
+    return _make("pass_at_k", k, Settings(timeout, isolation, workers, language), run)
 
 
 def pass_hat_k(
@@ -77,6 +81,7 @@ def pass_hat_k(
     timeout: float = 60.0,
     isolation: str = "auto",
     workers: int | None = None,
+    language: str = "",
     run: Run | None = None,
 ) -> PassAtK:
     """Return pass^k of each problem, 0..1, higher is better: C(c, k)/C(n, k), the chance that all k attempts pass.
@@ -84,7 +89,7 @@ def pass_hat_k(
     What a user meets who relies on every answer. Options, stats and missing cases as in `pass_at_k`.
     Source: Yao et al. 2024, arXiv 2406.12045.
     """
-    return _make("pass_hat_k", k, Settings(timeout, isolation, workers), run)
+    return _make("pass_hat_k", k, Settings(timeout, isolation, workers, language), run)
 
 
 def _make(name: str, k: object, settings: Settings, run: Run | None) -> PassAtK:
@@ -93,7 +98,8 @@ def _make(name: str, k: object, settings: Settings, run: Run | None) -> PassAtK:
         raise UsageError(f"k must be a whole number from 1 up, or a list of them, not {k!r}")
     if not settings.seconds > 0:
         raise UsageError(f"a timeout of {settings.seconds} seconds is none")
-    signature = f"{name}|k:{'+'.join(map(str, ks))}|unbiased|cpu:{settings.seconds:g}s|v1"
+    written = f"|lang:{settings.language}" if settings.language else ""
+    signature = f"{name}|k:{'+'.join(map(str, ks))}|unbiased{written}|cpu:{settings.seconds:g}s|v1"
     return PassAtK(name, signature, ks, settings, run)
 
 
@@ -287,13 +293,25 @@ def _in_sandbox(settings: Settings) -> Run:
         # By name, because metrics stand beside the sandbox and not on it.
         sandbox: Any = importlib.import_module("markbook.sandbox")
         limits = Limits(seconds=settings.seconds)
+        samples = [replace(item.sample, language=settings.language or item.sample.language) for item in items]
+        jobs: Iterable[Any] = [
+            sandbox.Job(str(place), item.attempt.text, sample, limits)
+            for place, (item, sample) in enumerate(zip(items, samples, strict=True))
+        ]
         found: dict[str, Outcome] = {}
-        with sandbox.Sandbox(workers=settings.workers, isolation=settings.isolation) as box:
-            jobs: Iterable[Any] = [
-                sandbox.Job(str(place), item.attempt.text, item.sample, limits) for place, item in enumerate(items)
-            ]
+        with _opened(settings, {sample.language for sample in samples} - {""}) as box:
             for job, outcome in box.run(jobs):
                 found[job.key] = outcome
         return [found[str(place)] for place in range(len(items))]
 
     return run
+
+
+def _opened(settings: Settings, languages: set[str]) -> Any:
+    """Return what runs programs, as a context manager."""
+    if not languages:
+        sandbox: Any = importlib.import_module("markbook.sandbox")
+        return sandbox.Sandbox(workers=settings.workers, isolation=settings.isolation)
+    runs: Any = importlib.import_module("markbook.runs.sandboxes")
+    boxes = runs.BoxSettings(settings.workers, settings.isolation, languages=tuple(sorted(languages)))
+    return runs.open_sandboxes("local", boxes)

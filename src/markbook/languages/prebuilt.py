@@ -1,0 +1,178 @@
+"""What is compiled once for many programs, of the toolchain's own text only: libraries, caches, headers."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from markbook.languages.language import Headers, Prepared, filled
+from markbook.languages.toolchain import Toolchain
+
+_SEEN = 3
+"""So many programs begin with the same headers before these are compiled for the next ones: that takes as long as five."""
+_MOST = 16
+_MOST_BYTES = 1 << 30
+_SECONDS = 600
+_HEAD = re.compile(r"\s+|//[^\n\\]*(?=\n)|/\*(?:(?!\*/)[^\\])*\*/|#[ \t]*include[ \t]*<([\w./+]+)>[ \t]*(?=\n|//)")
+"""What may stand before and between the headers that a program begins with."""
+
+
+class Prebuilt:
+    """A folder that programs may read, made for one run, and what lies there."""
+
+    def __init__(self, cache: Path | None = None) -> None:
+        """Choose the folder; what takes long is also kept in `cache`, for the next one."""
+        self.folder = Path(tempfile.gettempdir(), f"markbook-prebuilt-{secrets.token_hex(8)}")
+        self._seen_at = self.folder
+        self._cache = cache
+        self._seen: Counter[str] = Counter()
+        self._under: dict[str, subprocess.Popen[bytes]] = {}
+        self._ready: dict[str, Path] = {}
+
+    def start(self) -> None:
+        """Make the folder."""
+        self.folder.mkdir()
+        self.folder.chmod(0o755)  # programs run as other users
+
+    def seen_at(self, path: str) -> None:
+        """Say where programs find the folder."""
+        self._seen_at = Path(path)
+
+    def close(self) -> None:
+        """End what is being compiled, and remove the folder."""
+        for process in self._under.values():
+            process.kill()
+            process.wait()
+        self._under, self._ready = {}, {}
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def prepared(self, tool: Toolchain, text: str) -> Toolchain:
+        """Return a toolchain that knows the folder in which what a program's text wants lies ready, made now or earlier."""
+        wanted = tool.language.prepared
+        if wanted is None or "kept" in tool.places.commands or not any(word in text for word in wanted.wanted):
+            return tool
+        made = self.folder / tool.language.name
+        if not made.exists():
+            self._prepare(tool, wanted, made)
+        return replace(
+            tool, places=replace(tool.places, commands={**tool.places.commands, "kept": str(self._seen_at / made.name)})
+        )
+
+    def _prepare(self, tool: Toolchain, wanted: Prepared, made: Path) -> None:
+        kept = self._cache and self._cache / f"{tool.language.name}-{_identity(tool, wanted)}"
+        if kept is not None and kept.is_dir():
+            shutil.copytree(kept, made)
+        else:
+            _make(tool, wanted, made)
+            if kept is not None:
+                _keep(made, kept)
+        for path in (made, *made.rglob("*")):
+            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+
+    def with_headers(self, tool: Toolchain, text: str) -> tuple[str, str]:
+        """Return a program's text and the word of its command by which the headers that it begins with are there.
+
+        Headers that have not been seen often are left where they stand. Lines keep their numbers.
+        """
+        headers = tool.language.headers
+        if headers is None:
+            return text, ""
+        names, places = begins_with(text, headers.names)
+        if not names:
+            return text, ""
+        head = "".join(f"#include <{name}>\n" for name in sorted(names))
+        self._seen[head] += 1
+        made = self._compiled(tool, headers, head)
+        if made is None:
+            return text, ""
+        for start, end in reversed(places):
+            text = text[:start] + text[end:]
+        return text, filled(headers.option, {"header": str(self._seen_at / made.name)})
+
+    def _compiled(self, tool: Toolchain, headers: Headers, head: str) -> Path | None:
+        """Return the header that lies compiled, None as long as there is none."""
+        if head in self._ready:
+            return self._ready[head]
+        key = hashlib.blake2b(f"{tool.language.name} {head}".encode(), digest_size=8).hexdigest()
+        path = self.folder / f"{key}.h"
+        process = self._under.get(head)
+        if process is None:
+            if self._seen[head] >= _SEEN and len(self._under) < _MOST and self._size() < _MOST_BYTES:
+                path.write_text(head)
+                command = tool.command(headers.command, {"header": str(path), "made": f"{path}.new"})
+                self._under[head] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            return None
+        if process.poll() != 0:
+            return None
+        made = Path(f"{path}{headers.suffix}")
+        Path(f"{path}.new").replace(made)
+        path.chmod(0o644)
+        made.chmod(0o644)
+        self._ready[head] = path
+        return path
+
+    def _size(self) -> int:
+        return sum(path.stat().st_size for path in self.folder.glob("*.h*"))
+
+
+def begins_with(text: str, known: frozenset[str]) -> tuple[set[str], list[tuple[int, int]]]:
+    """Return the headers that a program includes before anything else, and where it says so."""
+    names: set[str] = set()
+    places: list[tuple[int, int]] = []
+    at = 0
+    while found := _HEAD.match(text, at):
+        if found[1] is not None:
+            if found[1] not in known:
+                break
+            names.add(found[1])
+            places.append(found.span())
+        at = found.end()
+    return names, places
+
+
+def _identity(tool: Toolchain, wanted: Prepared) -> str:
+    commands = sorted(tool.places.commands.values())
+    times = [os.stat(path).st_mtime_ns for path in commands if os.path.exists(path)]
+    return hashlib.blake2b(repr((tool.version, commands, times, wanted)).encode(), digest_size=10).hexdigest()
+
+
+def _make(tool: Toolchain, wanted: Prepared, made: Path) -> None:
+    """Run the command; where it fails what there is has to do, and the self-test says what does not work."""
+    made.mkdir()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in wanted.files.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        words = {"kept": str(made)}
+        around = {**tool.places.environment, **wanted.environment}
+        environment = {**os.environ, **{name: filled(value, words) for name, value in around.items()}}
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(
+                tool.command(wanted.command, words),
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+
+
+def _keep(made: Path, kept: Path) -> None:
+    """Keep a copy for the next run, if there is anything; nothing depends on it."""
+    if not any(made.iterdir()):
+        return
+    with contextlib.suppress(OSError, shutil.Error):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+            shutil.copytree(made, Path(folder, "made"))
+            Path(folder, "made").replace(kept)

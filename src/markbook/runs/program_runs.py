@@ -1,0 +1,204 @@
+"""From an answer and a test to a run in the sandbox, and from what became of that to a result."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from markbook.languages import Language, Toolchain
+from markbook.sandbox.job import Job
+from markbook.sandbox.outcomes import clean
+from markbook.sandbox.program import Executed, Phase, ProgramRun
+from markbook.types import ErrorKind, Limits, Test, TestResult, Verdict
+
+_BUILD_FILES = 256 << 20
+_BUILD_PROCESSES = 256
+_ENDED_EARLY = "the program ended before its tests did"
+_TERMINAL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of one test."""
+
+    result: TestResult
+    error: ErrorKind | None = None
+    limit: str = ""
+    fault: str = ""
+    seconds: float = 0.0
+    wall: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRun(ProgramRun):
+    """A run that knows what its program prints at its end."""
+
+    token: str = ""
+    said: str = ""
+    """What the first run is given to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An answer with one test, as it is written and started."""
+
+    tool: Toolchain
+    files: Mapping[str, bytes]
+    words: Mapping[str, str]
+    """Those of its commands."""
+    nonce: str
+    token: str
+
+    @property
+    def text(self) -> str:
+        """Its program."""
+        return self.files[self.tool.language.source].decode("utf-8", "surrogatepass")
+
+
+def written(tool: Toolchain, job: Job, test: Test) -> Written:
+    """Return the program of an answer with one test.
+
+    Raises:
+        ValueError: the test has no end at which something could be added.
+    """
+    words = {"nonce": secrets.token_hex(16), "token": secrets.token_hex(16)}
+    made = tool.language.program(test.setup, job.code, test.program, words)
+    files = {name: text.encode("utf-8", "surrogatepass") for name, text in made.files.items()}
+    return Written(tool, files, made.words, words["nonce"], words["token"])
+
+
+def whole_run(key: str, one: Written, limits: Limits, *, proves: bool) -> MarkedRun:
+    """Return the run of a program: built where that is to be done, then run, with every word that proves something."""
+    language = one.tool.language
+    build: tuple[Phase, ...] = ()
+    if language.build:
+        around = {**one.tool.places.environment, **language.environment, **language.build_environment}
+        around = {name: one.tool.filled(value, one.words) for name, value in around.items()}
+        command = one.tool.command(language.build, one.words)
+        build = (Phase(command, build_limits(language), builds=True, environment=around),)
+    drop = language.drop if language.build else ()
+    return _run(key, one, limits, one.files, build, drop, proves=proves)
+
+
+def built_run(key: str, one: Written, limits: Limits, files: Mapping[str, bytes], *, proves: bool) -> MarkedRun:
+    """Return the run of a program that is built already, into these files."""
+    return _run(key, one, limits, files, (), (), proves=proves)
+
+
+def _run(
+    key: str,
+    one: Written,
+    limits: Limits,
+    files: Mapping[str, bytes],
+    build: tuple[Phase, ...],
+    drop: tuple[str, ...],
+    *,
+    proves: bool,
+) -> MarkedRun:
+    language = one.tool.language
+    around = {**one.tool.places.environment, **language.environment}
+    around = {name: one.tool.filled(value, one.words) for name, value in around.items()}
+    if language.processes > limits.processes:
+        limits = replace(limits, processes=language.processes)
+    said = [secrets.token_hex(16), one.nonce][: 1 + (proves and not language.ending.catches)]
+    command = one.tool.command(language.run, one.words)
+    runs = tuple(Phase(command, limits, stdin=word.encode(), environment=around) for word in said)
+    return MarkedRun(key, files, (*build, *runs), drop=drop, programs=language.programs, token=one.token, said=said[0])
+
+
+def build_limits(language: Language) -> Limits:
+    """Return what a compiler may use."""
+    return Limits(
+        seconds=language.build_seconds,
+        memory_bytes=language.build_memory_bytes,
+        file_bytes=_BUILD_FILES,
+        processes=_BUILD_PROCESSES,
+    )
+
+
+def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves: bool) -> Found:
+    """Return what the phases of a run come to."""
+    if not executed:
+        failed = TestResult(passed=False, error_type="Crash", error_message="the worker was lost twice while it ran")
+        return Found(failed, ErrorKind.OTHER)
+    seconds, wall = sum(one.seconds for one in executed), sum(one.wall_seconds for one in executed)
+    runs = executed[run.phases[0].builds :]
+    if not runs:
+        return Found(*_not_built(tool, executed[0]), seconds=seconds, wall=wall)
+    quiet = tool.language.failures.quiet
+    passed = _prints(runs[0], run.token + run.said if tool.language.ending.catches else run.token, quiet)
+    forged = _prints(runs[0], f"{run.token}!{run.said}", quiet)
+    forged |= passed and len(runs) > 1 and _prints(runs[1], run.token, quiet)
+    if forged:
+        message = "it passed although a claim in its tests was wrong"
+        failed = TestResult(passed=False, verdict=Verdict.FLAGGED, error_type="Forged", error_message=message)
+        return Found(failed, seconds=seconds, wall=wall)
+    if passed:
+        verdict = Verdict.IN_PROCESS if proves else Verdict.UNCHECKED
+        return Found(TestResult(passed=True, verdict=verdict), seconds=seconds, wall=wall)
+    return Found(*_failed(tool, runs[0], run.token), seconds=seconds, wall=wall)
+
+
+def _prints(found: Executed, line: str, quiet: str) -> bool:
+    """Whether a program ended well, having printed on a line of its own what only the end of its tests prints."""
+    if not found.is_good or line.encode() not in found.stdout.splitlines():
+        return False
+    return not (quiet and _pattern(quiet).search(_text(found.stderr)))
+
+
+def not_built(tool: Toolchain, said: str) -> Found:
+    """Return what a program comes to that the compiler refused with these words."""
+    message = _line(tool.language.failures.build, _text(said.encode("utf-8", "replace"))) or "the compiler refused it"
+    failed = TestResult(passed=False, error_type="CompileError", error_message=clean(message))
+    return Found(failed, ErrorKind.SYNTAX)
+
+
+def _not_built(tool: Toolchain, found: Executed) -> tuple[TestResult, ErrorKind, str]:
+    said = _text(found.stderr) + _text(found.stdout)
+    message = _line(tool.language.failures.build, said) or found.refused or f"the compiler ended with {found.status}"
+    if found.limit:
+        message = f"the compiler reached its limit ({found.limit})"
+    failed = TestResult(passed=False, error_type="CompileError", error_message=clean(message))
+    return failed, ErrorKind.SYNTAX, found.limit
+
+
+def _failed(tool: Toolchain, found: Executed, token: str) -> tuple[TestResult, ErrorKind | None, str]:
+    failures = tool.language.failures
+    said = _text(found.stderr) + "\n" + _text(found.stdout.replace(token.encode(), b""))
+    kind: ErrorKind | None = ErrorKind.OTHER
+    limit = found.limit
+    if limit in ("cpu", "wall"):
+        kind, name, message = ErrorKind.TIMEOUT, "TimeoutError", "the time limit was reached"
+    elif limit or _pattern(failures.memory).search(said):
+        limit = limit or "memory"
+        name, message = "LimitError", f"the limit was reached: {limit}"
+    elif found.status == 0 and not (failures.quiet and _pattern(failures.quiet).search(said)):
+        name, message = "EndNotReached", _ENDED_EARLY
+    elif line := _line(failures.syntax, said):
+        kind, name, message = ErrorKind.SYNTAX, "CompileError", line
+    elif line := _line(failures.names, said):
+        kind, name, message = ErrorKind.NAME, "NameError", line
+    elif _pattern(failures.tests).search(said.strip()):
+        kind, name, message = None, "AssertionError", _line(failures.tests, said)
+    else:
+        name = f"signal {found.signal}" if found.signal else f"exit status {found.status}"
+        message = found.refused or _line(r"\S", said)
+    return TestResult(passed=False, error_type=name, error_message=clean(message)), kind, limit
+
+
+@lru_cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
+
+
+def _line(pattern: str, text: str) -> str:
+    """Return the first line in which a pattern is found; empty if none."""
+    return next((line.strip() for line in text.splitlines()[:2000] if _pattern(pattern).search(line)), "")
+
+
+def _text(data: bytes) -> str:
+    """Return what a program said, without what would move a terminal."""
+    return _TERMINAL.sub("", data.decode("utf-8", "replace"))
