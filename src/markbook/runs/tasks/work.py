@@ -27,6 +27,7 @@ from markbook.runs.tasks.plan import Plan, TaskPlan, plan_tasks
 from markbook.runs.tasks.results import Results
 from markbook.runs.tasks.shards import Workers, start_workers
 from markbook.runs.tasks.tables import summary_text
+from markbook.runs.tasks.together import Together
 from markbook.store import Manifest, Run, RunWriter
 from markbook.types import Limits
 
@@ -266,16 +267,17 @@ def _ask(writer: RunWriter, plan: TasksPlan, watch: Watcher) -> dict[Key, Reply]
     lost = list(writer.rows(UNANSWERED))
     generator.spent = sum(row.data.get("cost_at_most") or 0.0 for row in itertools.chain(writer.rows(COMPLETION), lost))
     times = itertools.count(len(lost))
+    committed = Together(writer.commit)
 
     def keep(reply: Reply) -> None:
         replies[reply.key] = reply
         if reply.missing is None:
             writer.add(COMPLETION, reply.key, reply.as_record())
-            writer.commit()
+            committed.soon()
         elif reply.cost_at_most:
             record = {"requests": reply.requests, "cost_at_most": reply.cost_at_most}
             writer.add(UNANSWERED, (*reply.key, next(times)), record, remember=False)
-            writer.commit()
+            committed.soon()
         why = "" if reply.missing is None else reply.missing.detail
         watch.did(Step(" ".join(map(str, reply.key)), reply.missing is None, why))
 
