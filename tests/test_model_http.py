@@ -57,7 +57,7 @@ class Raw:
 
     async def __aenter__(self):
         self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
-        self.url = "http://127.0.0.1:{}/v1".format(self.server.sockets[0].getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}/v1"
         return self
 
     async def __aexit__(self, *_error):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from markbook.config import lmeval, native, spec
-from markbook.config.tree import Node, read_tree
+from markbook.config.tree import Node, Twice, read_tree
 from markbook.errors import ConfigError, UsageError
 
 _MAX_CHAIN = 8
@@ -132,13 +132,18 @@ def _names_in(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _read(path: Path) -> spec.Task | spec.Group:
-    node = _merged(path, ())
+    twice: list[Twice] = []
+    node = _merged(path, (), twice)
     if lmeval.is_lm_eval(node):
-        return lmeval.read_lm_eval(node, path)
+        found = lmeval.read_lm_eval(node, path)
+        notes = tuple(each.note for each in twice)
+        return replace(found, notes=(*found.notes, *notes)) if isinstance(found, spec.Task) else found
+    if twice:
+        raise twice[0].error
     return native.read_native(node, path)
 
 
-def _merged(path: Path, above: tuple[Path, ...]) -> Node:
+def _merged(path: Path, above: tuple[Path, ...], twice: list[Twice]) -> Node:
     """Return a file's tree with what it extends or includes under it."""
     real = path.resolve()
     if real in above:
@@ -147,7 +152,7 @@ def _merged(path: Path, above: tuple[Path, ...]) -> Node:
         )
     if len(above) >= _MAX_CHAIN:
         raise ConfigError(f"more than {_MAX_CHAIN} files extend one another", at=str(path))
-    node = read_tree(path)
+    node = read_tree(path, twice)
     if not isinstance(node.value, dict):
         raise ConfigError("a task file holds a mapping of keys", at=node.at)
     key = "include" if "include" in node.value else "extends"
@@ -157,7 +162,7 @@ def _merged(path: Path, above: tuple[Path, ...]) -> Node:
     values = parents.value if isinstance(parents.value, list) else [parents]
     result: Node | None = None
     for value in values:
-        base = _merged(_parent(value, path), (*above, real))
+        base = _merged(_parent(value, path), (*above, real), twice)
         result = base if result is None else _over(result, base, deep=key == "extends")
     own = {name: value for name, value in node.value.items() if name != key}
     child = Node(own, node.file, node.line, node.column, node.size, node.keys)

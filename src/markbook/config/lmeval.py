@@ -75,14 +75,9 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         raise ConfigError("output_type multiple_choice needs doc_to_choice", at=find(node, ("output_type",)).at)
     if model.output_type != "generate_until" and model.doc_to_target is None:
         raise ConfigError(f"output_type {model.output_type} needs doc_to_target", at=find(node, ("output_type",)).at)
-    if model.output_type == "generate_until" and model.process_results is None:
-        if model.doc_to_choice is not None:
-            raise ConfigError(
-                "'doc_to_choice' cannot be honoured where texts are generated: name the right one in doc_to_target",
-                at=node.key_at("doc_to_choice"),
-            )
-        if model.doc_to_target is None and model.metric_list is None:
-            raise ConfigError("'doc_to_target' is missing", at=node.at)
+    is_plain = model.output_type == "generate_until" and model.process_results is None
+    if is_plain and model.doc_to_target is None and model.metric_list is None:
+        raise ConfigError("'doc_to_target' is missing", at=node.at)
     return spec.Task(
         name=model.task,
         file=file,
@@ -90,7 +85,7 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         data=_data(model, node, split),
         prompt=_text(model.doc_to_text, node, "doc_to_text"),
         references=None if model.doc_to_target is None else _text(model.doc_to_target, node, "doc_to_target"),
-        metrics=tuple(_use(each, node, place) for place, each in enumerate(metrics)),
+        metrics=tuple(_use(each, node, place, model.output_type) for place, each in enumerate(metrics)),
         format="lm-eval",
         context=_context(model, node),
         description=model.description,
@@ -99,7 +94,7 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         prefix=model.gen_prefix or "",
         output=model.output_type,
         choices=None if model.doc_to_choice is None else _text(model.doc_to_choice, node, "doc_to_choice"),
-        notes=(_NO_DECONTAMINATION,) if model.should_decontaminate else (),
+        notes=_notes(model),
         pipelines=_pipelines(model, node),
         sampling=_sampling(model, node),
         few_shot=_few_shot(model, node, split),
@@ -108,6 +103,15 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         alias=model.task_alias,
         resolved=_recorded(node),
     )
+
+
+def _notes(model: TaskFile) -> tuple[str, ...]:
+    """Return what the user should know of keys that change nothing here."""
+    found = [_NO_DECONTAMINATION] if model.should_decontaminate else []
+    given = model.generation_kwargs
+    if given is not None and given.do_sample is False and given.temperature:
+        found.append(f"do_sample: false changes nothing: a server is asked at the temperature {given.temperature:g}")
+    return tuple(found)
 
 
 def _group(model: GroupFile, node: Node, file: Path) -> spec.Group:
@@ -184,13 +188,15 @@ def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
     config = model.fewshot_config or FewshotConfig()
     named = config.split or model.fewshot_split
     chosen = named or model.training_split or model.validation_split or model.test_split
-    rows = tuple(config.samples or ()) if named is None else ()
-    own = chosen == split or bool(rows)
+    given = config.samples if named is None else None
+    rows = () if given is None or isinstance(given, Function) else tuple(given)
+    own = chosen == split or given is not None
     is_here = model.dataset_path in _LOCAL
     return spec.FewShot(
         count=model.num_fewshot,
         paths=tuple(_files(model, node, chosen)) if is_here and not own and chosen else (),
         rows=rows,
+        rows_by=given if isinstance(given, Function) else None,
         sampler=config.sampler,
         excludes_self=named == model.test_split,
         split="" if is_here or own else chosen or "",
@@ -217,8 +223,14 @@ def _text(value: str | Function | object, node: Node, key: str) -> spec.Text:
     return spec.Text(template=value, at=at)
 
 
-def _use(model: MetricEntry, node: Node, place: int) -> spec.Use:
+def _use(model: MetricEntry, node: Node, place: int, output: spec.Output) -> spec.Use:
     entry = find(node, ("metric_list", place))
+    if model.hf_evaluate and output == "generate_until":
+        raise ConfigError(
+            f"metric {model.metric!r} would be fetched from the hub, which is never done unasked",
+            at=find(entry, ("hf_evaluate",)).at,
+            hint="`markbook list metrics` shows what is here",
+        )
     return spec.Use(
         name=model.metric,
         options=dict(model.model_extra or {}),
@@ -249,9 +261,6 @@ def _sampling(model: TaskFile, node: Node) -> spec.Sampling:
     limits = [each for each in (given.max_gen_toks, given.max_tokens, given.max_new_tokens) if each is not None]
     if len(limits) > 1:
         raise ConfigError("one limit on tokens is enough", at=find(node, ("generation_kwargs",)).at)
-    if given.do_sample is False and given.temperature:
-        at = find(node, ("generation_kwargs", "do_sample")).at
-        raise ConfigError(f"do_sample: false contradicts temperature: {given.temperature}", at=at)
     return spec.Sampling(
         temperature=given.temperature or 0.0,  # what the harness asks a server with where a task states none
         top_p=given.top_p,
@@ -259,6 +268,7 @@ def _sampling(model: TaskFile, node: Node) -> spec.Sampling:
         stop=(model.fewshot_delimiter,) if given.until is None else tuple(given.until),
         seed=given.seed,
         samples=model.repeats,
+        beams=given.num_beams,
     )
 
 

@@ -92,6 +92,8 @@ class Sampling:
     seed: int | None = None
     samples: int = 1
     """Answers per row."""
+    beams: int = 1
+    """Of a beam search, which no server offers: with more than one a model is not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ class FewShot:
     """Files of rows; empty means the task's own rows."""
     rows: tuple[Mapping[str, object], ...] = ()
     """Rows that stand in the task file; they come before files."""
+    rows_by: Function | None = None
+    """What gives those rows, in their place."""
     sampler: Literal["default", "first_n"] = "first_n"
     """`default` draws as lm-evaluation-harness does, `first_n` takes the first."""
     excludes_self: bool = True

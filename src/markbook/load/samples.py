@@ -14,12 +14,13 @@ from markbook.errors import ConfigError, DataError
 from markbook.files.jsonl import Rejection
 from markbook.load.choices import Weigher, prefix_of
 from markbook.load.few_shot import Examples
+from markbook.load.fields import as_references, asked_of, field_texts, is_equal, right_answers
 from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, ForeignError, called, nothing, selected
 from markbook.load.joining import answered, asked as joined
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
 from markbook.load.rows import Numbered, Reading, Row, data_file, read_rows, read_task_rows
-from markbook.load.templates import RenderError, check_template, render, render_references
+from markbook.load.templates import RenderError, check_template, render
 from markbook.load.weighing import Weighing
 from markbook.types import Sample, TaskRow, Test
 
@@ -178,7 +179,7 @@ class _Builder:
         )
         self.canonical = self.target
         if documented and self.tests and not self.has_own_target:
-            self.target = lambda row: ("\n".join(_field(row, self.tests)),)
+            self.target = lambda row: ("\n".join(field_texts(row, self.tests)),)
         if self.weigher is not None:
             return  # it has parsed its templates
         self.shot_asks = self._own_function(task.few_shot.prompt, "prompt")
@@ -195,6 +196,23 @@ class _Builder:
         if own is None:
             raise unregistered(what, function, [])
         return lambda row: _called(function, own, row)
+
+    def given_examples(self, function: Function) -> list[Row]:
+        """Return the rows that a function gives for worked examples.
+
+        Raises:
+            ConfigError: it may not be called, raises, or gives something else.
+        """
+        own = self.find(function)
+        if own is None:
+            raise unregistered("list of examples", function, [])
+        try:
+            found = called(function, own)
+        except ForeignError as error:
+            raise ConfigError(f"the function {error}", at=function.at) from error
+        if not isinstance(found, list) or not all(isinstance(row, Mapping) for row in found):
+            raise ConfigError(f"the function {function.name} gives no list of rows", at=function.at)
+        return found
 
     def _prompt(self) -> tuple[Text, ContextMode, str]:
         """Return the prompt's source and its context mode; a registered function is a ready task's prompt."""
@@ -214,14 +232,16 @@ class _Builder:
         text = self.task.references
         if text is None:
             return lambda _row: ()
+        if self.task.choices is not None and self.weigher is None:
+            return Weigher(self.task, self.find).references  # the right one's text is what a reply is held against
         function = text.function
         if function is not None:
             own = self.find(function)
             if own is None:
                 return self._registered_target(function)
             self.has_own_target = True
-            return lambda row: _as_references(_called(function, own, row))
-        return lambda row: _right_answers(text, row, exact=self.task.format == "lm-eval")
+            return lambda row: as_references(_called(function, own, row))
+        return lambda row: right_answers(text, row, exact=self.task.format == "lm-eval")
 
     def _registered_target(self, function: Function) -> Callable[[Row], tuple[str, ...]]:
         target = TARGETS.get(last(function.name))
@@ -229,8 +249,8 @@ class _Builder:
             raise unregistered("target", function, list(TARGETS))
         self.tests = self.tests or target.tests
         if target.optional:
-            return lambda row: _as_references(row.get(target.reference))
-        return lambda row: _field(row, target.reference)
+            return lambda row: as_references(row.get(target.reference))
+        return lambda row: field_texts(row, target.reference)
 
     @property
     def selects(self) -> bool:
@@ -248,14 +268,14 @@ class _Builder:
             if selection is None:
                 raise unregistered("row selection", self.task.process, list(SELECTIONS))
             where |= selection
-        return [each for each in rows if all(_equal(each.row.get(key), value) for key, value in where.items())]
+        return [each for each in rows if all(is_equal(each.row.get(key), value) for key, value in where.items())]
 
     def text(self, row: Row) -> str:
         """Return what the model is asked about a row, without examples."""
         if self.asks is not None and self.prompt.function is not None:
             return str(_called(self.prompt.function, self.asks, row))
         if self.prompt.fields:
-            return _asked(self.prompt, row)
+            return asked_of(self.prompt, row)
         shown = {**row, "context": shown_context(row.get("context"), self.mode)}
         return render(self.prompt.template or "", shown, self.prompt.at)
 
@@ -274,11 +294,11 @@ class _Builder:
         if self.shot_asks is not None:
             asked = str(self.shot_asks(row))
         else:
-            asked = self.text(row) if few.prompt is None else _asked(few.prompt, row)
+            asked = self.text(row) if few.prompt is None else asked_of(few.prompt, row)
         if self.shot_answers is not None:
-            answers = _as_references(self.shot_answers(row))
+            answers = as_references(self.shot_answers(row))
         else:
-            answers = self.target(row) if few.references is None else _right_answers(few.references, row, exact=True)
+            answers = self.target(row) if few.references is None else right_answers(few.references, row, exact=True)
         prefix = prefix_of(self.task.prefix if few.prefix is None else few.prefix, row, self.prompt.at)
         return answered(asked, prefix, answers[0] if answers else "", few.delimiters or self.task.delimiters)
 
@@ -293,14 +313,14 @@ class _Builder:
         description = (
             render(task.description, row, task.prompt.at) if task.description and task.format == "lm-eval" else ""
         )
-        name = str(_field(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number)
+        name = str(field_texts(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number)
         if self.weigher is not None:
             self.weighings[name] = self.weigher.weighing(row, description + shots)
         return Sample(
             id=name,
             input=description + shots + self.question(row),
             references=self.target(row),
-            tests=(Test(program="\n".join(_field(row, self.tests))),) if self.tests else (),
+            tests=(Test(program="\n".join(field_texts(row, self.tests))),) if self.tests else (),
             entry_point=str(row.get(task.entry_point, "")) if task.entry_point else "",
             source=numbered.at,
             system=self.system,
@@ -322,6 +342,8 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
     if few.split:
         few = replace(few, excludes_self=True)
         notes.append(f"worked examples come from the task's own rows: the split {few.split!r} is not here")
+    elif few.rows_by is not None:
+        rows = builder.given_examples(few.rows_by)
     elif few.rows:
         rows = list(few.rows)
     elif few.paths:
@@ -345,48 +367,3 @@ def _called(function: Function, found: Callable[..., Any], row: Row) -> Any:
         return called(function, found, dict(row))
     except ForeignError as error:
         raise RenderError(f"the function {error}") from error
-
-
-def _asked(text: Text, row: Row) -> str:
-    """Return what a field or template makes of a row."""
-    if text.fields:
-        return "".join(_field(row, text.fields[0])[:1])
-    return render(text.template or "", row, text.at)
-
-
-def _right_answers(text: Text, row: Row, *, exact: bool) -> tuple[str, ...]:
-    """Return the texts that a field or template stands for in a row; `exact` keeps white space around a template."""
-    if text.fields:
-        return _field(row, text.fields[0])
-    return render_references(text.template or "", row, text.at, exact=exact)
-
-
-def _field(row: Row, name: str) -> tuple[str, ...]:
-    """Return a field's value as texts.
-
-    Raises:
-        RenderError: the row lacks it, or it is empty.
-    """
-    if name not in row:
-        import difflib
-
-        near = difflib.get_close_matches(name, list(row), n=2, cutoff=0.6)
-        hint = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "it has " + ", ".join(sorted(row))
-        raise RenderError(f"the row has no field {name!r} ({hint})")
-    found = _as_references(row[name])
-    if not found:
-        raise RenderError(f"the row's field {name!r} is empty")
-    return found
-
-
-def _as_references(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, list | tuple):
-        return tuple(str(each) for each in value)
-    return (str(value),)
-
-
-def _equal(value: object, wanted: object) -> bool:
-    """Whether a field has a value; CSV knows text only."""
-    return value == wanted or (isinstance(value, str) and not isinstance(wanted, str) and value == str(wanted))

@@ -138,10 +138,10 @@ class _Reader:
             if key == "content-length" and self._headers.get(key, value) != value:
                 raise Garbled("the reply has two lengths")
             self._headers[key] = value
-        self._framing(words[0] == "HTTP/1.1")
+        self._framing(is_new=words[0] == "HTTP/1.1")
         self._body_at = body_at
 
-    def _framing(self, is_new: bool) -> None:
+    def _framing(self, *, is_new: bool) -> None:
         headers = self._headers
         said = headers.get("connection", "").lower()
         self.keeps = "close" not in said if is_new else "keep-alive" in said
@@ -235,7 +235,8 @@ class _Connection(asyncio.Protocol):
         """Send a request and return what comes back; given up, the connection is closed."""
         assert self._transport is not None
         self._reader = _Reader()
-        waiting = self._waiting = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._waiting = waiting
         self._transport.write(request)
         try:
             return await waiting

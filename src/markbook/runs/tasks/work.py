@@ -120,6 +120,12 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
             f"{weighed.task.name!r} is answered by how likely given texts are, which a chat model does not say",
             hint="--predictions takes samples of lm-evaluation-harness, or rows with `likelihoods`",
         )
+    beaming = next((each for each in found.tasks if each.task.sampling.beams > 1), None)
+    if options.model is not None and beaming is not None:
+        raise UsageError(
+            f"{beaming.task.name!r} wants a beam search (`num_beams: {beaming.task.sampling.beams}`), which no server offers",
+            hint="--predictions takes answers that exist",
+        )
     begun = next((each for each in found.tasks if each.task.prefix), None)
     if options.model is not None and begun is not None:
         raise UsageError(
