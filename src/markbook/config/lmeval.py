@@ -176,6 +176,11 @@ def _files(model: TaskFile, node: Node, split: str) -> list[str]:
     return [found] if isinstance(found, str) else found
 
 
+def _has_split(model: TaskFile, split: str | None) -> bool:
+    files = model.dataset_kwargs.data_files if model.dataset_kwargs else None
+    return isinstance(files, dict) and split in files
+
+
 def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
     """Return where worked examples come from, by the harness's rules, of which some surprise.
 
@@ -183,17 +188,15 @@ def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
     about; and a row is kept out of its own prompt only if the split for examples is named and is the test split, or if
     neither is named.
     """
-    if not model.num_fewshot:
-        return spec.FewShot()
     config = model.fewshot_config or FewshotConfig()
     named = config.split or model.fewshot_split
     chosen = named or model.training_split or model.validation_split or model.test_split
     given = config.samples if named is None else None
     rows = () if given is None or isinstance(given, Function) else tuple(given)
     own = chosen == split or given is not None
-    is_here = model.dataset_path in _LOCAL
+    is_here = model.dataset_path in _LOCAL and (bool(model.num_fewshot) or _has_split(model, chosen))
     return spec.FewShot(
-        count=model.num_fewshot,
+        count=model.num_fewshot or 0,
         paths=tuple(_files(model, node, chosen)) if is_here and not own and chosen else (),
         rows=rows,
         rows_by=given if isinstance(given, Function) else None,

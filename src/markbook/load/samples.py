@@ -17,7 +17,7 @@ from markbook.load.few_shot import Examples
 from markbook.load.fields import as_references, asked_of, field_texts, is_equal, right_answers
 from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, ForeignError, called, nothing, selected
-from markbook.load.joining import answered, asked as joined
+from markbook.load.joining import answered, asked as joined, beside
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
 from markbook.load.rows import Numbered, Reading, Row, data_file, read_rows, read_task_rows
 from markbook.load.templates import RenderError, check_template, render
@@ -42,6 +42,8 @@ class TaskRows:
     """What the user should know about the prompts."""
     weighings: Mapping[str, Weighing] = field(default_factory=dict)
     """By sample id, in tasks that are answered by log-likelihoods."""
+    turns: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """By sample id the worked examples, where they are asked as turns of their own: questions and answers."""
     unsure: str = ""
     """The first line of which nobody knows whether it is one of the task's rows: places after it would be guesses."""
 
@@ -54,6 +56,7 @@ def load_samples(
     mode: ContextMode | None = None,
     find: Find = nothing,
     documented: bool = False,
+    turns: bool = False,
 ) -> TaskRows:
     """Return the samples of a task.
 
@@ -65,13 +68,14 @@ def load_samples(
         limit: take this many rows at most.
         mode: how much of each row's context the prompt shows, instead of what the task says.
         find: finds functions of a Python file beside the task, where the user allowed to run it.
+        turns: keep worked examples as turns of their own and the description as the system message, not in the prompt.
         documented: compare the answers of a task with tests to the text of those, as the documented suite's program does.
 
     Raises:
         ConfigError: a name or template that stands for nothing, or a data file that is not there.
         DataError: no row could be used; the first reason is the message.
     """
-    builder = _Builder(task, find, mode, documented=documented)
+    builder = _Builder(task, find, mode, documented=documented, turns=turns)
     reading = read_task_rows(task, data, builder.select, selects=builder.selects)
     _refuse_bare_field(task, reading)
     examples, notes = _examples(task, builder, reading)
@@ -99,6 +103,7 @@ def load_samples(
         builder.mode,
         (*task.notes, *notes),
         builder.weighings,
+        builder.turns,
         reading.unsure,
     )
 
@@ -160,7 +165,9 @@ def _nothing(task: Task, reading: Reading) -> DataError:
 class _Builder:
     """Makes samples out of rows by the task's templates and functions."""
 
-    def __init__(self, task: Task, find: Find, mode: ContextMode | None, *, documented: bool) -> None:
+    def __init__(
+        self, task: Task, find: Find, mode: ContextMode | None, *, documented: bool, turns: bool = False
+    ) -> None:
         self.task = task
         self.find = find
         self.process = None if task.process is None else find(task.process)
@@ -169,6 +176,8 @@ class _Builder:
         self.has_own_target = False
         self.weigher = None if task.output == "generate_until" else Weigher(task, find)
         self.weighings: dict[str, Weighing] = {}
+        self.as_turns = turns and self.weigher is None
+        self.turns: dict[str, tuple[tuple[str, str], ...]] = {}
         own_mode: ContextMode = task.context
         self.prompt, self.system = task.prompt, task.system
         if self.weigher is None:
@@ -291,6 +300,17 @@ class _Builder:
         if self.weigher is not None:
             return self.weigher.shot(row)
         few = self.task.few_shot
+        asked, prefix, answer = self._example(row)
+        return answered(asked, prefix, answer, few.delimiters or self.task.delimiters)
+
+    def turn(self, row: Row) -> tuple[str, str]:
+        """Return a worked example as two turns."""
+        asked, prefix, answer = self._example(row)
+        return asked, beside(prefix, answer, " ")
+
+    def _example(self, row: Row) -> tuple[str, str, str]:
+        """Return a worked example's question, the beginning of its answer, and the rest of that."""
+        few = self.task.few_shot
         if self.shot_asks is not None:
             asked = str(self.shot_asks(row))
         else:
@@ -300,7 +320,7 @@ class _Builder:
         else:
             answers = self.target(row) if few.references is None else right_answers(few.references, row, exact=True)
         prefix = prefix_of(self.task.prefix if few.prefix is None else few.prefix, row, self.prompt.at)
-        return answered(asked, prefix, answers[0] if answers else "", few.delimiters or self.task.delimiters)
+        return asked, prefix, answers[0] if answers else ""
 
     def sample(self, numbered: Numbered, examples: Sequence[Row]) -> Sample:
         """Return a row as a sample.
@@ -309,21 +329,25 @@ class _Builder:
             RenderError: the row lacks what the task asks for.
         """
         task, row = self.task, numbered.row
-        shots = "".join(map(self.shot, examples))
         description = (
             render(task.description, row, task.prompt.at) if task.description and task.format == "lm-eval" else ""
         )
+        system = self.system
+        before = "" if self.as_turns else description + "".join(map(self.shot, examples))
         name = str(field_texts(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number)
         if self.weigher is not None:
-            self.weighings[name] = self.weigher.weighing(row, description + shots)
+            self.weighings[name] = self.weigher.weighing(row, before)
+        if self.as_turns:
+            system = beside(system, description, task.delimiters[1])
+            self.turns[name] = tuple(map(self.turn, examples))
         return Sample(
             id=name,
-            input=description + shots + self.question(row),
+            input=before + self.question(row),
             references=self.target(row),
             tests=(Test(program="\n".join(field_texts(row, self.tests))),) if self.tests else (),
             entry_point=str(row.get(task.entry_point, "")) if task.entry_point else "",
             source=numbered.at,
-            system=self.system,
+            system=system,
             context=context if isinstance(context := row.get("context"), str) else "",
             canonical=self.canonical(row) if self.tests else (),
             row=TaskRow(row, numbered.number),
@@ -337,6 +361,8 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
         DataError: there are too few rows.
     """
     few = task.few_shot
+    if not few.count:
+        return Examples(few, ()), ()
     rows = [each.row for each in reading.rows]
     notes: list[str] = []
     if few.split:
@@ -352,7 +378,7 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
             read_rows(data_file(task, path), other)
         reading.rejections += other.rejections
         rows = [each.row for each in builder.select(other.rows)]
-    elif few.count and not few.excludes_self:
+    elif not few.excludes_self:
         notes.append("a row may be a worked example of itself, as in lm-evaluation-harness: no fewshot_split is named")
     return Examples(few, rows), tuple(notes)
 

@@ -14,8 +14,9 @@ from markbook.model import connect
 from markbook.model.asker import Asker, Ended, Patience, Question
 from markbook.model.budget import Budget, Weight
 from markbook.model.chat import Said, Talk, Tokens, stated, whole_text
+from markbook.model.completions import Continue
 from markbook.model.faults import Fault
-from markbook.model.lean import check_reached, lean_address, lean_server
+from markbook.model.lean import COMPLETIONS, check_reached, lean_address, lean_server
 from markbook.model.prices import Price
 from markbook.model.records import Reply, Request
 from markbook.plugins import need
@@ -90,7 +91,8 @@ class ModelGenerator:
                 yield lambda request: _Asked(client, request)
         else:
             async with lean_server(self.name, address) as server:
-                yield lambda request: Talk(server, request)
+                made = Continue if connect.split_name(self.name)[0] == COMPLETIONS else Talk
+                yield lambda request: made(server, request)
 
 
 @dataclass(frozen=True, slots=True)

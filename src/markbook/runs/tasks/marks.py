@@ -9,6 +9,7 @@ from typing import Any
 
 from markbook.load.foreign import ForeignError
 from markbook.model import Reply
+from markbook.runs.tasks.asking import together
 from markbook.runs.tasks.metrics import PassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
 from markbook.runs.tasks.scorers import RowAnswer, RowScore, score_rows
@@ -89,7 +90,11 @@ def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], mo
     for sample in plan.samples:
         known = {each.index: each for each in read.get(sample.id, [])}
         indices = list(known) if plan.answers is not None else range(plan.count)
-        found = [replies[plan.task.name, sample.id, index] for index in indices or [0]]
+        name, weighing = (plan.task.name, sample.id), plan.rows.weighings.get(sample.id)
+        if weighing is not None and plan.answers is None:
+            found = [together((*name, 0), [replies[*name, place] for place in range(len(weighing.pairs))])]
+        else:
+            found = [replies[*name, index] for index in indices or [0]]
         given = [reply for reply in found if reply.missing is None]
         texts = [reply.text for reply in given]
         wanted = len(found)

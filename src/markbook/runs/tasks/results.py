@@ -239,6 +239,8 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
         # A question that was not answered has a bill in run.json, not a row of numbers.
         if reply.missing is None and getattr(reply, name) not in (None, ""):
             row[name] = getattr(reply, name)
+    if turns := plan.rows.turns.get(answer.sample.id):
+        row["turns"] = [list(turn) for turn in turns]
     if reply.missing is None and answer.sample.id in plan.rows.weighings:
         row["likelihoods"] = json.loads(answer.text)
     if marked.tested is not None:

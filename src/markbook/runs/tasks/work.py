@@ -20,6 +20,7 @@ from markbook.runs.kind import Ended, Planned, Skipped, Start, Step, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import options_of
 from markbook.runs.tasks import Tasks
+from markbook.runs.tasks.asking import check_askable, goes_on
 from markbook.runs.tasks.judging import judges_of, remembered
 from markbook.runs.tasks.marks import Answer, Key, Tested, answers, measure, tested
 from markbook.runs.tasks.options import ASKING, JUDGING, TaskOptions
@@ -115,23 +116,8 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
     if workers is not None and workers.is_local:
         machines.renderer = workers.executor
     found = plan_tasks(options)
-    if options.model is not None and (weighed := next((each for each in found.tasks if each.rows.weighings), None)):
-        raise UsageError(
-            f"{weighed.task.name!r} is answered by how likely given texts are, which a chat model does not say",
-            hint="--predictions takes samples of lm-evaluation-harness, or rows with `likelihoods`",
-        )
-    beaming = next((each for each in found.tasks if each.task.sampling.beams > 1), None)
-    if options.model is not None and beaming is not None:
-        raise UsageError(
-            f"{beaming.task.name!r} wants a beam search (`num_beams: {beaming.task.sampling.beams}`), which no server offers",
-            hint="--predictions takes answers that exist",
-        )
-    begun = next((each for each in found.tasks if each.task.prefix), None)
-    if options.model is not None and begun is not None:
-        raise UsageError(
-            f"{begun.task.name!r} begins the reply for the model (`gen_prefix`), which chat servers do not offer",
-            hint="--predictions takes samples of lm-evaluation-harness",
-        )
+    if options.model is not None:
+        check_askable(found.tasks, options)
     return TasksPlan(
         manifest=_manifest(found, options),
         skipped=Skipped(len(found.rejections), next(iter(found.rejections), None)),
@@ -266,7 +252,8 @@ def _replay(work: Plan) -> dict[Key, Reply]:
 def _ask(writer: RunWriter, plan: TasksPlan, watch: Watcher) -> dict[Key, Reply]:
     """Return the model's replies, each kept on disk before the next step; those of a resumed run are not asked again."""
     replies = {row.key: _reply_of(row.key, row.data) for row in writer.rows(COMPLETION)}
-    requests = [request for each in plan.plan.tasks for request in each.requests(plan.options.seed)]
+    continues, seed = goes_on(plan.options.model or ""), plan.options.seed
+    requests = [request for each in plan.plan.tasks for request in each.requests(seed, continues=continues)]
     generator = plan.generator
     watch.started(writer.folder, Start(len(requests), len(replies), len(replies), f"{len(requests)} questions"))
     # Questions that brought nothing have cost something too, each time that they were asked.
