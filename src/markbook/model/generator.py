@@ -76,6 +76,8 @@ class ModelGenerator:
             async def work() -> None:
                 for request in waiting:  # one iterator for all: each takes the next
                     on_reply(_reply(request, await asker.ask(question_of(request))))
+                    # What the caller does once for all replies of this turn is done before the next question goes out.
+                    await asyncio.sleep(0)
 
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.patience.concurrency, len(requests))):
