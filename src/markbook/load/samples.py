@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +13,7 @@ from typing import Any
 from markbook.config import ContextMode, Function, Task, Text, load
 from markbook.errors import ConfigError, DataError
 from markbook.files.jsonl import Rejection
+from markbook.files.spool import Spool
 from markbook.load.choices import Weigher, prefix_of
 from markbook.load.few_shot import Examples
 from markbook.load.fields import as_references, asked_of, field_texts, is_equal, right_answers
@@ -32,7 +34,7 @@ _DEMAND = re.compile(r"\b(?:must|required)\b", re.IGNORECASE)
 class TaskRows:
     """The samples of a task, and what could not become one."""
 
-    samples: tuple[Sample, ...]
+    samples: Sequence[Sample]
     rejections: tuple[Rejection, ...]
     inputs: Mapping[str, str]
     """SHA-256 of each file that was read, by its name."""
@@ -46,6 +48,10 @@ class TaskRows:
     """By sample id the worked examples, where they are asked as turns of their own: questions and answers."""
     unsure: str = ""
     """The first line of which nobody knows whether it is one of the task's rows: places after it would be guesses."""
+    has_references: bool = False
+    """Whether any sample has a right answer."""
+    has_tests: bool = False
+    """Whether any has tests."""
 
 
 def load_samples(
@@ -79,25 +85,27 @@ def load_samples(
     reading = read_task_rows(task, data, builder.select, selects=builder.selects)
     _refuse_bare_field(task, reading)
     examples, notes = _examples(task, builder, reading)
-    samples: list[Sample] = []
-    seen: dict[str, str] = {}
-    for numbered in reading.rows if limit is None else reading.rows[:limit]:
+    samples: Spool[Sample] = Spool()
+    seen: set[str] = set()
+    has_references = has_tests = False
+    for numbered in itertools.islice(reading.rows, limit):
         shots = examples.of(numbered.row)
         try:
             sample = builder.sample(numbered, shots)
         except RenderError as error:
             reading.rejections.append(Rejection(numbered.at, str(error)))
             continue
-        if sample.id in seen:
-            raise DataError(
-                f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {seen[sample.id]}"
-            )
-        seen[sample.id] = numbered.at
+        if task.data.id_field:
+            if sample.id in seen:
+                first = next(each.source for each in samples if each.id == sample.id)
+                raise DataError(f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {first}")
+            seen.add(sample.id)
         samples.append(sample)
+        has_references, has_tests = has_references or bool(sample.references), has_tests or bool(sample.tests)
     if not samples:
         raise _nothing(task, reading)
     return TaskRows(
-        tuple(samples),
+        samples,
         tuple(reading.rejections),
         MappingProxyType(reading.inputs),
         builder.mode,
@@ -105,6 +113,8 @@ def load_samples(
         builder.weighings,
         builder.turns,
         reading.unsure,
+        has_references,
+        has_tests,
     )
 
 
@@ -266,7 +276,7 @@ class _Builder:
         """Whether rows of the files may be no rows of the task."""
         return bool(self.task.data.where or self.task.process)
 
-    def select(self, rows: list[Numbered]) -> list[Numbered]:
+    def select(self, rows: Sequence[Numbered]) -> Iterable[Numbered]:
         """Keep the rows that belong to the task."""
         if self.process is not None and self.task.process is not None:
             chosen = selected(self.task.process, self.process, [each.row for each in rows])
@@ -277,7 +287,7 @@ class _Builder:
             if selection is None:
                 raise unregistered("row selection", self.task.process, list(SELECTIONS))
             where |= selection
-        return [each for each in rows if all(is_equal(each.row.get(key), value) for key, value in where.items())]
+        return (each for each in rows if all(is_equal(each.row.get(key), value) for key, value in where.items()))
 
     def text(self, row: Row) -> str:
         """Return what the model is asked about a row, without examples."""

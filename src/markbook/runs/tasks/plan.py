@@ -56,7 +56,7 @@ class TaskPlan:
     answers: Answers | None
 
     @property
-    def samples(self) -> tuple[Sample, ...]:
+    def samples(self) -> Sequence[Sample]:
         """The rows as samples."""
         return self.rows.samples
 
@@ -182,8 +182,8 @@ def _plan_one(
     metrics, passes = bind(
         task if whole is None else dataclasses.replace(task, metrics=()),
         options.profile,
-        has_references=task.references is not None or any(sample.references for sample in rows.samples),
-        has_tests=any(sample.tests for sample in rows.samples),
+        has_references=task.references is not None or rows.has_references,
+        has_tests=rows.has_tests,
         own=set(scorers),
         allow_code=options.allow_code,
         judging=judging_options(options),

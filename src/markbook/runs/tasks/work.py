@@ -13,7 +13,7 @@ from typing import Any
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.model import Generator, Reply, Request
+from markbook.model import Generator, Reply
 from markbook.model.connect import without_secrets
 from markbook.runs.conductor import conduct
 from markbook.runs.kind import Ended, Planned, Skipped, Start, Step, Watcher
@@ -30,8 +30,10 @@ from markbook.runs.tasks.shards import Workers, start_workers
 from markbook.runs.tasks.tables import summary_text
 from markbook.runs.tasks.together import Together
 from markbook.store import Manifest, Run, RunWriter
-from markbook.types import Limits
+from markbook.types import Limits, Sample
 
+PIECE = 4_000
+"""So many rows are marked together: enough for several processes, and little memory."""
 COMPLETION, UNANSWERED, OUTCOME = "completion", "unanswered", "outcome"
 """The kinds of journal row that a run of tasks writes."""
 
@@ -148,14 +150,15 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
 def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
     """Ask what is not answered yet, run what is not run yet, and measure."""
     generator, options, box = plan.generator, plan.options, machines.box
-    replies = _ask(journal, plan, watch) if generator is not None else _replay(plan.plan)
+    replies = _ask(journal, plan, watch) if generator is not None else {}
     with remembered(plan.plan, journal, watch) as (judged, memory):
         results = Results(judged, options)
         for each in judged.tasks:
             for filtered in each.pipelines:
-                given = list(answers(each, filtered, replies, options.model or ""))
-                outcomes = _execute(journal, each, given, box, options) if each.passes else {}
-                results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
+                for samples in pieces_of(each):
+                    given = list(answers(each, filtered, samples, replies, options.model or ""))
+                    outcomes = _execute(journal, each, given, box, options) if each.passes else {}
+                    results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
     summary = results.summary(options.model or "")
     files = {
         "results.jsonl": results.rows(),
@@ -171,6 +174,15 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     if box is not None:
         facts["isolation"] = box.level.value
     return Ended(status="incomplete" if broken else "done", facts=facts, files=files)
+
+
+def pieces_of(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
+    """Yield a task's rows in the pieces in which they are marked: as one where something has to see all of them."""
+    size = len(plan.samples)
+    if plan.passes is None and not plan.scorers and not any(bound.metric.whole_batch for bound in plan.metrics):
+        size = PIECE
+    for start in range(0, len(plan.samples), size):
+        yield plan.samples[start : start + size]
 
 
 def _generator(model: str, options: TaskOptions) -> Generator:
@@ -226,27 +238,6 @@ def _plain_judging(options: TaskOptions) -> dict[str, Any]:
         "cassette": cassette,
         "judge_url": without_secrets(options.judge_url),
     }
-
-
-def _replay(work: Plan) -> dict[Key, Reply]:
-    """Return the answers that were read, as replies."""
-    replies: dict[Key, Reply] = {}
-    for each in work.tasks:
-        read = each.answers.attempts if each.answers is not None else {}
-        texts = {
-            (each.task.name, attempt.sample_id, attempt.index): attempt.text
-            for several in read.values()
-            for attempt in several
-            if not attempt.meta["absent"]
-        }
-        generator: Generator = plugins.create("generators", "replay", texts=texts)
-        requests = [
-            Request((each.task.name, sample.id, index), sample.input)
-            for sample in each.samples
-            for index in ([attempt.index for attempt in read.get(sample.id, [])] or [0])
-        ]
-        generator.generate(requests, lambda reply: replies.__setitem__(reply.key, reply))
-    return replies
 
 
 def _ask(writer: RunWriter, plan: TasksPlan, watch: Watcher) -> dict[Key, Reply]:
