@@ -11,7 +11,7 @@ from typing import Any
 
 from markbook.config import spec
 from markbook.config.check import check
-from markbook.config.lmeval_keys import FewshotConfig, GenerationKwargs, GroupFile, MetricEntry, TaskFile
+from markbook.config.lmeval_keys import FewshotConfig, GenerationKwargs, GroupFile, GroupMember, MetricEntry, TaskFile
 from markbook.config.tree import Function, Node, find, plain
 from markbook.errors import ConfigError
 
@@ -114,12 +114,21 @@ def _notes(model: TaskFile) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _member(node: Node, file: Path) -> spec.Member:
+    """Return a member of a group: a name, a group in its place, or a task with keys of its own."""
+    if not isinstance(node.value, dict):
+        return spec.Member(str(node.value), at=node.at)
+    if "group" in node.value:
+        inline = _group(check(GroupFile, node), node, file)
+        return spec.Member(inline.name, inline.alias, node.at, inline=inline)
+    own = {key: value for key, value in node.value.items() if key not in ("task", "task_alias")}
+    named = Node({key: node.value[key] for key in node.value if key not in own}, node.file, node.line, node.column)
+    model = check(GroupMember, named)
+    over = Node(own, node.file, node.line, node.column, node.size, node.keys) if own else None
+    return spec.Member(model.task, model.task_alias, node.at, over=over)
+
+
 def _group(model: GroupFile, node: Node, file: Path) -> spec.Group:
-    members = []
-    for place, each in enumerate(model.task):
-        at = find(node, ("task", place)).at
-        member = spec.Member(each, at=at) if isinstance(each, str) else spec.Member(each.task, each.task_alias, at)
-        members.append(member)
     aggregates = tuple(
         spec.GroupMetric(
             each.metric if isinstance(each.metric, str) else each.metric.name,
@@ -131,8 +140,9 @@ def _group(model: GroupFile, node: Node, file: Path) -> spec.Group:
     return spec.Group(
         name=model.group,
         file=file,
-        members=tuple(members),
+        members=tuple(_member(find(node, ("task", place)), file) for place in range(len(model.task))),
         aggregates=aggregates,
+        format="lm-eval",
         alias=model.group_alias,
         version=str(model.metadata.get("version", "")),
         resolved=_recorded(node),

@@ -141,7 +141,8 @@ class GroupFile(_Strict):
 
     group: str = Field(min_length=1, max_length=200)
     group_alias: str = ""
-    task: Annotated[list[str | GroupMember], BeforeValidator(_as_list)] = Field(min_length=1)
+    task: Annotated[list[str | dict[str, Any]], BeforeValidator(_as_list)] = Field(min_length=1)
+    """Names, groups in place, and tasks with keys of their own: `GroupMember` checks those."""
     aggregate_metric_list: Annotated[list[AggregateEntry], BeforeValidator(_as_list)] = []
     tag: Words = []
     metadata: dict[str, Any] = {}

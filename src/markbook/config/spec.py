@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from markbook.config.tree import Function
+from markbook.config.tree import Function, Node
 
 Output = Literal["generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"]
 """How a task is answered: by a text, or by how likely given texts are."""
@@ -181,6 +181,10 @@ class Member:
     name: str
     alias: str = ""
     at: str = ""
+    inline: Group | None = None
+    """A group that stands in the place of a name."""
+    over: Node | None = None
+    """Keys over the task's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,4 +197,5 @@ class Group:
     aggregates: tuple[GroupMetric, ...] = ()
     alias: str = ""
     version: str = ""
+    format: Literal["markbook", "lm-eval"] = "markbook"
     resolved: Mapping[str, object] = field(default_factory=dict)
