@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
-from markbook.config import Text
+import re
+
+from markbook.config import ContextMode, Text
 from markbook.load.rows import Row
 from markbook.load.templates import RenderError, render, render_references
+
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_DEMAND = re.compile(r"\b(?:must|required)\b", re.IGNORECASE)
+
+
+def shown_context(context: object, mode: ContextMode) -> str:
+    """Return what of a row's context reaches the prompt.
+
+    Args:
+        context: the row's; None and other types than text count as none.
+        mode: `full` shows it whole; `minimal` its first sentence with "must" or "required", else its first;
+            `none` nothing.
+    """
+    if not isinstance(context, str) or mode == "none":
+        return ""
+    if mode == "full":
+        return context
+    sentences = _SENTENCE.split(context.strip())
+    return next((each for each in sentences if _DEMAND.search(each)), sentences[0])
 
 
 def asked_of(text: Text, row: Row) -> str:

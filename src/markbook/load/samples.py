@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from markbook.files.jsonl import Rejection
 from markbook.files.spool import Spool
 from markbook.load.choices import Weigher, prefix_of
 from markbook.load.few_shot import Examples
-from markbook.load.fields import as_references, asked_of, field_texts, is_equal, right_answers
+from markbook.load.fields import as_references, asked_of, field_texts, is_equal, right_answers, shown_context
 from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, ForeignError, called, nothing, selected
 from markbook.load.joining import answered, asked as joined, beside
@@ -25,9 +24,6 @@ from markbook.load.rows import Numbered, Reading, Row, data_file, read_rows, rea
 from markbook.load.templates import RenderError, check_template, render
 from markbook.load.weighing import Weighing
 from markbook.types import Sample, TaskRow, Test
-
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_DEMAND = re.compile(r"\b(?:must|required)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +123,6 @@ def check_sources(task: Task, find: Find = nothing) -> None:
     builder = _Builder(task, find, None, documented=False)
     if builder.process is None:
         builder.select([])
-
-
-def shown_context(context: object, mode: ContextMode) -> str:
-    """Return what of a row's context reaches the prompt.
-
-    Args:
-        context: the row's; None and other types than text count as none.
-        mode: `full` shows it whole; `minimal` its first sentence with "must" or "required", else its first;
-            `none` nothing.
-    """
-    if not isinstance(context, str) or mode == "none":
-        return ""
-    if mode == "full":
-        return context
-    sentences = _SENTENCE.split(context.strip())
-    return next((each for each in sentences if _DEMAND.search(each)), sentences[0])
 
 
 def _refuse_bare_field(task: Task, reading: Reading) -> None:
