@@ -8,7 +8,6 @@ from markbook.config import ContextMode, Text
 from markbook.load.rows import Row
 from markbook.load.templates import RenderError, render, render_references
 
-
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _DEMAND = re.compile(r"\b(?:must|required)\b", re.IGNORECASE)
 
