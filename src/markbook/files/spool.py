@@ -27,8 +27,7 @@ class Spool(Sequence[T], Generic[T]):
         self._waiting: list[bytes] = []
         self._size = self._written = 0
         self._file = -1
-        for record in records:
-            self.append(record)
+        self.extend(records)
 
     def append(self, record: T) -> None:
         """Add a record at the end."""
@@ -38,6 +37,11 @@ class Spool(Sequence[T], Generic[T]):
         if self._file < 0:
             self._open()
         self._put(record)
+
+    def extend(self, records: Iterable[T]) -> None:
+        """Add records at the end."""
+        for record in records:
+            self.append(record)
 
     def _open(self) -> None:
         handle, name = tempfile.mkstemp(prefix="markbook-")

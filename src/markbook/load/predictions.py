@@ -165,11 +165,7 @@ def read_answers(
         if isinstance(line, Rejection):
             answers.rejections.append(line)
             continue
-        other = line.record.get("task")
-        if isinstance(other, str) and other and other != task:
-            continue
-        if shared and not other:
-            answers.rejections.append(Rejection(line.at, "several tasks are run, and the row names no `task`"))
+        if not _is_of(task, line, answers, shared=shared):
             continue
         # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
         pipeline = line.record.get("filter") if pipeline is None else pipeline
@@ -177,8 +173,7 @@ def read_answers(
             continue
         rows += 1
         try:
-            for each in [_likelihoods(line)] if weighs else list(_predictions(line)):
-                found.append(each)
+            found.extend([_likelihoods(line)] if weighs else list(_predictions(line)))
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
     answers.inputs[path.name] = digest.hexdigest()
@@ -193,6 +188,15 @@ def read_answers(
         )
     _match(found, samples, answers, several=several, model=_model_name(path))
     return answers
+
+
+def _is_of(task: str, line: Line, answers: Answers, *, shared: bool) -> bool:
+    """Whether a row answers a task; one that has to say so and does not is rejected."""
+    other = line.record.get("task")
+    if shared and not other:
+        answers.rejections.append(Rejection(line.at, "several tasks are run, and the row names no `task`"))
+        return False
+    return not isinstance(other, str) or not other or other == task
 
 
 def _predictions(line: Line) -> Iterator[Prediction]:

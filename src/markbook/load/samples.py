@@ -81,23 +81,7 @@ def load_samples(
     reading = read_task_rows(task, data, builder.select, selects=builder.selects)
     _refuse_bare_field(task, reading)
     examples, notes = _examples(task, builder, reading)
-    samples: Spool[Sample] = Spool()
-    seen: set[str] = set()
-    has_references = has_tests = False
-    for numbered in itertools.islice(reading.rows, limit):
-        shots = examples.of(numbered.row)
-        try:
-            sample = builder.sample(numbered, shots)
-        except RenderError as error:
-            reading.rejections.append(Rejection(numbered.at, str(error)))
-            continue
-        if task.data.id_field:
-            if sample.id in seen:
-                first = next(each.source for each in samples if each.id == sample.id)
-                raise DataError(f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {first}")
-            seen.add(sample.id)
-        samples.append(sample)
-        has_references, has_tests = has_references or bool(sample.references), has_tests or bool(sample.tests)
+    samples = _sampled(builder, reading, examples, limit)
     if not samples:
         raise _nothing(task, reading)
     return TaskRows(
@@ -109,9 +93,35 @@ def load_samples(
         builder.weighings,
         builder.turns,
         reading.unsure,
-        has_references,
-        has_tests,
+        builder.has_references,
+        builder.has_tests,
     )
+
+
+def _sampled(builder: _Builder, reading: Reading, examples: Examples, limit: int | None) -> Spool[Sample]:
+    """Return the samples of the rows; what cannot become one is rejected.
+
+    Raises:
+        DataError: two rows have one id.
+    """
+    samples: Spool[Sample] = Spool()
+    seen: set[str] = set()
+    for numbered in itertools.islice(reading.rows, limit):
+        shots = examples.of(numbered.row)
+        try:
+            sample = builder.sample(numbered, shots)
+        except RenderError as error:
+            reading.rejections.append(Rejection(numbered.at, str(error)))
+            continue
+        if builder.task.data.id_field:
+            if sample.id in seen:
+                first = next(each.source for each in samples if each.id == sample.id)
+                raise DataError(f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {first}")
+            seen.add(sample.id)
+        samples.append(sample)
+        builder.has_references = builder.has_references or bool(sample.references)
+        builder.has_tests = builder.has_tests or bool(sample.tests)
+    return samples
 
 
 def check_sources(task: Task, find: Find = nothing) -> None:
@@ -164,6 +174,7 @@ class _Builder:
         self.asks = None if task.prompt.function is None else find(task.prompt.function)
         self.tests = task.tests
         self.has_own_target = False
+        self.has_references = self.has_tests = False
         self.weigher = None if task.output == "generate_until" else Weigher(task, find)
         self.weighings: dict[str, Weighing] = {}
         self.as_turns = turns and self.weigher is None

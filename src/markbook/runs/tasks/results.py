@@ -159,12 +159,7 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
     answer = marked.answer
     reply, asked = answer.reply, answer.sample.row
     assert asked is not None  # a task's samples are made of its rows
-    values: dict[str, float | None] = {}
-    missing: dict[str, dict[str, str]] = {}
-    for key, one in marked.measurements.items():
-        values[key] = one.value
-        if one.missing is not None:
-            missing[key] = one.missing.to_record()
+    found = marked.measurements.items()
     row: dict[str, Any] = {
         "task": plan.task.name,
         "id": answer.sample.id,
@@ -178,8 +173,8 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
         "references": list(answer.sample.references),
         "reply": None if reply.missing else reply.raw or reply.text,
         "text": None if reply.missing else answer.text,
-        "metrics": values,
-        "missing": missing,
+        "metrics": {key: one.value for key, one in found},
+        "missing": {key: one.missing.to_record() for key, one in found if one.missing is not None},
         "source": answer.sample.source.rpartition("/")[2],
     }
     for name in ("finish", "input_tokens", "output_tokens", "cost"):
@@ -192,7 +187,7 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
         row["likelihoods"] = json.loads(answer.text)
     if marked.tested is not None:
         row["tests"] = marked.tested.as_record()
-    stats = {key: dict(one.stats) for key, one in marked.measurements.items() if one.stats}
+    stats = {key: dict(one.stats) for key, one in found if one.stats}
     if stats:
         row["stats"] = stats
     return row
