@@ -16,8 +16,6 @@ PREFIX = "¤"
 class Chars(LocalCompletionsAPI):
     """Their client for completions, with a token a character, as the server has it."""
 
-    tokenizer = True  # theirs only asks whether there is one
-
     def tok_encode(self, string, *_given, **_options):
         if isinstance(string, str):
             return [ord(sign) for sign in string]
@@ -47,6 +45,7 @@ def main() -> None:
         model = LocalChatCompletion(base_url=f"{base}/chat/completions", **options)
     else:
         model = Chars(base_url=f"{base}/completions", **options)
+        model.tokenizer = True  # theirs only asks whether there is one
     found = {}
     for path in sorted(folder.glob("side_*.yaml")):
         kind = (folder / f"{path.stem}.kind").read_text()
