@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import os
 import random
 import shlex
@@ -34,6 +35,8 @@ from markbook import config
 from markbook.config import Task
 from markbook.errors import MarkbookError
 from markbook.load.foreign import nothing
+from markbook.load.weighing import Weighing
+from markbook.runs.tasks.likelihoods import right_places
 
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX = "¤"
@@ -94,6 +97,13 @@ def made_rows(task: Task, count: int, seed: str, variant: int) -> list[dict[str,
     return rows
 
 
+def _is_whole(weighing: Weighing) -> bool:
+    """Whether choices differ and one of them is right."""
+    return not weighing.choices or (
+        len(set(weighing.choices)) == len(weighing.choices) and bool(right_places(weighing))
+    )
+
+
 def derived(path: Path, task: Task, folder: Path, name: str, count: int) -> bool:
     """Write a file that includes a task and names rows made up for it; return whether it can be run."""
     raw = {key: task.resolved.get(key) for key in SPLITS}
@@ -117,10 +127,10 @@ def derived(path: Path, task: Task, folder: Path, name: str, count: int) -> bool
             found = config.load(target)
             assert isinstance(found, Task)
             samples = load_samples(found)
-            if len(samples.samples) == count and all(
-                len(set(w.choices)) == len(w.choices) for w in samples.weighings.values()
-            ):
+            if len(samples.samples) == count and all(map(_is_whole, samples.weighings.values())):
                 (folder / f"{name}.kind").write_text(found.output)
+                if samples.weighings and not any(pair[0] for w in samples.weighings.values() for pair in w.pairs):
+                    (folder / f"{name}.bare").touch()
                 return True
         except (MarkbookError, RecursionError, ValueError, TypeError):
             pass
@@ -191,14 +201,14 @@ class Server:
 
 def ours(name: str, folder: Path, port: int, *, turns: bool) -> dict[str, float | None]:
     """Return the values that Markbook gives."""
-    kind = (folder / f"{name}.kind").read_text()
+    bare = (folder / f"{name}.bare").exists()  # there theirs puts the model's first token before the text
     run = markbook.run_task(
         folder / f"{name}.yaml",
         model="openai:m" if turns else "completions:m",
         base_url=f"http://127.0.0.1:{port}/v1",
         output=folder / "out",
         turns=turns,
-        system=PREFIX if kind == "loglikelihood_rolling" else "",
+        system=PREFIX if bare else "",
     )
     summary = json.loads((run.folder / "summary.json").read_text())["tasks"][name]["metrics"]
     return {key: metric["value"] for key, metric in summary.items()}
@@ -214,7 +224,11 @@ def same(mine: dict[str, float | None], theirs: dict[str, Any]) -> list[str]:
             None,
         )
         scale = 100 if name in ("bleu", "chrf", "ter") else 1
-        if value is None or not isinstance(other, int | float) or abs(value - other / scale) > 1e-9:
+        if (
+            value is None
+            or not isinstance(other, int | float)
+            or not math.isclose(value, other / scale, rel_tol=1e-9, abs_tol=1e-9)
+        ):
             found.append(f"{key}: {value} here, {other} there")
     return found
 

@@ -113,6 +113,15 @@ def test_texts_behind_nothing_are_refused_before_anything_is_asked(folder):
         asked(folder, lines, weigh, rows=[{"q": "?", "a": 0}])
 
 
+def test_what_stands_before_a_text_is_the_users_to_say(folder):
+    lines = HEAD + "output_type: multiple_choice\ndoc_to_text: ''\ndoc_to_choice: [no way, 'yes']\ndoc_to_target: a\n"
+
+    done, received = asked(folder, lines, weigh, rows=[{"a": 1}], system="<s>")
+
+    assert [each["prompt"] for each in received] == ["<s> no way", "<s> yes"]
+    assert rows_of(done)[0]["likelihoods"] == [[-1.75, True], [-1.0, True]]
+
+
 def test_a_chat_model_is_told_who_can_weigh(folder):
     with pytest.raises(UsageError, match="answered by how likely") as found:
         asked(folder, CHOICE, weigh, model="openai:m", rows=[{"q": "?", "a": 0}])

@@ -43,12 +43,14 @@ def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
                 f"{name} wants a beam search (`num_beams: {beams}`), which no server offers",
                 hint="--predictions takes answers that exist",
             )
-        if each.task.output != "loglikelihood_rolling" and any(
-            not context for weighing in each.rows.weighings.values() for context, _ in weighing.pairs
+        if (
+            each.task.output != "loglikelihood_rolling"
+            and not options.system
+            and any(not context for weighing in each.rows.weighings.values() for context, _ in weighing.pairs)
         ):
             raise UsageError(
                 f"{name} weighs texts with nothing before them, and no server says how likely a text's first token is",
-                hint="leave acc_mutual_info out of its metrics, or give --predictions",
+                hint="--system names what stands there; lm-evaluation-harness puts the model's first token, such as <s>",
             )
 
 
