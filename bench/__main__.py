@@ -20,6 +20,7 @@ BY_THEMSELVES = (
     "sandbox_fuzz",
     "stdio_programs",
     "stdio_speed",
+    "side_by_side",
     "task_language",
 )
 """Take long, or an argument: `all` leaves them out."""

@@ -78,6 +78,12 @@ HARNESS = {
     "an example's prompt": "num_fewshot: 1\nfewshot_config: {doc_to_text: !function canary_code.make}",
     "an included file": "include: canary_code:make",
     "code that is called unsafe": "unsafe_code: true\nmetric_list: [{metric: 'canary_code:make'}]",
+    "a key that stands twice": "doc_to_text: word\ndoc_to_text: !function canary_code.make",
+    "a merged mapping": "<<: {process_docs: !function canary_code.make}",
+    "an aggregation of pairs": "metric_list: [{metric: f1, aggregation: !function canary_code.make}]",
+    "an example's target": "num_fewshot: 1\nfewshot_config: {doc_to_target: !function canary_code.make}",
+    "the choice of generated texts": "output_type: generate_until\ndoc_to_choice: !function canary_code.make",
+    "a template's filter": "doc_to_text: \"{{ word | attr('__class__') | map('canary_code:make') | list }}\"",
     "stops": "generation_kwargs: {until: !function canary_code.make}",
 }
 CONFIGS = {

@@ -125,7 +125,6 @@ def test_a_mistake_is_named_at_its_place(tmp_path, old, new, anchor, words):
         ("train: shots.jsonl}", "train: shots.jsonl}, field: x", "field: x", "has no meaning for files"),
         ("repeats: 4", "repeat: 4", "repeat:", "did you mean 'repeats'"),
         ("do_sample: false", "do_smaple: false", "do_smaple", "did you mean 'do_sample'"),
-        ("temperature: 0.0", "temperature: 0.7", "false}", "contradicts temperature"),
         ("test_split: test", "test_split: validation", "{test:", "no split 'validation'"),
         ("repeats: 4", "output_type: multiple_choice", "multiple_choice", "needs doc_to_choice"),
         ("repeats: 4", "custom_dataset: !function utils.load", "custom_dataset", "cannot be honoured"),

@@ -286,7 +286,7 @@ def test_retry_after_is_a_date():
 def test_listed_prices_come_from_the_table_of_the_extra():
     known = listed_price("openai", "gpt-4o-mini")
 
-    assert known == parse_price("0.15/0.6")
+    assert known == parse_price("0.15/0.6/0.075")
     assert listed_price("openai", "no-such-model") is None
 
 

@@ -317,7 +317,7 @@ def test_a_key_is_needed_where_no_server_is_named(monkeypatch):
         check(MODEL)
 
 
-@pytest.mark.parametrize("stated", ["", "1", "a/b", "-1/2", "nan/1", "1/2/3"])
+@pytest.mark.parametrize("stated", ["", "1", "a/b", "-1/2", "nan/1", "1/2/3/4"])
 def test_what_is_no_price_is_refused(stated):
     with pytest.raises(UsageError):
         parse_price(stated)

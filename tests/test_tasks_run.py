@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import threading
@@ -325,6 +326,11 @@ def test_the_harness_files_are_written_and_read_back(folder):
     assert results["n-samples"]["demo"] == {"original": 3, "effective": 3}
     assert results["versions"]["demo"] == 3
     assert results["model_name"] == "m1"
+    values = [
+        json.loads(line)["exact_match"] for line in (folder / "out" / "samples_demo.jsonl").read_text().splitlines()
+    ]
+    assert results["results"]["demo"]["exact_match_stderr,none"] == pytest.approx(statistics.stdev(values) / 3**0.5)
+    assert results["date"] > 1_700_000_000
     again = markbook.run_task("task.yaml", predictions="out")
     assert numbers(again) == numbers(first)
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from fake_openai import FakeOpenAI, text
+from fake_openai import FAULTS, FakeOpenAI, text
 from review_kit import markbook as command, only_run
 from wild_kit import HEAD, PLAIN, metrics, rows_of, said, task, write
 
@@ -211,9 +211,20 @@ def test_a_metric_plugin_that_raises_costs_its_rows_and_not_the_run(folder, monk
 def test_a_run_where_nothing_was_answered_says_so(folder):
     task(folder, PLAIN)
 
-    with FakeOpenAI(lambda _r, _n: text("x")) as server:
-        address = server.base_url
-    code, _, told = command("run", "lm.yaml", "--model", "openai:m", "--base-url", address, "--retries", "0")
+    with FakeOpenAI(FAULTS["500"]) as server:
+        code, _, told = command(
+            "run", "lm.yaml", "--model", "openai:m", "--base-url", server.base_url, "--retries", "0"
+        )
 
     assert code == 3
     assert "0 of 2 answered, 2 without an answer" in told
+
+
+def test_a_server_that_is_not_there_is_named_at_once_and_nothing_is_written(folder):
+    task(folder, PLAIN)
+
+    code, _, told = command("run", "lm.yaml", "--model", "openai:m", "--base-url", "http://127.0.0.1:1/v1")
+
+    assert code == 2
+    assert "no server answers at http://127.0.0.1:1: Connection refused" in told
+    assert not (folder / "generated").exists()

@@ -60,6 +60,17 @@ class _Run(Spread):
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Rows of each task at most.")
+@click.option(
+    "--num-fewshot", type=click.IntRange(0, 100), help="Worked examples a question [default: what the task says]."
+)
+@click.option(
+    "--gen-kwargs",
+    default="",
+    metavar="KEY=VALUE,...",
+    help="Told to the model, over the task: temperature=0.7,until=END.",
+)
+@click.option("--system", default="", metavar="TEXT", help="The system message, before what the task says.")
+@click.option("--turns", is_flag=True, help="Ask worked examples as turns, a description as the system message.")
 @click.option("--samples", type=click.IntRange(1, 10_000), help="Answers per row [default: what the task says].")
 @click.option(
     "--context",
@@ -187,6 +198,7 @@ def _processors() -> int:
 _KEPT = (
     *(Kept(name, f"sources.{name}") for name in ("tasks", "predictions", "data")),
     *(Kept(name, f"config.{name}") for name in ("model", "limit", "samples", "contexts", "missing", "timeout")),
+    *(Kept(name, f"config.{name}") for name in ("num_fewshot", "gen_kwargs", "system", "turns")),
     *(Kept(name, f"config.{name}") for name in ("profile", "seed")),
     *(Kept(name, f"asking.{name}") for name in ("concurrency", "retries", "max_cost", "price")),
     *(Kept(name, f"asking.{name}") for name in ("per_minute", "request_seconds")),

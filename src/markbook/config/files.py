@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from markbook.config import lmeval, native, spec
-from markbook.config.tree import Node, read_tree
+from markbook.config.index import SUFFIXES, index_of, named_in
+from markbook.config.tree import Node, Twice, read_tree
 from markbook.errors import ConfigError, UsageError
 
 _MAX_CHAIN = 8
-_MAX_FILES = 2_000
-_SUFFIXES = (".yaml", ".yml")
 _DATA = (".jsonl", ".csv", ".parquet")
-_NAMED = re.compile(r"^(?:name|task|group):[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
 
 
 def ready_folder() -> Path:
@@ -27,7 +24,7 @@ def ready_folder() -> Path:
 
 def ready_tasks() -> dict[str, Path]:
     """Return the ready tasks and groups by name, sorted."""
-    return dict(sorted(_names_in(ready_folder())))
+    return dict(sorted(named_in(ready_folder())))
 
 
 def load(target: str | Path) -> spec.Task | spec.Group:
@@ -38,7 +35,7 @@ def load(target: str | Path) -> spec.Task | spec.Group:
         UsageError: neither a file nor the name of a ready task.
     """
     path = Path(target)
-    if path.suffix in _SUFFIXES or path.is_file():
+    if path.suffix in SUFFIXES or path.is_file():
         if not path.is_file():
             raise ConfigError("no such file", at=str(path))
         if path.name.removesuffix(".gz").endswith(_DATA):
@@ -66,6 +63,7 @@ def load_all(targets: list[str]) -> tuple[list[Loaded], list[tuple[spec.Group, l
     Raises:
         ConfigError: as `load`; also two different tasks of one name, a group that holds itself, an unknown member.
     """
+    index_of.cache_clear()  # files may have changed since
     tasks: dict[str, Loaded] = {}
     groups: list[tuple[spec.Group, list[str]]] = []
     for target in targets:
@@ -83,7 +81,7 @@ def _gather(
     """Add what was found, and return the names of its tasks."""
     if isinstance(found, spec.Task):
         known = tasks.setdefault(found.name, Loaded(found, alias or found.alias))
-        if known.task.file.resolve() != found.file.resolve():
+        if known.task.file.resolve() != found.file.resolve() or known.task.resolved != found.resolved:
             raise ConfigError(f"two tasks are named {found.name!r}", at=str(found.file), hint=str(known.task.file))
         return [found.name]
     if found.name in above:
@@ -91,54 +89,61 @@ def _gather(
     held: list[str] = []
     groups.append((found, held))
     for member in found.members:
-        inner = _member(found, member)
-        held += _gather(inner, member.alias, tasks, groups, (*above, found.name))
+        for inner in _members(found, member):
+            held += _gather(inner, member.alias, tasks, groups, (*above, found.name))
     held[:] = list(dict.fromkeys(held))
     return held
 
 
-def _member(group: spec.Group, member: spec.Member) -> spec.Task | spec.Group:
-    """Return what a group names: a file beside it, a task of that name in its folder, or a ready task."""
+def _members(group: spec.Group, member: spec.Member) -> Iterator[spec.Task | spec.Group]:
+    """Yield what a group names: a group in place, a file beside it, a task, a group or a tag by its name."""
+    if member.inline is not None:
+        yield member.inline
+        return
+    for path in _paths_of(group, member):
+        yield _read(path, member.over)
+
+
+def _paths_of(group: spec.Group, member: spec.Member) -> list[Path]:
+    """Return the files that a group's member means: beside it, ready, below its folder, or beside and below that."""
     folder = group.file.parent
-    if member.name.endswith(_SUFFIXES):
+    if member.name.endswith(SUFFIXES):
         named = folder / member.name
         if not named.is_file():
             raise ConfigError(f"no such file: {member.name}", at=member.at)
-        return _read(named)
-    beside = dict(_names_in(folder))
+        return [named]
+    beside = dict(named_in(folder))
     ready = ready_tasks()
     path: Path | None = beside.get(member.name) or ready.get(member.name)
-    if path is None:
-        known = sorted({*beside, *ready} - {group.name})
-        raise ConfigError(
-            f"group {group.name!r} names an unknown task {member.name!r}",
-            at=member.at,
-            hint=_nearest(member.name, known),
-        )
-    return _read(path)
+    if path is not None:
+        return [path]
+    if group.format == "lm-eval":
+        for place in (folder, folder.resolve().parent):
+            found = index_of(place)
+            if member.name in found.names:
+                return [found.names[member.name]]
+            if member.name in found.tags:
+                return found.tags[member.name]
+    known = sorted({*beside, *ready} - {group.name})
+    raise ConfigError(
+        f"group {group.name!r} names an unknown task {member.name!r}", at=member.at, hint=_nearest(member.name, known)
+    )
 
 
-def _names_in(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Return the names that the YAML files of a folder give themselves, without reading them as YAML."""
-    if not folder.is_dir():
-        return
-    for number, path in enumerate(sorted(folder.iterdir())):
-        if number >= _MAX_FILES:
-            return
-        if path.suffix in _SUFFIXES and path.is_file():
-            with path.open(encoding="utf-8", errors="replace") as file:
-                names = _NAMED.findall(file.read(1 << 20))
-            yield from ((name, path) for name in names[:1])
-
-
-def _read(path: Path) -> spec.Task | spec.Group:
-    node = _merged(path, ())
+def _read(path: Path, over: Node | None = None) -> spec.Task | spec.Group:
+    twice: list[Twice] = []
+    node = _merged(path, (), twice)
+    node = node if over is None else _over(node, over, deep=False)
     if lmeval.is_lm_eval(node):
-        return lmeval.read_lm_eval(node, path)
+        found = lmeval.read_lm_eval(node, path)
+        notes = tuple(each.note for each in twice)
+        return replace(found, notes=(*found.notes, *notes)) if isinstance(found, spec.Task) else found
+    if twice:
+        raise twice[0].error
     return native.read_native(node, path)
 
 
-def _merged(path: Path, above: tuple[Path, ...]) -> Node:
+def _merged(path: Path, above: tuple[Path, ...], twice: list[Twice]) -> Node:
     """Return a file's tree with what it extends or includes under it."""
     real = path.resolve()
     if real in above:
@@ -147,7 +152,7 @@ def _merged(path: Path, above: tuple[Path, ...]) -> Node:
         )
     if len(above) >= _MAX_CHAIN:
         raise ConfigError(f"more than {_MAX_CHAIN} files extend one another", at=str(path))
-    node = read_tree(path)
+    node = read_tree(path, twice)
     if not isinstance(node.value, dict):
         raise ConfigError("a task file holds a mapping of keys", at=node.at)
     key = "include" if "include" in node.value else "extends"
@@ -157,7 +162,7 @@ def _merged(path: Path, above: tuple[Path, ...]) -> Node:
     values = parents.value if isinstance(parents.value, list) else [parents]
     result: Node | None = None
     for value in values:
-        base = _merged(_parent(value, path), (*above, real))
+        base = _merged(_parent(value, path), (*above, real), twice)
         result = base if result is None else _over(result, base, deep=key == "extends")
     own = {name: value for name, value in node.value.items() if name != key}
     child = Node(own, node.file, node.line, node.column, node.size, node.keys)

@@ -11,7 +11,7 @@ from typing import Any
 
 from markbook.config import spec
 from markbook.config.check import check
-from markbook.config.lmeval_keys import FewshotConfig, GenerationKwargs, GroupFile, MetricEntry, TaskFile
+from markbook.config.lmeval_keys import FewshotConfig, GenerationKwargs, GroupFile, GroupMember, MetricEntry, TaskFile
 from markbook.config.tree import Function, Node, find, plain
 from markbook.errors import ConfigError
 
@@ -75,14 +75,9 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         raise ConfigError("output_type multiple_choice needs doc_to_choice", at=find(node, ("output_type",)).at)
     if model.output_type != "generate_until" and model.doc_to_target is None:
         raise ConfigError(f"output_type {model.output_type} needs doc_to_target", at=find(node, ("output_type",)).at)
-    if model.output_type == "generate_until" and model.process_results is None:
-        if model.doc_to_choice is not None:
-            raise ConfigError(
-                "'doc_to_choice' cannot be honoured where texts are generated: name the right one in doc_to_target",
-                at=node.key_at("doc_to_choice"),
-            )
-        if model.doc_to_target is None and model.metric_list is None:
-            raise ConfigError("'doc_to_target' is missing", at=node.at)
+    is_plain = model.output_type == "generate_until" and model.process_results is None
+    if is_plain and model.doc_to_target is None and model.metric_list is None:
+        raise ConfigError("'doc_to_target' is missing", at=node.at)
     return spec.Task(
         name=model.task,
         file=file,
@@ -90,7 +85,7 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         data=_data(model, node, split),
         prompt=_text(model.doc_to_text, node, "doc_to_text"),
         references=None if model.doc_to_target is None else _text(model.doc_to_target, node, "doc_to_target"),
-        metrics=tuple(_use(each, node, place) for place, each in enumerate(metrics)),
+        metrics=tuple(_use(each, node, place, model.output_type) for place, each in enumerate(metrics)),
         format="lm-eval",
         context=_context(model, node),
         description=model.description,
@@ -99,7 +94,7 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         prefix=model.gen_prefix or "",
         output=model.output_type,
         choices=None if model.doc_to_choice is None else _text(model.doc_to_choice, node, "doc_to_choice"),
-        notes=(_NO_DECONTAMINATION,) if model.should_decontaminate else (),
+        notes=_notes(model),
         pipelines=_pipelines(model, node),
         sampling=_sampling(model, node),
         few_shot=_few_shot(model, node, split),
@@ -110,12 +105,30 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
     )
 
 
+def _notes(model: TaskFile) -> tuple[str, ...]:
+    """Return what the user should know of keys that change nothing here."""
+    found = [_NO_DECONTAMINATION] if model.should_decontaminate else []
+    given = model.generation_kwargs
+    if given is not None and given.do_sample is False and given.temperature:
+        found.append(f"do_sample: false changes nothing: a server is asked at the temperature {given.temperature:g}")
+    return tuple(found)
+
+
+def _member(node: Node, file: Path) -> spec.Member:
+    """Return a member of a group: a name, a group in its place, or a task with keys of its own."""
+    if not isinstance(node.value, dict):
+        return spec.Member(str(node.value), at=node.at)
+    if "group" in node.value:
+        inline = _group(check(GroupFile, node), node, file)
+        return spec.Member(inline.name, inline.alias, node.at, inline=inline)
+    own = {key: value for key, value in node.value.items() if key not in ("task", "task_alias")}
+    named = Node({key: node.value[key] for key in node.value if key not in own}, node.file, node.line, node.column)
+    model = check(GroupMember, named)
+    over = Node(own, node.file, node.line, node.column, node.size, node.keys) if own else None
+    return spec.Member(model.task, model.task_alias, node.at, over=over)
+
+
 def _group(model: GroupFile, node: Node, file: Path) -> spec.Group:
-    members = []
-    for place, each in enumerate(model.task):
-        at = find(node, ("task", place)).at
-        member = spec.Member(each, at=at) if isinstance(each, str) else spec.Member(each.task, each.task_alias, at)
-        members.append(member)
     aggregates = tuple(
         spec.GroupMetric(
             each.metric if isinstance(each.metric, str) else each.metric.name,
@@ -127,8 +140,9 @@ def _group(model: GroupFile, node: Node, file: Path) -> spec.Group:
     return spec.Group(
         name=model.group,
         file=file,
-        members=tuple(members),
+        members=tuple(_member(find(node, ("task", place)), file) for place in range(len(model.task))),
         aggregates=aggregates,
+        format="lm-eval",
         alias=model.group_alias,
         version=str(model.metadata.get("version", "")),
         resolved=_recorded(node),
@@ -172,6 +186,11 @@ def _files(model: TaskFile, node: Node, split: str) -> list[str]:
     return [found] if isinstance(found, str) else found
 
 
+def _has_split(model: TaskFile, split: str | None) -> bool:
+    files = model.dataset_kwargs.data_files if model.dataset_kwargs else None
+    return isinstance(files, dict) and split in files
+
+
 def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
     """Return where worked examples come from, by the harness's rules, of which some surprise.
 
@@ -179,18 +198,18 @@ def _few_shot(model: TaskFile, node: Node, split: str | None) -> spec.FewShot:
     about; and a row is kept out of its own prompt only if the split for examples is named and is the test split, or if
     neither is named.
     """
-    if not model.num_fewshot:
-        return spec.FewShot()
     config = model.fewshot_config or FewshotConfig()
     named = config.split or model.fewshot_split
     chosen = named or model.training_split or model.validation_split or model.test_split
-    rows = tuple(config.samples or ()) if named is None else ()
-    own = chosen == split or bool(rows)
-    is_here = model.dataset_path in _LOCAL
+    given = config.samples if named is None else None
+    rows = () if given is None or isinstance(given, Function) else tuple(given)
+    own = chosen == split or given is not None
+    is_here = model.dataset_path in _LOCAL and (bool(model.num_fewshot) or _has_split(model, chosen))
     return spec.FewShot(
-        count=model.num_fewshot,
+        count=model.num_fewshot or 0,
         paths=tuple(_files(model, node, chosen)) if is_here and not own and chosen else (),
         rows=rows,
+        rows_by=given if isinstance(given, Function) else None,
         sampler=config.sampler,
         excludes_self=named == model.test_split,
         split="" if is_here or own else chosen or "",
@@ -217,8 +236,14 @@ def _text(value: str | Function | object, node: Node, key: str) -> spec.Text:
     return spec.Text(template=value, at=at)
 
 
-def _use(model: MetricEntry, node: Node, place: int) -> spec.Use:
+def _use(model: MetricEntry, node: Node, place: int, output: spec.Output) -> spec.Use:
     entry = find(node, ("metric_list", place))
+    if model.hf_evaluate and output == "generate_until":
+        raise ConfigError(
+            f"metric {model.metric!r} would be fetched from the hub, which is never done unasked",
+            at=find(entry, ("hf_evaluate",)).at,
+            hint="`markbook list metrics` shows what is here",
+        )
     return spec.Use(
         name=model.metric,
         options=dict(model.model_extra or {}),
@@ -249,9 +274,6 @@ def _sampling(model: TaskFile, node: Node) -> spec.Sampling:
     limits = [each for each in (given.max_gen_toks, given.max_tokens, given.max_new_tokens) if each is not None]
     if len(limits) > 1:
         raise ConfigError("one limit on tokens is enough", at=find(node, ("generation_kwargs",)).at)
-    if given.do_sample is False and given.temperature:
-        at = find(node, ("generation_kwargs", "do_sample")).at
-        raise ConfigError(f"do_sample: false contradicts temperature: {given.temperature}", at=at)
     return spec.Sampling(
         temperature=given.temperature or 0.0,  # what the harness asks a server with where a task states none
         top_p=given.top_p,
@@ -259,6 +281,7 @@ def _sampling(model: TaskFile, node: Node) -> spec.Sampling:
         stop=(model.fewshot_delimiter,) if given.until is None else tuple(given.until),
         seed=given.seed,
         samples=model.repeats,
+        beams=given.num_beams,
     )
 
 

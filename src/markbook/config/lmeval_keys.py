@@ -37,7 +37,7 @@ class MetricEntry(BaseModel):
     metric: str | Function
     aggregation: str | Function = ""
     higher_is_better: bool | None = None
-    hf_evaluate: Literal[False] = False
+    hf_evaluate: bool = False
 
 
 class FilterStep(BaseModel):
@@ -54,7 +54,7 @@ class FewshotConfig(_Strict):
 
     sampler: Literal["default", "first_n"] = "default"
     split: str | None = None
-    samples: list[dict[str, Any]] | None = Field(default=None, max_length=10_000)
+    samples: Annotated[list[dict[str, Any]], Field(max_length=10_000)] | Function | None = None
     doc_to_text: str | Function | None = None
     doc_to_target: str | int | Function | None = None
     doc_to_choice: str | list[str] | dict[str, str] | Function | None = None
@@ -81,6 +81,7 @@ class GenerationKwargs(_Strict):
     max_tokens: int | None = Field(default=None, ge=1)
     max_new_tokens: int | None = Field(default=None, ge=1)
     seed: int | None = None
+    num_beams: int = Field(default=1, ge=1)
 
 
 class TaskFile(_Strict):
@@ -140,7 +141,8 @@ class GroupFile(_Strict):
 
     group: str = Field(min_length=1, max_length=200)
     group_alias: str = ""
-    task: Annotated[list[str | GroupMember], BeforeValidator(_as_list)] = Field(min_length=1)
+    task: Annotated[list[str | dict[str, Any]], BeforeValidator(_as_list)] = Field(min_length=1)
+    """Names, groups in place, and tasks with keys of their own: `GroupMember` checks those."""
     aggregate_metric_list: Annotated[list[AggregateEntry], BeforeValidator(_as_list)] = []
     tag: Words = []
     metadata: dict[str, Any] = {}

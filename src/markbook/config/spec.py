@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from markbook.config.tree import Function
+from markbook.config.tree import Function, Node
 
 Output = Literal["generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"]
 """How a task is answered: by a text, or by how likely given texts are."""
@@ -92,6 +92,8 @@ class Sampling:
     seed: int | None = None
     samples: int = 1
     """Answers per row."""
+    beams: int = 1
+    """Of a beam search, which no server offers: with more than one a model is not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ class FewShot:
     """Files of rows; empty means the task's own rows."""
     rows: tuple[Mapping[str, object], ...] = ()
     """Rows that stand in the task file; they come before files."""
+    rows_by: Function | None = None
+    """What gives those rows, in their place."""
     sampler: Literal["default", "first_n"] = "first_n"
     """`default` draws as lm-evaluation-harness does, `first_n` takes the first."""
     excludes_self: bool = True
@@ -177,6 +181,10 @@ class Member:
     name: str
     alias: str = ""
     at: str = ""
+    inline: Group | None = None
+    """A group that stands in the place of a name."""
+    over: Node | None = None
+    """Keys over the task's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,4 +197,5 @@ class Group:
     aggregates: tuple[GroupMetric, ...] = ()
     alias: str = ""
     version: str = ""
+    format: Literal["markbook", "lm-eval"] = "markbook"
     resolved: Mapping[str, object] = field(default_factory=dict)

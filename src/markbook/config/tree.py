@@ -48,6 +48,26 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class Twice:
+    """A key that stands twice in a mapping."""
+
+    name: str
+    at: str
+    first: str
+    """Line and column of the first."""
+
+    @property
+    def error(self) -> ConfigError:
+        """What is said where one key counts as a mistake."""
+        return ConfigError(f"duplicate key {self.name!r}", at=self.at, hint=f"first at {self.first}")
+
+    @property
+    def note(self) -> str:
+        """What is said where the last one counts."""
+        return f"the key {self.name!r} stands twice, the last one counts: {self.at}, first at {self.first}"
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """A value and where it stands."""
 
@@ -95,8 +115,12 @@ def find(node: Node, path: Sequence[object]) -> Node:
     return node
 
 
-def read_tree(path: Path) -> Node:
+def read_tree(path: Path, twice: list[Twice] | None = None) -> Node:
     """Read a YAML file.
+
+    Args:
+        path: the file.
+        twice: takes the keys that stand twice, of which the last counts; without it they are an error.
 
     Raises:
         ConfigError: no such file, not a regular file, too large, not UTF-8, or as `parse_tree`.
@@ -116,20 +140,20 @@ def read_tree(path: Path) -> Node:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"not UTF-8 at byte {error.start}", at=f"{path}:{line}") from error
-    return parse_tree(text, str(path))
+    return parse_tree(text, str(path), twice)
 
 
-def parse_tree(text: str, file: str) -> Node:
+def parse_tree(text: str, file: str, twice: list[Twice] | None = None) -> Node:
     """Parse YAML text with one document.
 
     Raises:
-        ConfigError: a syntax error, a duplicate key, a tag other than `!function` and the core ones, an unknown
+        ConfigError: a syntax error, a duplicate key without `twice`, a tag other than `!function` and the core ones, an unknown
             or recursive alias, more than one document, or a cap exceeded; each with `file:line:column`.
     """
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        return _Builder(file).build(text)
+        return _Builder(file, twice).build(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
@@ -151,8 +175,9 @@ class _Open:
 class _Builder:
     """Builds nodes bottom-up from events with a stack of its own: no recursion, so depth is ours to cap."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, twice: list[Twice] | None) -> None:
         self.file = file
+        self.twice = twice
         self.anchors: dict[str, Node] = {}
         self.stack: list[_Open] = []
         self.count = 0
@@ -261,7 +286,10 @@ class _Builder:
                 continue
             if name in own:
                 line, column = keys[name]
-                raise ConfigError(f"duplicate key {name!r}", at=key.at, hint=f"first at {line}:{column}")
+                found = Twice(name, key.at, f"{line}:{column}")
+                if self.twice is None:
+                    raise found.error
+                self.twice.append(found)
             own[name] = value
             keys[name] = (key.line, key.column)
         size = 1 + sum(1 + value.size for value in own.values()) + sum(1 + value.size for value in merged.values())

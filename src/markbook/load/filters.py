@@ -113,6 +113,31 @@ def multi_choice_regex(
     return step
 
 
+def format_span() -> Step:
+    """Keep the named entities of a reply, one `label: text` after the other with ` $ ` between.
+
+    Labels are `per`, `loc`, `org` and `date`, under their usual other names too; `none` is no entity, and several of one
+    label stand with commas between.
+    """
+    return _each(lambda text: _spans(text.lower()))
+
+
+_LABELS = {
+    "person": "PER", "location": "LOC", "organization": "ORG", "counties": "LOC", "places": "LOC", "people": "PER",
+    "persons": "PER", "company": "ORG", "country": "LOC", "continent": "LOC", "time": "DATE", "date": "DATE",
+    "per": "PER", "loc": "LOC", "org": "ORG",
+}  # fmt: skip
+_LABEL = re.compile(rf"\b({'|'.join(_LABELS)})\s*:")
+_ENTITIES = re.compile(r"\b(PER|LOC|ORG|DATE):\s*([^$]+)")
+
+
+def _spans(text: str) -> str:
+    text = _LABEL.sub(lambda found: f"{_LABELS[found[1]]}:", text).replace("$$", "$").rstrip("$")
+    found = _ENTITIES.findall(text.replace("\n", "$").strip())
+    named = [(label.lower(), each.strip()) for label, several in found for each in several.split(",")]
+    return " $ ".join(f"{label}: {each}" for label, each in named if each.lower() != "none")
+
+
 def remove_whitespace() -> Step:
     """Drop white space at both ends, as the filter of this name in lm-evaluation-harness does since 0.4.10."""
     return _each(str.strip)
@@ -155,6 +180,7 @@ def _each(change: Callable[[str], str]) -> Step:
 
 _KNOWN: Mapping[str, Callable[..., Step]] = {
     "code": code,
+    "format_span": format_span,
     "lowercase": lowercase,
     "majority_vote": majority_vote,
     "map": replace_by,

@@ -14,6 +14,17 @@ def asked(question: str, prefix: str, between: str) -> str:
     return question + (between if question and not (question[-1].isspace() or prefix[0].isspace()) else "") + prefix
 
 
+def beside(first: str, second: str, between: str) -> str:
+    """Return two texts one behind the other; white space at the seam stands for what comes between.
+
+    >>> beside("Be brief.", "You add numbers.", "; ")
+    'Be brief.; You add numbers.'
+    """
+    if not first or not second:
+        return first or second
+    return first + ("" if first[-1].isspace() or second[0].isspace() else between) + second
+
+
 def answered(question: str, prefix: str, answer: str, ends: tuple[str, str]) -> str:
     """Return a worked example; one without an answer is a question alone.
 

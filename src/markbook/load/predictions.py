@@ -13,6 +13,7 @@ from typing import Any
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Line, Rejection
+from markbook.files.spool import Spool
 from markbook.files.tables import SUFFIXES, read_table, suffix
 from markbook.types import Attempt, Sample
 
@@ -52,12 +53,40 @@ class Prediction:
     """Whether it went through the filters already."""
 
 
+class Attempts(Mapping[str, list[Attempt]]):
+    """The answers to each row, of which only the rows' names are held."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._places: dict[str, int] = {}
+        self._lists: Spool[list[Attempt]] = Spool()
+
+    def add(self, sample_id: str, several: list[Attempt]) -> None:
+        """Take all answers to a row."""
+        self._places[sample_id] = len(self._lists)
+        self._lists.append(several)
+
+    def __getitem__(self, sample_id: str) -> list[Attempt]:
+        """Return the answers to a row."""
+        return self._lists[self._places[sample_id]]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the rows' ids."""
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        """Return how many rows have answers."""
+        return len(self._places)
+
+
 @dataclass(slots=True)
 class Answers:
     """What a file or folder holds for one task."""
 
-    attempts: dict[str, list[Attempt]] = field(default_factory=dict)
+    attempts: Attempts = field(default_factory=Attempts)
     """By sample id, in order of their index; raw, before the task's filters."""
+    model: str = ""
+    """The first name that an answer gives its model."""
     rejections: list[Rejection] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     """Places of answers to rows that the task does not have."""
@@ -129,18 +158,14 @@ def read_answers(
     """
     answers = Answers()
     digest = hashlib.sha256()
-    found: list[Prediction] = []
+    found: Spool[Prediction] = Spool()
     rows = 0
     pipeline: object = None
     for line in read_table(path, digest=digest):
         if isinstance(line, Rejection):
             answers.rejections.append(line)
             continue
-        other = line.record.get("task")
-        if isinstance(other, str) and other and other != task:
-            continue
-        if shared and not other:
-            answers.rejections.append(Rejection(line.at, "several tasks are run, and the row names no `task`"))
+        if not _is_of(task, line, answers, shared=shared):
             continue
         # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
         pipeline = line.record.get("filter") if pipeline is None else pipeline
@@ -148,7 +173,7 @@ def read_answers(
             continue
         rows += 1
         try:
-            found += [_likelihoods(line)] if weighs else list(_predictions(line))
+            found.extend([_likelihoods(line)] if weighs else list(_predictions(line)))
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
     answers.inputs[path.name] = digest.hexdigest()
@@ -163,6 +188,15 @@ def read_answers(
         )
     _match(found, samples, answers, several=several, model=_model_name(path))
     return answers
+
+
+def _is_of(task: str, line: Line, answers: Answers, *, shared: bool) -> bool:
+    """Whether a row answers a task; one that has to say so and does not is rejected."""
+    other = line.record.get("task")
+    if shared and not other:
+        answers.rejections.append(Rejection(line.at, "several tasks are run, and the row names no `task`"))
+        return False
+    return not isinstance(other, str) or not other or other == task
 
 
 def _predictions(line: Line) -> Iterator[Prediction]:
@@ -268,12 +302,12 @@ def _match(
     found: Sequence[Prediction], samples: Sequence[Sample], answers: Answers, *, several: bool, model: str
 ) -> None:
     """Put the answers to their samples."""
-    named = [each for each in found if each.id is not None or each.doc_id is not None]
-    if named and len(named) < len(found):
-        nameless = next(each for each in found if each.id is None and each.doc_id is None)
-        raise DataError("some rows name what they answer and this one does not", at=nameless.source)
-    by_id = {sample.id: sample for sample in samples}
-    by_place = {sample.row.place: sample for sample in samples if sample.row is not None}
+    nameless = [place for place, each in enumerate(found) if each.id is None and each.doc_id is None]
+    named = len(nameless) < len(found)
+    if named and nameless:
+        raise DataError("some rows name what they answer and this one does not", at=found[nameless[0]].source)
+    by_place = {sample.row.place: sample.id for sample in samples if sample.row is not None}
+    by_id = dict.fromkeys(by_place.values())
     if not named:
         rows = list(dict.fromkeys(each.source for each in found))
         if len(rows) != len(samples):
@@ -282,33 +316,34 @@ def _match(
                 at=found[0].source if found else "",
                 hint="add an `id` or `doc_id` to each row",
             )
-        place_of = dict(zip(rows, samples, strict=True))
-    seen: dict[str, list[tuple[int | None, Prediction]]] = {}
-    for each in found:
-        sample = (
-            place_of[each.source]
-            if not named
-            else by_place.get(each.doc_id)
-            if each.doc_id is not None
-            else by_id.get(each.id or "")
-        )
+        place_of = dict(zip(rows, by_place.values(), strict=True))
+    seen: dict[str, list[tuple[int | None, int]]] = {}
+    for place, each in enumerate(found):
+        if not named:
+            sample: str | None = place_of[each.source]
+        elif each.doc_id is not None:
+            sample = by_place.get(each.doc_id)
+        else:
+            sample = each.id if each.id in by_id else None
         if sample is None:
             answers.unknown.append(each.source)
         else:
-            seen.setdefault(sample.id, []).append((each.index, each))
+            seen.setdefault(sample, []).append((each.index, place))
     for sample_id, entries in seen.items():
-        kept = _ordered(sample_id, entries, answers, several=several)
-        answers.attempts[sample_id] = [
-            Attempt(
-                sample_id,
-                each.text or "",
-                model=each.model or model,
-                index=index,
-                meta={"filtered": each.filtered, "absent": each.text is None},
-                source=each.source,
-            )
-            for index, each in enumerate(kept)
-        ]
+        kept = _ordered(sample_id, [(index, found[place]) for index, place in entries], answers, several=several)
+        answers.model = answers.model or next((each.model or model for each in kept), "")
+        answers.attempts.add(sample_id, [_attempt(sample_id, index, each, model) for index, each in enumerate(kept)])
+
+
+def _attempt(sample_id: str, index: int, answer: Prediction, model: str) -> Attempt:
+    return Attempt(
+        sample_id,
+        answer.text or "",
+        model=answer.model or model,
+        index=index,
+        meta={"filtered": answer.filtered, "absent": answer.text is None},
+        source=answer.source,
+    )
 
 
 def _ordered(

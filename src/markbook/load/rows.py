@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from markbook.config import Task
 from markbook.errors import ConfigError
 from markbook.files.jsonl import Rejection
+from markbook.files.spool import Spool
 from markbook.files.tables import read_table
 
 Row = Mapping[str, Any]
@@ -30,7 +31,7 @@ class Numbered:
 class Reading:
     """What reading the files gave."""
 
-    rows: list[Numbered] = field(default_factory=list)
+    rows: Spool[Numbered] = field(default_factory=Spool)
     rejections: list[Rejection] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)
     lines: int = 0
@@ -40,7 +41,7 @@ class Reading:
 
 
 def read_task_rows(
-    task: Task, data: Path | None, select: Callable[[list[Numbered]], list[Numbered]], *, selects: bool
+    task: Task, data: Path | None, select: Callable[[Sequence[Numbered]], Iterable[Numbered]], *, selects: bool
 ) -> Reading:
     """Return a task's rows.
 
@@ -58,7 +59,7 @@ def read_task_rows(
         read_rows(path, reading)
     if selects:
         chosen = select(reading.rows)
-        reading.rows = [Numbered(each.row, each.at, number) for number, each in enumerate(chosen)]
+        reading.rows = Spool(Numbered(each.row, each.at, number) for number, each in enumerate(chosen))
         reading.unsure = reading.rejections[0].at if reading.rejections else ""
     return reading
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,26 +12,25 @@ from typing import Any
 from markbook.config import ContextMode, Function, Task, Text, load
 from markbook.errors import ConfigError, DataError
 from markbook.files.jsonl import Rejection
+from markbook.files.spool import Spool
 from markbook.load.choices import Weigher, prefix_of
 from markbook.load.few_shot import Examples
+from markbook.load.fields import as_references, asked_of, field_texts, is_equal, right_answers, shown_context
 from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, ForeignError, called, nothing, selected
-from markbook.load.joining import answered, asked as joined
+from markbook.load.joining import answered, asked as joined, beside
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
 from markbook.load.rows import Numbered, Reading, Row, data_file, read_rows, read_task_rows
-from markbook.load.templates import RenderError, check_template, render, render_references
+from markbook.load.templates import RenderError, check_template, render
 from markbook.load.weighing import Weighing
 from markbook.types import Sample, TaskRow, Test
-
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_DEMAND = re.compile(r"\b(?:must|required)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRows:
     """The samples of a task, and what could not become one."""
 
-    samples: tuple[Sample, ...]
+    samples: Sequence[Sample]
     rejections: tuple[Rejection, ...]
     inputs: Mapping[str, str]
     """SHA-256 of each file that was read, by its name."""
@@ -41,8 +40,14 @@ class TaskRows:
     """What the user should know about the prompts."""
     weighings: Mapping[str, Weighing] = field(default_factory=dict)
     """By sample id, in tasks that are answered by log-likelihoods."""
+    turns: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """By sample id the worked examples, where they are asked as turns of their own: questions and answers."""
     unsure: str = ""
     """The first line of which nobody knows whether it is one of the task's rows: places after it would be guesses."""
+    has_references: bool = False
+    """Whether any sample has a right answer."""
+    has_tests: bool = False
+    """Whether any has tests."""
 
 
 def load_samples(
@@ -53,6 +58,7 @@ def load_samples(
     mode: ContextMode | None = None,
     find: Find = nothing,
     documented: bool = False,
+    turns: bool = False,
 ) -> TaskRows:
     """Return the samples of a task.
 
@@ -64,42 +70,58 @@ def load_samples(
         limit: take this many rows at most.
         mode: how much of each row's context the prompt shows, instead of what the task says.
         find: finds functions of a Python file beside the task, where the user allowed to run it.
+        turns: keep worked examples as turns of their own and the description as the system message, not in the prompt.
         documented: compare the answers of a task with tests to the text of those, as the documented suite's program does.
 
     Raises:
         ConfigError: a name or template that stands for nothing, or a data file that is not there.
         DataError: no row could be used; the first reason is the message.
     """
-    builder = _Builder(task, find, mode, documented=documented)
+    builder = _Builder(task, find, mode, documented=documented, turns=turns)
     reading = read_task_rows(task, data, builder.select, selects=builder.selects)
     _refuse_bare_field(task, reading)
     examples, notes = _examples(task, builder, reading)
-    samples: list[Sample] = []
-    seen: dict[str, str] = {}
-    for numbered in reading.rows if limit is None else reading.rows[:limit]:
+    samples = _sampled(builder, reading, examples, limit)
+    if not samples:
+        raise _nothing(task, reading)
+    return TaskRows(
+        samples,
+        tuple(reading.rejections),
+        MappingProxyType(reading.inputs),
+        builder.mode,
+        (*task.notes, *notes),
+        builder.weighings,
+        builder.turns,
+        reading.unsure,
+        builder.has_references,
+        builder.has_tests,
+    )
+
+
+def _sampled(builder: _Builder, reading: Reading, examples: Examples, limit: int | None) -> Spool[Sample]:
+    """Return the samples of the rows; what cannot become one is rejected.
+
+    Raises:
+        DataError: two rows have one id.
+    """
+    samples: Spool[Sample] = Spool()
+    seen: set[str] = set()
+    for numbered in itertools.islice(reading.rows, limit):
         shots = examples.of(numbered.row)
         try:
             sample = builder.sample(numbered, shots)
         except RenderError as error:
             reading.rejections.append(Rejection(numbered.at, str(error)))
             continue
-        if sample.id in seen:
-            raise DataError(
-                f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {seen[sample.id]}"
-            )
-        seen[sample.id] = numbered.at
+        if builder.task.data.id_field:
+            if sample.id in seen:
+                first = next(each.source for each in samples if each.id == sample.id)
+                raise DataError(f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {first}")
+            seen.add(sample.id)
         samples.append(sample)
-    if not samples:
-        raise _nothing(task, reading)
-    return TaskRows(
-        tuple(samples),
-        tuple(reading.rejections),
-        MappingProxyType(reading.inputs),
-        builder.mode,
-        (*task.notes, *notes),
-        builder.weighings,
-        reading.unsure,
-    )
+        builder.has_references = builder.has_references or bool(sample.references)
+        builder.has_tests = builder.has_tests or bool(sample.tests)
+    return samples
 
 
 def check_sources(task: Task, find: Find = nothing) -> None:
@@ -111,22 +133,6 @@ def check_sources(task: Task, find: Find = nothing) -> None:
     builder = _Builder(task, find, None, documented=False)
     if builder.process is None:
         builder.select([])
-
-
-def shown_context(context: object, mode: ContextMode) -> str:
-    """Return what of a row's context reaches the prompt.
-
-    Args:
-        context: the row's; None and other types than text count as none.
-        mode: `full` shows it whole; `minimal` its first sentence with "must" or "required", else its first;
-            `none` nothing.
-    """
-    if not isinstance(context, str) or mode == "none":
-        return ""
-    if mode == "full":
-        return context
-    sentences = _SENTENCE.split(context.strip())
-    return next((each for each in sentences if _DEMAND.search(each)), sentences[0])
 
 
 def _refuse_bare_field(task: Task, reading: Reading) -> None:
@@ -159,15 +165,20 @@ def _nothing(task: Task, reading: Reading) -> DataError:
 class _Builder:
     """Makes samples out of rows by the task's templates and functions."""
 
-    def __init__(self, task: Task, find: Find, mode: ContextMode | None, *, documented: bool) -> None:
+    def __init__(
+        self, task: Task, find: Find, mode: ContextMode | None, *, documented: bool, turns: bool = False
+    ) -> None:
         self.task = task
         self.find = find
         self.process = None if task.process is None else find(task.process)
         self.asks = None if task.prompt.function is None else find(task.prompt.function)
         self.tests = task.tests
         self.has_own_target = False
+        self.has_references = self.has_tests = False
         self.weigher = None if task.output == "generate_until" else Weigher(task, find)
         self.weighings: dict[str, Weighing] = {}
+        self.as_turns = turns and self.weigher is None
+        self.turns: dict[str, tuple[tuple[str, str], ...]] = {}
         own_mode: ContextMode = task.context
         self.prompt, self.system = task.prompt, task.system
         if self.weigher is None:
@@ -178,7 +189,7 @@ class _Builder:
         )
         self.canonical = self.target
         if documented and self.tests and not self.has_own_target:
-            self.target = lambda row: ("\n".join(_field(row, self.tests)),)
+            self.target = lambda row: ("\n".join(field_texts(row, self.tests)),)
         if self.weigher is not None:
             return  # it has parsed its templates
         self.shot_asks = self._own_function(task.few_shot.prompt, "prompt")
@@ -195,6 +206,23 @@ class _Builder:
         if own is None:
             raise unregistered(what, function, [])
         return lambda row: _called(function, own, row)
+
+    def given_examples(self, function: Function) -> list[Row]:
+        """Return the rows that a function gives for worked examples.
+
+        Raises:
+            ConfigError: it may not be called, raises, or gives something else.
+        """
+        own = self.find(function)
+        if own is None:
+            raise unregistered("list of examples", function, [])
+        try:
+            found = called(function, own)
+        except ForeignError as error:
+            raise ConfigError(f"the function {error}", at=function.at) from error
+        if not isinstance(found, list) or not all(isinstance(row, Mapping) for row in found):
+            raise ConfigError(f"the function {function.name} gives no list of rows", at=function.at)
+        return found
 
     def _prompt(self) -> tuple[Text, ContextMode, str]:
         """Return the prompt's source and its context mode; a registered function is a ready task's prompt."""
@@ -214,14 +242,16 @@ class _Builder:
         text = self.task.references
         if text is None:
             return lambda _row: ()
+        if self.task.choices is not None and self.weigher is None:
+            return Weigher(self.task, self.find).references  # the right one's text is what a reply is held against
         function = text.function
         if function is not None:
             own = self.find(function)
             if own is None:
                 return self._registered_target(function)
             self.has_own_target = True
-            return lambda row: _as_references(_called(function, own, row))
-        return lambda row: _right_answers(text, row, exact=self.task.format == "lm-eval")
+            return lambda row: as_references(_called(function, own, row))
+        return lambda row: right_answers(text, row, exact=self.task.format == "lm-eval")
 
     def _registered_target(self, function: Function) -> Callable[[Row], tuple[str, ...]]:
         target = TARGETS.get(last(function.name))
@@ -229,15 +259,15 @@ class _Builder:
             raise unregistered("target", function, list(TARGETS))
         self.tests = self.tests or target.tests
         if target.optional:
-            return lambda row: _as_references(row.get(target.reference))
-        return lambda row: _field(row, target.reference)
+            return lambda row: as_references(row.get(target.reference))
+        return lambda row: field_texts(row, target.reference)
 
     @property
     def selects(self) -> bool:
         """Whether rows of the files may be no rows of the task."""
         return bool(self.task.data.where or self.task.process)
 
-    def select(self, rows: list[Numbered]) -> list[Numbered]:
+    def select(self, rows: Sequence[Numbered]) -> Iterable[Numbered]:
         """Keep the rows that belong to the task."""
         if self.process is not None and self.task.process is not None:
             chosen = selected(self.task.process, self.process, [each.row for each in rows])
@@ -248,14 +278,14 @@ class _Builder:
             if selection is None:
                 raise unregistered("row selection", self.task.process, list(SELECTIONS))
             where |= selection
-        return [each for each in rows if all(_equal(each.row.get(key), value) for key, value in where.items())]
+        return (each for each in rows if all(is_equal(each.row.get(key), value) for key, value in where.items()))
 
     def text(self, row: Row) -> str:
         """Return what the model is asked about a row, without examples."""
         if self.asks is not None and self.prompt.function is not None:
             return str(_called(self.prompt.function, self.asks, row))
         if self.prompt.fields:
-            return _asked(self.prompt, row)
+            return asked_of(self.prompt, row)
         shown = {**row, "context": shown_context(row.get("context"), self.mode)}
         return render(self.prompt.template or "", shown, self.prompt.at)
 
@@ -271,16 +301,27 @@ class _Builder:
         if self.weigher is not None:
             return self.weigher.shot(row)
         few = self.task.few_shot
+        asked, prefix, answer = self._example(row)
+        return answered(asked, prefix, answer, few.delimiters or self.task.delimiters)
+
+    def turn(self, row: Row) -> tuple[str, str]:
+        """Return a worked example as two turns."""
+        asked, prefix, answer = self._example(row)
+        return asked, beside(prefix, answer, " ")
+
+    def _example(self, row: Row) -> tuple[str, str, str]:
+        """Return a worked example's question, the beginning of its answer, and the rest of that."""
+        few = self.task.few_shot
         if self.shot_asks is not None:
             asked = str(self.shot_asks(row))
         else:
-            asked = self.text(row) if few.prompt is None else _asked(few.prompt, row)
+            asked = self.text(row) if few.prompt is None else asked_of(few.prompt, row)
         if self.shot_answers is not None:
-            answers = _as_references(self.shot_answers(row))
+            answers = as_references(self.shot_answers(row))
         else:
-            answers = self.target(row) if few.references is None else _right_answers(few.references, row, exact=True)
+            answers = self.target(row) if few.references is None else right_answers(few.references, row, exact=True)
         prefix = prefix_of(self.task.prefix if few.prefix is None else few.prefix, row, self.prompt.at)
-        return answered(asked, prefix, answers[0] if answers else "", few.delimiters or self.task.delimiters)
+        return asked, prefix, answers[0] if answers else ""
 
     def sample(self, numbered: Numbered, examples: Sequence[Row]) -> Sample:
         """Return a row as a sample.
@@ -289,21 +330,25 @@ class _Builder:
             RenderError: the row lacks what the task asks for.
         """
         task, row = self.task, numbered.row
-        shots = "".join(map(self.shot, examples))
         description = (
             render(task.description, row, task.prompt.at) if task.description and task.format == "lm-eval" else ""
         )
-        name = str(_field(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number)
+        system = self.system
+        before = "" if self.as_turns else description + "".join(map(self.shot, examples))
+        name = str(field_texts(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number)
         if self.weigher is not None:
-            self.weighings[name] = self.weigher.weighing(row, description + shots)
+            self.weighings[name] = self.weigher.weighing(row, before)
+        if self.as_turns:
+            system = beside(system, description, task.delimiters[1])
+            self.turns[name] = tuple(map(self.turn, examples))
         return Sample(
             id=name,
-            input=description + shots + self.question(row),
+            input=before + self.question(row),
             references=self.target(row),
-            tests=(Test(program="\n".join(_field(row, self.tests))),) if self.tests else (),
+            tests=(Test(program="\n".join(field_texts(row, self.tests))),) if self.tests else (),
             entry_point=str(row.get(task.entry_point, "")) if task.entry_point else "",
             source=numbered.at,
-            system=self.system,
+            system=system,
             context=context if isinstance(context := row.get("context"), str) else "",
             canonical=self.canonical(row) if self.tests else (),
             row=TaskRow(row, numbered.number),
@@ -317,11 +362,15 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
         DataError: there are too few rows.
     """
     few = task.few_shot
+    if not few.count:
+        return Examples(few, ()), ()
     rows = [each.row for each in reading.rows]
     notes: list[str] = []
     if few.split:
         few = replace(few, excludes_self=True)
         notes.append(f"worked examples come from the task's own rows: the split {few.split!r} is not here")
+    elif few.rows_by is not None:
+        rows = builder.given_examples(few.rows_by)
     elif few.rows:
         rows = list(few.rows)
     elif few.paths:
@@ -330,7 +379,7 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
             read_rows(data_file(task, path), other)
         reading.rejections += other.rejections
         rows = [each.row for each in builder.select(other.rows)]
-    elif few.count and not few.excludes_self:
+    elif not few.excludes_self:
         notes.append("a row may be a worked example of itself, as in lm-evaluation-harness: no fewshot_split is named")
     return Examples(few, rows), tuple(notes)
 
@@ -345,48 +394,3 @@ def _called(function: Function, found: Callable[..., Any], row: Row) -> Any:
         return called(function, found, dict(row))
     except ForeignError as error:
         raise RenderError(f"the function {error}") from error
-
-
-def _asked(text: Text, row: Row) -> str:
-    """Return what a field or template makes of a row."""
-    if text.fields:
-        return "".join(_field(row, text.fields[0])[:1])
-    return render(text.template or "", row, text.at)
-
-
-def _right_answers(text: Text, row: Row, *, exact: bool) -> tuple[str, ...]:
-    """Return the texts that a field or template stands for in a row; `exact` keeps white space around a template."""
-    if text.fields:
-        return _field(row, text.fields[0])
-    return render_references(text.template or "", row, text.at, exact=exact)
-
-
-def _field(row: Row, name: str) -> tuple[str, ...]:
-    """Return a field's value as texts.
-
-    Raises:
-        RenderError: the row lacks it, or it is empty.
-    """
-    if name not in row:
-        import difflib
-
-        near = difflib.get_close_matches(name, list(row), n=2, cutoff=0.6)
-        hint = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "it has " + ", ".join(sorted(row))
-        raise RenderError(f"the row has no field {name!r} ({hint})")
-    found = _as_references(row[name])
-    if not found:
-        raise RenderError(f"the row's field {name!r} is empty")
-    return found
-
-
-def _as_references(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, list | tuple):
-        return tuple(str(each) for each in value)
-    return (str(value),)
-
-
-def _equal(value: object, wanted: object) -> bool:
-    """Whether a field has a value; CSV knows text only."""
-    return value == wanted or (isinstance(value, str) and not isinstance(wanted, str) and value == str(wanted))

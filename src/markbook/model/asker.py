@@ -52,7 +52,7 @@ class Question(Protocol[T_co]):
         ...
 
     async def send(self) -> Any:
-        """Send it once and return a response of pydantic-ai."""
+        """Send it once and return a response whose `usage` tells its tokens as pydantic-ai does."""
         ...
 
     def read(self, response: Any) -> T_co:
@@ -186,7 +186,7 @@ class Asker:
         self.account.output_tokens += written
         if self.budget.price is None or not (read or written):
             return None
-        return self.budget.price.of(read, written)
+        return self.budget.price.of(read, written, getattr(response.usage, "cache_read_tokens", 0) or 0)
 
     async def _again(self, fault: Fault, counted: int) -> bool:
         """Wait before asking again; return False if it cannot help."""

@@ -25,6 +25,8 @@ _HOMES = {
 }
 """Where a provider's own servers are, to tell them from others that speak its protocol."""
 _ELSEWHERE = {"google": "GOOGLE_GEMINI_BASE_URL", "azure": "AZURE_OPENAI_ENDPOINT"}
+_SAME = {"completions": "openai"}
+"""Providers that are another endpoint of a provider."""
 _OLD_NAMES = {"google-gla": "google", "google-vertex": "google-cloud"}
 
 
@@ -45,7 +47,7 @@ def split_name(model: str) -> tuple[str, str]:
 
 def is_foreign(provider: str, base_url: str) -> bool:
     """Return whether the address, an option's or the environment's, is not the provider's own."""
-    family = provider.partition("-")[0]
+    family = _SAME.get(provider, provider.partition("-")[0])
     stated = base_url or os.environ.get(_ELSEWHERE.get(family, f"{family.upper()}_BASE_URL"), "")
     if not stated:
         return False
@@ -62,7 +64,7 @@ def price_of(model: str, base_url: str, stated: Price | str | None) -> Price | N
     if stated:
         return parse_price(stated) if isinstance(stated, str) else stated
     provider, name = split_name(model)
-    return None if is_foreign(provider, base_url) else listed_price(provider, name)
+    return None if is_foreign(provider, base_url) else listed_price(_SAME.get(provider, provider), name)
 
 
 def check(model: str, base_url: str = "") -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -56,26 +57,52 @@ class Fault(Exception):  # noqa: N818 - what a server did, not what a program di
         """Whether the model did answer, and the answer does not count."""
 
 
+class BadStatus(Exception):  # noqa: N818 - what a server said, not what a program did
+    """A reply with a status that is no success."""
+
+    def __init__(self, status: int, body: object, headers: Mapping[str, str]) -> None:
+        super().__init__(f"status {status}")
+        self.status_code = status
+        self.body = body
+        """As JSON where it is some, else as text."""
+        self.headers = headers
+
+
+class Unreached(Exception):  # noqa: N818 - what a network did, not what a program did
+    """The server has seen nothing: no connection came about."""
+
+
+class Garbled(Exception):  # noqa: N818 - what a server did, not what a program did
+    """What came back is no HTTP or no answer, or not all of it came."""
+
+
 class NotFollowed(Exception):  # noqa: N818 - what a server asked for and we do not do
     """A redirect that is not followed."""
 
 
 def fault_of(error: Exception) -> Fault:
     """Return what became of a request; the server's own words are cut, as a report will show them."""
-    from pydantic_ai import exceptions
-
     chain = list(_chain(error))
     stopped = next((one for one in chain if isinstance(one, NotFollowed)), None)
     if stopped is not None:
         return Fault(str(stopped), again=False, fatal=True)
+    if isinstance(error, Unreached | Garbled):
+        return Fault(redact(str(error))[:_MAX_DETAIL], is_free=isinstance(error, Unreached))
     detail = redact(f"{type(error).__name__}: {error}")[:_MAX_DETAIL]
-    if isinstance(error, exceptions.ModelHTTPError):
+    if isinstance(error, BadStatus) or _is_theirs(error, "ModelHTTPError"):
         # The exception's own words are longer, and its class says no more than the status.
-        detail = redact(f"status {error.status_code}: {_said(error.body)}")[:_MAX_DETAIL]
-        return _of_status(error.status_code, error.body, detail, _wait(error))
-    if isinstance(error, exceptions.UserError):
+        status, body = int(getattr(error, "status_code", 0)), getattr(error, "body", None)
+        detail = redact(f"status {status}: {_said(body)}")[:_MAX_DETAIL]
+        return _of_status(status, body, detail, _wait(error))
+    if _is_theirs(error, "UserError"):
         return Fault(detail, again=False, fatal=True)
     return Fault(detail, is_free=any(type(one).__name__ in _NEVER_SENT for one in chain))
+
+
+def _is_theirs(error: Exception, name: str) -> bool:
+    """Whether an exception is one of pydantic-ai's of this name; where that is not imported, none is."""
+    exceptions = sys.modules.get("pydantic_ai.exceptions")
+    return exceptions is not None and isinstance(error, getattr(exceptions, name))
 
 
 def _said(body: object) -> str:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from markbook.errors import UsageError
 from markbook.model import connect
-from markbook.model.asker import Asker, Ended, Patience
+from markbook.model.asker import Asker, Ended, Patience, Question
 from markbook.model.budget import Budget, Weight
+from markbook.model.chat import Said, Talk, Tokens, stated, whole_text
+from markbook.model.completions import Continue
 from markbook.model.faults import Fault
+from markbook.model.lean import COMPLETIONS, check_reached, lean_address, lean_server
 from markbook.model.prices import Price
 from markbook.model.records import Reply, Request
 from markbook.plugins import need
-
-MOST_STOPS = 4
-"""So many stop texts a server takes, by OpenAI's rules; the reply is cut at all of them when it is here."""
 
 
 class ModelGenerator:
@@ -38,9 +38,13 @@ class ModelGenerator:
         """Find out before any work whether the model can be set up; nothing is asked.
 
         Raises:
-            UsageError: an unknown provider, no key, an address that is none.
+            UsageError: an unknown provider, no key, an address that is none or at which nothing listens.
         """
-        connect.check(self.name, self._base_url)
+        address = lean_address(self.name, self._base_url)
+        if address is None:
+            connect.check(self.name, self._base_url)
+        else:
+            check_reached(address)
 
     def generate(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
         """Ask every question and call `on_reply` once for each, in the order in which answers come.
@@ -66,27 +70,31 @@ class ModelGenerator:
     async def _all(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
         waiting = iter(requests)
         budget = Budget(self.patience.max_cost, self.price, self.spent)
-        async with connect.connected(self.name, self._base_url, self.patience.seconds) as client:
+        async with self._questions() as question_of:
             asker = Asker(self.name, self.patience, budget)
 
             async def work() -> None:
                 for request in waiting:  # one iterator for all: each takes the next
-                    on_reply(_reply(request, await asker.ask(_Asked(client, request))))
+                    on_reply(_reply(request, await asker.ask(question_of(request))))
+                    # What the caller does once for all replies of this turn is done before the next question goes out.
+                    await asyncio.sleep(0)
 
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.patience.concurrency, len(requests))):
                     group.create_task(work())
         self.spent = budget.spent
 
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """What one request brought."""
-
-    text: str
-    finish: str
-    input_tokens: int | None
-    output_tokens: int | None
+    @asynccontextmanager
+    async def _questions(self) -> AsyncIterator[Callable[[Request], Question[Said]]]:
+        """Yield what makes a request into a question to the model; leaving closes its connections."""
+        address = lean_address(self.name, self._base_url)
+        if address is None:
+            async with connect.connected(self.name, self._base_url, self.patience.seconds) as client:
+                yield lambda request: _Asked(client, request)
+        else:
+            async with lean_server(self.name, address) as server:
+                made = Continue if connect.split_name(self.name)[0] == COMPLETIONS else Talk
+                yield lambda request: made(server, request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +107,7 @@ class _Asked:
     @property
     def weight(self) -> Weight:
         """What decides the most that it may cost."""
-        size = len(self.request.prompt.encode("utf-8", "replace")) + len(self.request.system.encode("utf-8", "replace"))
-        return Weight(size, self.request.settings.max_tokens)
+        return Weight(self.request.size, self.request.settings.max_tokens)
 
     def ready(self) -> AbstractAsyncContextManager[None]:
         """There is nothing to wait for."""
@@ -109,24 +116,23 @@ class _Asked:
     async def send(self) -> Any:
         """Send it once."""
         from pydantic_ai.direct import model_request
-        from pydantic_ai.messages import ModelRequest
+        from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart
 
-        message = ModelRequest.user_text_prompt(self.request.prompt, instructions=self.request.system or None)
-        return await model_request(self.client, [message], model_settings=_settings(self.request))
+        messages: list[Any] = []
+        for question, answer in self.request.turns:
+            messages += [ModelRequest.user_text_prompt(question), ModelResponse(parts=[TextPart(answer)])]
+        messages.append(ModelRequest.user_text_prompt(self.request.prompt, instructions=self.request.system or None))
+        return await model_request(self.client, messages, model_settings=_settings(self.request))
 
-    def read(self, response: Any) -> _Text:
+    def read(self, response: Any) -> Said:
         """Return a response's text; thoughts and tool calls are no part of it."""
         from pydantic_ai.messages import TextPart
 
         text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-        # Half a surrogate pair cannot be written to any file.
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        finish = str(response.finish_reason or "")
-        usage = response.usage
-        known = bool(usage.input_tokens or usage.output_tokens)
+        finish, usage = str(response.finish_reason or ""), response.usage
         if finish == "error":
             raise Fault("the server reports an error in its reply")
-        return _Text(text, finish, usage.input_tokens if known else None, usage.output_tokens if known else None)
+        return Said(whole_text(text), finish, Tokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens))
 
     def adapt(self, _fault: Fault, /) -> bool:
         """There is one way to ask for a text."""
@@ -135,23 +141,13 @@ class _Asked:
 
 def _settings(request: Request) -> Any:
     """Return the settings that are stated, in pydantic-ai's words."""
-    given = request.settings
-    index = request.key[-1]
-    seed = given.seed
-    if seed is not None and isinstance(index, int):
-        seed += index
-    stated = {
-        "temperature": given.temperature,
-        "top_p": given.top_p,
-        "max_tokens": given.max_tokens,
-        "stop_sequences": list(given.stop[:MOST_STOPS]) or None,
-        "seed": seed,
-        "max_retries": 0,
-    }
-    return {name: value for name, value in stated.items() if value is not None}
+    found = {"max_retries": 0, **stated(request)}
+    if "stop" in found:
+        found["stop_sequences"] = found.pop("stop")
+    return found
 
 
-def _reply(request: Request, ended: Ended[_Text]) -> Reply:
+def _reply(request: Request, ended: Ended[Said]) -> Reply:
     found = ended.value
     if found is None:
         return Reply(
@@ -162,7 +158,8 @@ def _reply(request: Request, ended: Ended[_Text]) -> Reply:
             requests=ended.requests,
             seconds=ended.seconds,
         )
-    text = found.text
+    text, usage = found.text, found.usage
+    known = bool(usage.input_tokens or usage.output_tokens)
     for stop in request.settings.stop:
         text = text.split(stop, 1)[0] if stop else text
     return Reply(
@@ -170,8 +167,8 @@ def _reply(request: Request, ended: Ended[_Text]) -> Reply:
         text=text,
         raw=found.text if found.text != text else "",
         finish=found.finish,
-        input_tokens=found.input_tokens,
-        output_tokens=found.output_tokens,
+        input_tokens=usage.input_tokens if known else None,
+        output_tokens=usage.output_tokens if known else None,
         cost=ended.cost,
         cost_at_most=ended.cost_at_most,
         requests=ended.requests,
@@ -226,7 +223,8 @@ def model_generator(
     connect.split_name(model)
     if concurrency < 1 or retries < 0 or seconds <= 0 or (per_minute is not None and per_minute <= 0):
         raise UsageError("concurrency, requests per minute and seconds must be above 0, retries not below")
-    need("pydantic_ai", extra="judge")
+    if lean_address(model, base_url) is None:
+        need("pydantic_ai", extra="judge")
     found = connect.price_of(model, base_url, price)
     if max_cost is not None and found is None:
         raise UsageError(

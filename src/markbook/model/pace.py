@@ -27,6 +27,8 @@ class Pace:
 
     async def turn(self) -> None:
         """Return when the next request may start."""
+        if not self._gap and self._next <= time.monotonic():
+            return
         async with self._door:
             while (left := self._next - time.monotonic()) > 0:  # noqa: ASYNC110 - the moment may move while we wait
                 await asyncio.sleep(left)

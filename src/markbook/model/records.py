@@ -30,6 +30,22 @@ class Request:
     prompt: str
     system: str = ""
     settings: Settings = field(default_factory=Settings)
+    turns: tuple[tuple[str, str], ...] = ()
+    """Worked examples put before the prompt, where they are turns of their own: each a question and its answer."""
+    continuation: str | None = None
+    """Set where the answer is how likely this text is behind the prompt."""
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of this answer among several to one question."""
+        index, seed = self.key[-1], self.settings.seed
+        return seed + index if seed is not None and isinstance(index, int) else seed
+
+    @property
+    def size(self) -> int:
+        """How many UTF-8 bytes it asks with."""
+        texts = (self.prompt, self.system, self.continuation or "", *(text for turn in self.turns for text in turn))
+        return sum(len(text.encode("utf-8", "replace")) for text in texts)
 
 
 @dataclass(frozen=True, slots=True)

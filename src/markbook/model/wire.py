@@ -1,4 +1,4 @@
-"""The HTTP client under every provider's own: each request is counted as it goes out, and none leaves for elsewhere."""
+"""What holds for every HTTP client: each request is counted as it goes out, and none leaves for elsewhere."""
 
 from __future__ import annotations
 
@@ -37,16 +37,23 @@ def http_client(seconds: float) -> Any:
 
 
 async def _count(request: Any) -> None:
-    trip = TRIP.get()
+    follow(TRIP.get(), (request.url.scheme, request.url.host, request.url.port), request.method)
+
+
+def follow(trip: Trip | None, origin: tuple[str, str, int | None], method: str) -> None:
+    """Count a request that is about to go out.
+
+    Raises:
+        NotFollowed: it would leave the server, drop the question, or be one too many.
+    """
     if trip is None:
         return
-    origin = (request.url.scheme, request.url.host, request.url.port)
     if trip.origin is None:
-        trip.origin, trip.method = origin, request.method
+        trip.origin, trip.method = origin, method
     elif trip.origin != origin:
-        where = f"{request.url.scheme}://{request.url.host}"
+        where = f"{origin[0]}://{origin[1]}"
         raise NotFollowed(f"a redirect to another server, {where}, is not followed: name it yourself if it is meant")
-    elif trip.method != request.method:
+    elif trip.method != method:
         raise NotFollowed("a redirect that drops the question is not followed: is the address right?")
     if trip.sent >= trip.most:
         raise NotFollowed(f"after {trip.sent} requests there is only another redirect: is the address right?")

@@ -108,10 +108,10 @@ class FilesView:
         """
         raise no_files(self.command, name)
 
-    def located_rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the rows of results.jsonl, each with its place in bytes."""
-        place = 0
+    def located_rows(self, place: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the rows of results.jsonl from this place on, each with its own place in bytes."""
         with self._path.open("rb") as file:
+            file.seek(place)
             for line in file:
                 yield place, json.loads(line)
                 place += len(line)

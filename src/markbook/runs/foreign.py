@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -122,9 +123,9 @@ class ForeignResults(ImportedResults):
         """Yield the rows as results.jsonl would hold them."""
         return (row.record() for row in self.marked.rows)
 
-    def located_rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the rows, each with its place among them."""
-        return enumerate(self.rows())
+    def located_rows(self, place: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the rows from this one on, each with its place among them."""
+        return enumerate((row.record() for row in itertools.islice(self.marked.rows, place, None)), place)
 
     def row_at(self, place: int) -> dict[str, Any]:
         """Return the row at this place.

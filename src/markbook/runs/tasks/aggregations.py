@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markbook import plugins
 from markbook.config import Function, Use
 from markbook.errors import ConfigError
 from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, ForeignError, called
 from markbook.plugins import suggest
+from markbook.types import Attempt, Item, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +123,34 @@ def _weighted_perplexity(pairs: Sequence[tuple[float, float]]) -> float:
     return math.exp(-_weighted(pairs))
 
 
+def _corpus(metric: str, pairs: Sequence[tuple[Any, Any]]) -> float:
+    """Return a metric of all texts together, of pairs of right answers and texts."""
+    made = plugins.create("metrics", metric)
+    items = []
+    for number, (gold, text) in enumerate(pairs):
+        references = tuple(map(str, gold)) if isinstance(gold, list | tuple) else (str(gold),)
+        items.append(Item(Sample(str(number), references=references), Attempt(str(number), str(text))))
+    value = made.summarise(made.measure(items))
+    if value is None:
+        raise ValueError("no row has a number")
+    return float(value)
+
+
+def _of_corpus(name: str) -> Aggregation:
+    return Aggregation(name, lambda pairs: _corpus(f"corpus_{name}", pairs), resamples=False)
+
+
 AGGREGATIONS: Mapping[str, Aggregation] = {
     "bits_per_byte": Aggregation("bits_per_byte", _bits, lambda pair: _bits([pair])),
+    "bleu": _of_corpus("bleu"),
     "brier_score": Aggregation("brier_score", lambda pairs: _mean(list(map(_brier, pairs))), _brier),
+    "chrf": _of_corpus("chrf"),
     "f1": Aggregation("f1", _f1, _same),
     "matthews_corrcoef": Aggregation("matthews_corrcoef", _matthews, _same),
     "median": Aggregation("median", _median),
     "nanmean": Aggregation("nanmean", _without_nan),
     "perplexity": Aggregation("perplexity", lambda values: math.exp(-_mean(values)), lambda value: math.exp(-value)),
+    "ter": _of_corpus("ter"),
     "weighted_perplexity": Aggregation(
         "weighted_perplexity", _weighted_perplexity, lambda pair: _weighted_perplexity([pair])
     ),

@@ -105,7 +105,7 @@ def _best(values: Sequence[float]) -> int:
     return max(range(len(values)), key=lambda place: (values[place], -place))
 
 
-def _golds(weighing: Weighing) -> list[int]:
+def right_places(weighing: Weighing) -> list[int]:
     """Return the places that are right, of what is none of the choices nothing."""
     gold, choices = weighing.gold, weighing.choices
     several = gold if isinstance(gold, list) else [gold]
@@ -120,7 +120,7 @@ def _golds(weighing: Weighing) -> list[int]:
 def _accuracy(size: Callable[[str], float]) -> Score:
     def score(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> float:
         values = [value / size(text) for value, text in zip(likelihoods, weighing.choices, strict=False)]
-        return float(_best(values) in _golds(weighing))
+        return float(_best(values) in right_places(weighing))
 
     return score
 
@@ -130,22 +130,22 @@ def _mutual(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[
     if len(likelihoods) < 2 * count:
         return None
     values = [likelihoods[place] - likelihoods[count + place] for place in range(count)]
-    return float(_best(values) in _golds(weighing))
+    return float(_best(values) in right_places(weighing))
 
 
 def _exact(weighing: Weighing, _likelihoods: Sequence[float], greedy: Sequence[Any]) -> float:
-    return float(any(greedy[place] for place in _golds(weighing)))
+    return float(any(greedy[place] for place in right_places(weighing)))
 
 
 def _pair(weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]) -> tuple[int, int] | None:
-    golds = _golds(weighing)
+    golds = right_places(weighing)
     return (golds[0], _best(likelihoods[: len(weighing.choices)])) if golds else None
 
 
 def _chances(
     weighing: Weighing, likelihoods: Sequence[float], _greedy: Sequence[Any]
 ) -> tuple[int, list[float]] | None:
-    golds = _golds(weighing)
+    golds = right_places(weighing)
     values = likelihoods[: len(weighing.choices)]
     top = max(values)
     shares = [math.exp(value - top) for value in values]

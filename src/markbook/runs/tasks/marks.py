@@ -9,6 +9,7 @@ from typing import Any
 
 from markbook.load.foreign import ForeignError
 from markbook.model import Reply
+from markbook.runs.tasks.asking import together
 from markbook.runs.tasks.metrics import PassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
 from markbook.runs.tasks.scorers import RowAnswer, RowScore, score_rows
@@ -78,18 +79,25 @@ class MarkedAnswer:
     """At a row's first answer, what its scorers gave: a number over all rows may need more than each row's own."""
 
 
-def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], model: str) -> Iterator[Answer]:
-    """Yield a task's answers in row order, then those that are missing, with the reason; a row has at least one.
+def answers(
+    plan: TaskPlan, filtered: Filtered, samples: Sequence[Sample], replies: Mapping[Key, Reply], model: str
+) -> Iterator[Answer]:
+    """Yield the answers to some of a task's rows in order, then those that are missing, with the reason; a row has at least one.
 
     A missing answer stays one of the row's, unless the filters would have left it out had it been there (the first
     of several, the most frequent one).
     """
     read = plan.answers.attempts if plan.answers is not None else {}
-    model = model or next((each.model for several in read.values() for each in several), "")
-    for sample in plan.samples:
+    model = model or (plan.answers.model if plan.answers is not None else "")
+    for sample in samples:
         known = {each.index: each for each in read.get(sample.id, [])}
-        indices = list(known) if plan.answers is not None else range(plan.count)
-        found = [replies[plan.task.name, sample.id, index] for index in indices or [0]]
+        key, weighing = (plan.task.name, sample.id), plan.rows.weighings.get(sample.id)
+        if plan.answers is not None:
+            found = [_recorded(key, each) for each in known.values()] or [_recorded(key, None)]
+        elif weighing is not None:
+            found = [together((*key, 0), [replies[*key, place] for place in range(len(weighing.pairs))])]
+        else:
+            found = [replies[*key, index] for index in range(plan.count)]
         given = [reply for reply in found if reply.missing is None]
         texts = [reply.text for reply in given]
         wanted = len(found)
@@ -110,6 +118,14 @@ def answers(plan: TaskPlan, filtered: Filtered, replies: Mapping[Key, Reply], mo
             index = int(reply.key[-1])
             source, name = (known[index].source, known[index].model) if index in known else ("", model)
             yield Answer(filtered.pipeline.name, sample, index, reply, text, name, source)
+
+
+def _recorded(name: tuple[str, str], attempt: Attempt | None) -> Reply:
+    """Return an answer that exists as a model's reply."""
+    if attempt is None or attempt.meta["absent"]:
+        index = 0 if attempt is None else attempt.index
+        return Reply((*name, index), missing=Missing(MissingKind.ABSENT, "nobody answered it"))
+    return Reply((*name, attempt.index), text=attempt.text, raw=attempt.text)
 
 
 def measure(

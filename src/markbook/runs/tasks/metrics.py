@@ -19,7 +19,7 @@ from markbook.types import Direction, Metric
 Profile = Literal["documented", "corrected"]
 
 PASS_AT_K = "pass_at_k"  # noqa: S105 - a metric, not a password
-_CORPUS = {"bleu": "corpus_bleu"}
+_CORPUS = {"bleu": "corpus_bleu", "chrf": "corpus_chrf", "ter": "corpus_ter"}
 """Metrics whose lm-evaluation-harness aggregation works on the corpus: the aggregation's name, and ours."""
 _QUALITY = frozenset({"context_adherence", "style_compliance", "security_compliance", "performance_awareness"})
 _RUNS_CODE = ("pass_hat_k",)
@@ -60,7 +60,7 @@ def bind(
     *,
     has_references: bool,
     has_tests: bool,
-    own: Collection[Function],
+    own: Collection[Function | str],
     allow_code: bool = False,
     judging: Mapping[str, object] = MappingProxyType({}),
 ) -> tuple[list[Bound], PassAtK | None]:
@@ -71,7 +71,7 @@ def bind(
         profile: `documented` computes what the document's code computes, also where that is a misnomer.
         has_references: whether the task says what a right answer is; a row without one is missing for itself.
         has_tests: whether any sample has tests.
-        own: functions of a Python file beside the task, which mark rows by themselves.
+        own: what marks rows by itself: functions of a Python file beside the task, pairs for its aggregations.
         allow_code: whether a metric may be named `package.module:factory`.
         judging: options of the metric `judge` that only the user may state, over what the task says.
 
@@ -83,7 +83,7 @@ def bind(
     bound: list[Bound] = []
     passes: PassAtK | None = None
     for use in task.metrics:
-        if isinstance(use.name, Function) and use.name in own:
+        if use.name in own:
             continue
         for each in _expand(use, task):
             if each.metric == PASS_AT_K:

@@ -25,6 +25,14 @@ class TaskOptions(RunOptions):
     """Rows of each task at most."""
     samples: int | None = None
     """Answers per row, instead of what the task says."""
+    num_fewshot: int | None = None
+    """Worked examples before each question, instead of what the task says."""
+    gen_kwargs: str = ""
+    """What a model is told beside the prompt, over what the task says: `temperature=0.7,max_gen_toks=100`."""
+    system: str = ""
+    """The system message, before what the task says; of a model that continues texts, their beginning."""
+    turns: bool = False
+    """Whether worked examples are asked as turns of their own, and a description as the system message."""
     contexts: tuple[ContextMode, ...] = ()
     """Run each task in these context modes, and compare them."""
     profile: Profile = "corrected"

@@ -13,6 +13,7 @@ from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Rejection
 from markbook.load.filters import Step, build
 from markbook.load.foreign import Find, Finder, nothing
+from markbook.load.joining import beside
 from markbook.load.predictions import Answers, find_file, read_answers
 from markbook.load.samples import TaskRows, load_samples
 from markbook.model import Request, Settings
@@ -20,6 +21,7 @@ from markbook.runs.tasks.judging import judging_options
 from markbook.runs.tasks.likelihoods import row_scorer
 from markbook.runs.tasks.metrics import Bound, PassAtK, bind
 from markbook.runs.tasks.options import TaskOptions
+from markbook.runs.tasks.overrides import overridden
 from markbook.runs.tasks.scorers import Scorer, function_scorers
 from markbook.types import Sample
 
@@ -54,7 +56,7 @@ class TaskPlan:
     answers: Answers | None
 
     @property
-    def samples(self) -> tuple[Sample, ...]:
+    def samples(self) -> Sequence[Sample]:
         """The rows as samples."""
         return self.rows.samples
 
@@ -72,8 +74,13 @@ class TaskPlan:
         ]
         return [self.key(name, filtered.pipeline) for filtered in self.pipelines for name in names]
 
-    def requests(self, seed: int) -> list[Request]:
-        """Return what a model is asked, in order."""
+    def requests(self, seed: int, *, continues: bool = False) -> list[Request]:
+        """Return what a model is asked, in order.
+
+        Args:
+            seed: where the task states none.
+            continues: whether the model continues texts: then a system message is their beginning.
+        """
         given = self.task.sampling
         settings = Settings(
             given.temperature,
@@ -82,11 +89,19 @@ class TaskPlan:
             given.stop,
             (seed or None) if given.seed is None else given.seed,
         )
-        return [
-            Request((self.task.name, sample.id, index), sample.input, sample.system, settings)
-            for sample in self.samples
-            for index in range(self.count)
-        ]
+        found = []
+        for sample in self.samples:
+            name, weighing = (self.task.name, sample.id), self.rows.weighings.get(sample.id)
+            turns, system = self.rows.turns.get(sample.id, ()), sample.system
+            if continues and system and self.task.description:
+                system = beside(system, sample.input, self.task.delimiters[1]).removesuffix(sample.input)
+            if weighing is None:
+                asked = (sample.input, system, settings, turns)
+                found += [Request((*name, index), *asked) for index in range(self.count)]
+            else:
+                pairs = enumerate(weighing.pairs)
+                found += [Request((*name, place), asked, system, continuation=text) for place, (asked, text) in pairs]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +171,19 @@ def _plan_one(
     wanted: tuple[Loaded, str, ContextMode | None], options: TaskOptions, find: Find, *, alone: bool
 ) -> TaskPlan:
     loaded, base, mode = wanted
-    task = loaded.task
+    task = overridden(loaded.task, options)
     is_documented = options.profile == "documented"
     data = None if options.data is None else Path(options.data)
-    rows = load_samples(task, data=data, limit=options.limit, mode=mode, find=find, documented=is_documented)
+    rows = load_samples(
+        task, data=data, limit=options.limit, mode=mode, find=find, documented=is_documented, turns=options.turns
+    )
     whole = row_scorer(task, find)
     scorers = function_scorers(task, find)
     metrics, passes = bind(
         task if whole is None else dataclasses.replace(task, metrics=()),
         options.profile,
-        has_references=task.references is not None or any(sample.references for sample in rows.samples),
-        has_tests=any(sample.tests for sample in rows.samples),
+        has_references=task.references is not None or rows.has_references,
+        has_tests=rows.has_tests,
         own=set(scorers),
         allow_code=options.allow_code,
         judging=judging_options(options),

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from markbook.judge.metric import JudgeMetric
+from markbook.files.spool import Spool
 from markbook.results.files_view import SCHEMA
+from markbook.runs.tasks.columns import Columns
 from markbook.runs.tasks.contexts import ContextGap, adjusted, context_gap
 from markbook.runs.tasks.marks import MarkedAnswer
 from markbook.runs.tasks.metrics import result_keys
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan
-from markbook.runs.tasks.summary import Column, pass_cell, row_mark, summarise_column, summarise_group
-from markbook.types import Measurement, Sample
+from markbook.runs.tasks.summary import Column, summarise_column, summarise_group
+from markbook.types import Sample
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True)
 
@@ -25,82 +27,41 @@ class Results:
     def __init__(self, plan: Plan, options: TaskOptions) -> None:
         self._plan = plan
         self._options = options
-        self._marked: list[tuple[TaskPlan, Filtered, list[MarkedAnswer]]] = []
+        self._taken: dict[tuple[str, str], Columns] = {}
+        self._lines: Spool[str] = Spool()
+        self._broken: Counter[str] = Counter()
+        self._answered: Counter[str] = Counter()
         self.columns: list[Column] = []
         self.answers = 0
 
-    def add(self, plan: TaskPlan, filtered: Filtered, marked: list[MarkedAnswer]) -> None:
-        """Take the marks of one task under one filter pipeline."""
-        self._marked.append((plan, filtered, marked))
-        self.answers += sum(each.answer.reply.missing is None for each in marked)
-        by_sample: dict[str, list[MarkedAnswer]] = {}
+    def add(self, plan: TaskPlan, filtered: Filtered, marked: Sequence[MarkedAnswer]) -> None:
+        """Take the marks of the next rows of a task under a filter pipeline."""
+        place = (plan.task.name, filtered.pipeline.name)
+        if place not in self._taken:
+            self._taken[place] = Columns(plan, filtered)
+        self._taken[place].add(marked)
+        is_first = filtered is plan.pipelines[0]
         for each in marked:
-            by_sample.setdefault(each.answer.sample.id, []).append(each)
-        for bound in plan.metrics:
-            several = {sample: [each.measurements[bound.key] for each in rows] for sample, rows in by_sample.items()}
-            own = None if bound.metric.averages else bound.metric
-            self.columns.append(
-                Column(
-                    plan.task.name,
-                    plan.key(bound.key, filtered.pipeline),
-                    {sample: row_mark(found, bound.metric.range) for sample, found in several.items()},
-                    bound.metric.range,
-                    bound.metric.direction,
-                    _signature(bound.metric.signature, several.values()),
-                    own,
-                    [one for found in several.values() for one in found] if own is not None else (),
-                )
-            )
-        self._add_scores(plan, filtered, [rows[0] for rows in by_sample.values()])
-        for name in plan.passes.keys if plan.passes else ():
-            first = {sample: rows[0].measurements[name] for sample, rows in by_sample.items()}
-            marks = {sample: pass_cell(found.result, found.stats) for sample, found in first.items()}
-            signature = next(iter(first.values())).signature
-            self.columns.append(
-                Column(plan.task.name, plan.key(name, filtered.pipeline), marks, (0.0, 1.0), "higher", signature)
-            )
-
-    def _add_scores(self, plan: TaskPlan, filtered: Filtered, rows: Sequence[MarkedAnswer]) -> None:
-        """Take what scorers gave of whole rows, under the names that came."""
-        for scorer in plan.scorers:
-            taken = {bound.key for bound in plan.metrics} | set(plan.passes.keys if plan.passes else ())
-            names = scorer.found(dict.fromkeys(key for each in rows for key in each.measurements if key not in taken))
-            for name in names:
-                scored = scorer.scored(name)
-                marks = {each.answer.sample.id: row_mark([each.measurements[name]], scored.range) for each in rows}
-                self.columns.append(
-                    Column(
-                        plan.task.name,
-                        plan.key(name, filtered.pipeline),
-                        marks,
-                        scored.range,
-                        scored.direction,
-                        scored.signature,
-                        aggregation=scored.aggregation,
-                        raws=[each.raws[name] for each in rows if name in each.raws] if scored.aggregation else (),
-                    )
-                )
+            is_answered = each.answer.reply.missing is None
+            self.answers += is_answered
+            self._answered[plan.task.name] += is_answered and is_first
+            for one in each.measurements.values():
+                if one.missing is not None and one.missing.kind.is_ours:
+                    self._broken[f"{plan.task.name}: {one.missing.kind.value}"] += 1
+            self._lines.append(_ENCODER.encode(_row(plan, filtered, each)) + "\n")
 
     @property
     def broken(self) -> dict[str, int]:
         """How many values are missing for a reason that lies in the run, by `task: kind`."""
-        found: dict[str, int] = {}
-        for plan, _filtered, marked in self._marked:
-            for each in marked:
-                for one in each.measurements.values():
-                    if one.missing is not None and one.missing.kind.is_ours:
-                        name = f"{plan.task.name}: {one.missing.kind.value}"
-                        found[name] = found.get(name, 0) + 1
-        return dict(sorted(found.items()))
+        return dict(sorted(self._broken.items()))
 
     def rows(self) -> Iterator[str]:
         """Yield `results.jsonl`: one line an answer, in the order of tasks and rows."""
-        for plan, filtered, marked in self._marked:
-            for each in marked:
-                yield _ENCODER.encode(_row(plan, filtered, each)) + "\n"
+        return iter(self._lines)
 
     def summary(self, model: str) -> dict[str, Any]:
         """Return `summary.json`."""
+        self.columns = [column for taken in self._taken.values() for column in taken.columns()]
         tasks = {each.task.name: self._task(each) for each in self._plan.tasks}
         return {
             "schema": SCHEMA,
@@ -115,12 +76,6 @@ class Results:
         options = self._options
         columns = [column for column in self.columns if column.task == plan.task.name]
         samples = plan.samples
-        answered = sum(
-            each.answer.reply.missing is None
-            for other, filtered, marked in self._marked
-            if other is plan and filtered is plan.pipelines[0]
-            for each in marked
-        )
         return {
             "alias": plan.alias,
             "version": plan.task.version,
@@ -129,7 +84,7 @@ class Results:
             "rows": len(samples),
             "ids": "field" if plan.task.data.id_field else "place",
             "rows_rejected": len(plan.rows.rejections),
-            "answers": answered,
+            "answers": self._answered[plan.task.name],
             "answers_rejected": len(plan.answers.rejections) if plan.answers else 0,
             "answers_unknown": len(plan.answers.unknown) if plan.answers else 0,
             "metrics": {
@@ -142,12 +97,9 @@ class Results:
     def _panels(self, plan: TaskPlan) -> dict[str, Any]:
         """Return how well the judges of a panel agree, by metric; nothing where one judges alone."""
         found: dict[str, Any] = {}
-        for other, filtered, marked in self._marked:
-            for bound in plan.metrics if other is plan else ():
-                if isinstance(bound.metric, JudgeMetric):
-                    agreement = bound.metric.agreement([each.measurements[bound.key] for each in marked])
-                    if agreement is not None:
-                        found[plan.key(bound.key, filtered.pipeline)] = agreement
+        for filtered in plan.pipelines:
+            if (taken := self._taken.get((plan.task.name, filtered.pipeline.name))) is not None:
+                found |= taken.agreement()
         return found
 
     def _group(self, group: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -198,11 +150,6 @@ class Results:
         ]
 
 
-def _signature(own: str, rows: Iterable[Sequence[Measurement]]) -> str:
-    """Return what the values were signed with: only a metric that was run knows all of it, such as a model's digest."""
-    return next((one.signature for row in rows for one in row if one.value is not None and one.signature), own)
-
-
 def _same_rows(first: Sequence[Sample], second: Sequence[Sample]) -> bool:
     """Whether two tasks ask about the same rows: only then a difference is paired."""
     return [each.row for each in first] == [each.row for each in second]
@@ -212,12 +159,7 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
     answer = marked.answer
     reply, asked = answer.reply, answer.sample.row
     assert asked is not None  # a task's samples are made of its rows
-    values: dict[str, float | None] = {}
-    missing: dict[str, dict[str, str]] = {}
-    for key, one in marked.measurements.items():
-        values[key] = one.value
-        if one.missing is not None:
-            missing[key] = one.missing.to_record()
+    found = marked.measurements.items()
     row: dict[str, Any] = {
         "task": plan.task.name,
         "id": answer.sample.id,
@@ -231,19 +173,21 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
         "references": list(answer.sample.references),
         "reply": None if reply.missing else reply.raw or reply.text,
         "text": None if reply.missing else answer.text,
-        "metrics": values,
-        "missing": missing,
+        "metrics": {key: one.value for key, one in found},
+        "missing": {key: one.missing.to_record() for key, one in found if one.missing is not None},
         "source": answer.sample.source.rpartition("/")[2],
     }
     for name in ("finish", "input_tokens", "output_tokens", "cost"):
         # A question that was not answered has a bill in run.json, not a row of numbers.
         if reply.missing is None and getattr(reply, name) not in (None, ""):
             row[name] = getattr(reply, name)
+    if turns := plan.rows.turns.get(answer.sample.id):
+        row["turns"] = [list(turn) for turn in turns]
     if reply.missing is None and answer.sample.id in plan.rows.weighings:
         row["likelihoods"] = json.loads(answer.text)
     if marked.tested is not None:
         row["tests"] = marked.tested.as_record()
-    stats = {key: dict(one.stats) for key, one in marked.measurements.items() if one.stats}
+    stats = {key: dict(one.stats) for key, one in found if one.stats}
     if stats:
         row["stats"] = stats
     return row

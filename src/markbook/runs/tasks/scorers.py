@@ -16,6 +16,8 @@ from markbook.load.weighing import Weighing
 from markbook.runs.tasks.aggregations import Aggregation, aggregation_of
 from markbook.types import Attempt, Direction, Measurement, Missing, MissingKind, Sample
 
+_PAIRED = {"bleu": "bleu", "chrf": "chrf", "f1": "f1", "mcc": "matthews_corrcoef", "ter": "ter"}
+"""Metrics of the harness that say nothing of one row, with their usual aggregations."""
 UNBOUNDED = (float("-inf"), float("inf"))
 """A function of a task's own states no range."""
 
@@ -87,13 +89,37 @@ class RowScore:
     raws: dict[str, object] = field(default_factory=dict)
 
 
-def function_scorers(task: Task, find: Find) -> dict[Function, Scorer]:
-    """Return the task's metric functions that may be called, by their `!function`."""
-    found: dict[Function, Scorer] = {}
-    for use in task.metrics:
-        if isinstance(use.name, Function) and task.results is None and (function := find(use.name)) is not None:
-            found[use.name] = _of_function(use.name, use, function, find)
+def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
+    """Return what marks rows by itself, by the names of its entries: functions that may be called, and bare pairs."""
+    found: dict[Function | str, Scorer] = {}
+    for use in task.metrics if task.results is None else ():
+        if isinstance(use.name, Function):
+            if (function := find(use.name)) is not None:
+                found[use.name] = _of_function(use.name, use, function, find)
+        elif task.format == "lm-eval" and task.output == "generate_until" and _is_of_pairs(use, find):
+            found[use.name] = _of_pairs(use.name, use, find)
     return found
+
+
+def _is_of_pairs(use: Use, find: Find) -> bool:
+    """Whether a metric of the harness only hands right answer and reply on, to an aggregation that is known here."""
+    if use.name not in _PAIRED:
+        return False
+    if isinstance(use.aggregation, Function):
+        return find(use.aggregation) is not None
+    return use.aggregation == _PAIRED[str(use.name)] and use.name in ("f1", "mcc")
+
+
+def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
+    key = use.key or name
+
+    def give(row: RowAnswer) -> Mapping[str, Any]:
+        references = row.sample.references or ("",)
+        text: Any = row.texts[0] if len(row.texts) == 1 else list(row.texts)
+        return {key: (references[0] if len(references) == 1 else list(references), text)}
+
+    signature = f"{name}|pairs|v1"
+    return Scorer({key: scored_of(key, use, find, signature)}, give, signature)
 
 
 def _of_function(name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:

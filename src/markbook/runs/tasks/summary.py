@@ -75,7 +75,7 @@ def _aggregated(column: Column, aggregation: Aggregation, *, seed: int) -> Summa
     value, note = _over(aggregation, column.raws)
     interval = None
     if value is not None and not aggregation.resamples:
-        note = f"{aggregation.name} is a function of the task's own: no interval"
+        note = f"{aggregation.name} is not computed a thousand times over: no interval"
     elif value is not None and len(column.raws) > 1:
         interval = _bootstrap(aggregation, column.raws, seed)
     gaps: dict[str, int] = {}

@@ -13,13 +13,14 @@ from typing import Any
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.model import Generator, Reply, Request
+from markbook.model import Generator, Reply
 from markbook.model.connect import without_secrets
 from markbook.runs.conductor import conduct
 from markbook.runs.kind import Ended, Planned, Skipped, Start, Step, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import options_of
 from markbook.runs.tasks import Tasks
+from markbook.runs.tasks.asking import check_askable, goes_on
 from markbook.runs.tasks.judging import judges_of, remembered
 from markbook.runs.tasks.marks import Answer, Key, Tested, answers, measure, tested
 from markbook.runs.tasks.options import ASKING, JUDGING, TaskOptions
@@ -27,9 +28,12 @@ from markbook.runs.tasks.plan import Plan, TaskPlan, plan_tasks
 from markbook.runs.tasks.results import Results
 from markbook.runs.tasks.shards import Workers, start_workers
 from markbook.runs.tasks.tables import summary_text
+from markbook.runs.tasks.together import Together
 from markbook.store import Manifest, Run, RunWriter
-from markbook.types import Limits
+from markbook.types import Limits, Sample
 
+PIECE = 4_000
+"""So many rows are marked together: enough for several processes, and little memory."""
 COMPLETION, UNANSWERED, OUTCOME = "completion", "unanswered", "outcome"
 """The kinds of journal row that a run of tasks writes."""
 
@@ -114,17 +118,8 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
     if workers is not None and workers.is_local:
         machines.renderer = workers.executor
     found = plan_tasks(options)
-    if options.model is not None and (weighed := next((each for each in found.tasks if each.rows.weighings), None)):
-        raise UsageError(
-            f"{weighed.task.name!r} is answered by how likely given texts are, which a chat model does not say",
-            hint="--predictions takes samples of lm-evaluation-harness, or rows with `likelihoods`",
-        )
-    begun = next((each for each in found.tasks if each.task.prefix), None)
-    if options.model is not None and begun is not None:
-        raise UsageError(
-            f"{begun.task.name!r} begins the reply for the model (`gen_prefix`), which chat servers do not offer",
-            hint="--predictions takes samples of lm-evaluation-harness",
-        )
+    if options.model is not None:
+        check_askable(found.tasks, options)
     return TasksPlan(
         manifest=_manifest(found, options),
         skipped=Skipped(len(found.rejections), next(iter(found.rejections), None)),
@@ -155,14 +150,15 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
 def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
     """Ask what is not answered yet, run what is not run yet, and measure."""
     generator, options, box = plan.generator, plan.options, machines.box
-    replies = _ask(journal, plan, watch) if generator is not None else _replay(plan.plan)
+    replies = _ask(journal, plan, watch) if generator is not None else {}
     with remembered(plan.plan, journal, watch) as (judged, memory):
         results = Results(judged, options)
         for each in judged.tasks:
             for filtered in each.pipelines:
-                given = list(answers(each, filtered, replies, options.model or ""))
-                outcomes = _execute(journal, each, given, box, options) if each.passes else {}
-                results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
+                for samples in pieces_of(each):
+                    given = list(answers(each, filtered, samples, replies, options.model or ""))
+                    outcomes = _execute(journal, each, given, box, options) if each.passes else {}
+                    results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
     summary = results.summary(options.model or "")
     files = {
         "results.jsonl": results.rows(),
@@ -178,6 +174,15 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     if box is not None:
         facts["isolation"] = box.level.value
     return Ended(status="incomplete" if broken else "done", facts=facts, files=files)
+
+
+def pieces_of(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
+    """Yield a task's rows in the pieces in which they are marked: as one where something has to see all of them."""
+    size = len(plan.samples)
+    if plan.passes is None and not plan.scorers and not any(bound.metric.whole_batch for bound in plan.metrics):
+        size = PIECE
+    for start in range(0, len(plan.samples), size):
+        yield plan.samples[start : start + size]
 
 
 def _generator(model: str, options: TaskOptions) -> Generator:
@@ -235,47 +240,28 @@ def _plain_judging(options: TaskOptions) -> dict[str, Any]:
     }
 
 
-def _replay(work: Plan) -> dict[Key, Reply]:
-    """Return the answers that were read, as replies."""
-    replies: dict[Key, Reply] = {}
-    for each in work.tasks:
-        read = each.answers.attempts if each.answers is not None else {}
-        texts = {
-            (each.task.name, attempt.sample_id, attempt.index): attempt.text
-            for several in read.values()
-            for attempt in several
-            if not attempt.meta["absent"]
-        }
-        generator: Generator = plugins.create("generators", "replay", texts=texts)
-        requests = [
-            Request((each.task.name, sample.id, index), sample.input)
-            for sample in each.samples
-            for index in ([attempt.index for attempt in read.get(sample.id, [])] or [0])
-        ]
-        generator.generate(requests, lambda reply: replies.__setitem__(reply.key, reply))
-    return replies
-
-
 def _ask(writer: RunWriter, plan: TasksPlan, watch: Watcher) -> dict[Key, Reply]:
     """Return the model's replies, each kept on disk before the next step; those of a resumed run are not asked again."""
     replies = {row.key: _reply_of(row.key, row.data) for row in writer.rows(COMPLETION)}
-    requests = [request for each in plan.plan.tasks for request in each.requests(plan.options.seed)]
+    continues, seed = goes_on(plan.options.model or ""), plan.options.seed
+    requests = [request for each in plan.plan.tasks for request in each.requests(seed, continues=continues)]
     generator = plan.generator
     watch.started(writer.folder, Start(len(requests), len(replies), len(replies), f"{len(requests)} questions"))
     # Questions that brought nothing have cost something too, each time that they were asked.
     lost = list(writer.rows(UNANSWERED))
     generator.spent = sum(row.data.get("cost_at_most") or 0.0 for row in itertools.chain(writer.rows(COMPLETION), lost))
     times = itertools.count(len(lost))
+    committed = Together(writer.commit)
 
     def keep(reply: Reply) -> None:
         replies[reply.key] = reply
         if reply.missing is None:
             writer.add(COMPLETION, reply.key, reply.as_record())
-            writer.commit()
+            committed.soon()
         elif reply.cost_at_most:
             record = {"requests": reply.requests, "cost_at_most": reply.cost_at_most}
             writer.add(UNANSWERED, (*reply.key, next(times)), record, remember=False)
-            writer.commit()
+            committed.soon()
         why = "" if reply.missing is None else reply.missing.detail
         watch.did(Step(" ".join(map(str, reply.key)), reply.missing is None, why))
 

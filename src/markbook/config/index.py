@@ -1,0 +1,89 @@
+"""Which YAML files of a folder give themselves which names and tags, found without reading them as YAML."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SUFFIXES = (".yaml", ".yml")
+_MOST_FILES = 20_000
+_MOST_ENTRIES = 100_000
+_MOST_CHARACTERS = 1 << 20
+_MOST_INCLUDES = 8
+_NAMED = re.compile(r"^(?:name|task|group):[ \t]*[\"']?([^\s\"'#\[{]+)", re.MULTILINE)
+_INCLUDED = re.compile(r"^include:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
+_TAGS = re.compile(r"^tag:[ \t]*(?:\[([^\]]*)\]|([^\s#\[][^\n#]*)|((?:#[^\n]*)?(?:\n[ \t]*-[^\n]*)+))", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Names and tags of a folder's files."""
+
+    names: dict[str, Path] = field(default_factory=dict)
+    tags: dict[str, list[Path]] = field(default_factory=lambda: defaultdict(list))
+
+
+def named_in(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the names that the files of a folder give themselves, not those of its own folders."""
+    if not folder.is_dir():
+        return
+    for number, path in enumerate(sorted(folder.iterdir())):
+        if number >= _MOST_FILES:
+            return
+        if path.suffix in SUFFIXES and path.is_file():
+            yield from ((name, path) for name in _NAMED.findall(_text(path))[:1])
+
+
+@functools.lru_cache(maxsize=8)
+def index_of(folder: Path) -> Index:
+    """Return the names and tags of all files in a folder and its own folders; of two equal names the first counts."""
+    found = Index()
+    for path in _files(folder):
+        text = _text(path)
+        for name in _NAMED.findall(text)[:1]:
+            found.names.setdefault(name, path)
+            for tag in _tags(path, text):
+                found.tags[tag].append(path)
+    return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    files = entries = 0
+    for place, inner, names in os.walk(folder):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        for name in sorted(names):
+            entries += 1
+            path = Path(place, name)
+            if path.suffix in SUFFIXES and path.is_file():
+                files += 1
+                yield path
+        if files >= _MOST_FILES or entries >= _MOST_ENTRIES:
+            return
+
+
+def _tags(path: Path, text: str) -> list[str]:
+    """Return a task's tags: its own, else those of what it includes."""
+    for _ in range(_MOST_INCLUDES):
+        found = _TAGS.search(text)
+        if found is not None:
+            parts = re.split(r"[,\n]", found[1] or found[2] or found[3])
+            return [tag for part in parts if (tag := part.partition("#")[0].strip().removeprefix("-").strip(" \t\"'"))]
+        included = _INCLUDED.search(text)
+        if included is None:
+            break
+        path = path.parent / included[1]
+        text = _text(path) if path.is_file() else ""
+    return []
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST_CHARACTERS)
+    except OSError:
+        return ""

@@ -1,0 +1,96 @@
+"""Records that need not be in memory: the first thousands are, more of them lie in a temporary file, 8 bytes each here."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import weakref
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+HELD = 4_000
+"""So many records are worth no file."""
+_BUFFER = 1 << 18
+
+
+class Spool(Sequence[T], Generic[T]):
+    """A sequence that only grows; what is read of it is a copy. Its file is gone when it is."""
+
+    def __init__(self, records: Iterable[T] = ()) -> None:
+        """Take the first records."""
+        self._held: list[T] = []
+        self._ends = array("Q")
+        self._waiting: list[bytes] = []
+        self._size = self._written = 0
+        self._file = -1
+        self.extend(records)
+
+    def append(self, record: T) -> None:
+        """Add a record at the end."""
+        if self._file < 0 and len(self._held) < HELD:
+            self._held.append(record)
+            return
+        if self._file < 0:
+            self._open()
+        self._put(record)
+
+    def extend(self, records: Iterable[T]) -> None:
+        """Add records at the end."""
+        for record in records:
+            self.append(record)
+
+    def _open(self) -> None:
+        handle, name = tempfile.mkstemp(prefix="markbook-")
+        os.unlink(name)  # noqa: PTH108 - a name: nobody else can open it from now on
+        self._file = handle
+        weakref.finalize(self, os.close, handle)
+        held, self._held = self._held, []
+        for record in held:
+            self._put(record)
+
+    def _put(self, record: T) -> None:
+        data = pickle.dumps(record, pickle.HIGHEST_PROTOCOL)
+        self._size += len(data)
+        self._ends.append(self._size)
+        self._waiting.append(data)
+        if self._size - self._written >= _BUFFER:
+            self._flush()
+
+    def _flush(self) -> None:
+        data = b"".join(self._waiting)
+        self._waiting.clear()
+        while data:
+            count = os.pwrite(self._file, data, self._written)
+            self._written += count
+            data = data[count:]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._ends) if self._file >= 0 else len(self._held)
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[T]: ...
+    def __getitem__(self, place: int | slice) -> T | list[T]:
+        """Return a record, or a list of some."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        if self._file < 0:
+            return self._held[place]
+        place = place + len(self) if place < 0 else place
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        if self._waiting:
+            self._flush()
+        start = self._ends[place - 1] if place else 0
+        found: T = pickle.loads(os.pread(self._file, self._ends[place] - start, start))  # noqa: S301 - nobody else could write it
+        return found
+
+    def __iter__(self) -> Iterator[T]:
+        """Yield every record in order."""
+        return (self[place] for place in range(len(self)))

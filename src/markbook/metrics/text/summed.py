@@ -1,0 +1,60 @@
+"""Metrics whose number over many texts comes of counts added up over them: no mean of the texts' own numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from markbook.metrics.pairs import Score, given, measure_each
+from markbook.types import Direction, Item, Measurement, Metric
+
+SUMS = "sums"
+"""Where a measurement keeps its counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summed(Metric):
+    """A number made of counts; each text's own number is the mean's part where `averages` says so."""
+
+    name: str
+    signature: str
+    count: Callable[[str, tuple[str, ...]], list[float]]
+    """From a candidate and its references to counts."""
+    value: Callable[[Sequence[float]], float]
+    """From counts to the number."""
+    averages: bool = True
+    """Whether the number over many texts is their mean; else it is made of their added counts."""
+    version: int = 1
+    range: tuple[float, float] = (0.0, 1.0)
+    direction: Direction = "higher"
+
+    def measure(self, items: Sequence[Item]) -> list[Measurement]:
+        """Return one measurement an item, in order."""
+        return measure_each(self.name, self.signature, items, self._score)
+
+    def _score(self, item: Item) -> Score:
+        sums = self.count(item.attempt.text, given(item.sample.references))
+        return self.value(sums), {SUMS: sums}
+
+    def summarise(self, measurements: Sequence[Measurement]) -> float | None:
+        """Return the number over the texts, None if there is nothing."""
+        rows = _rows(measurements)
+        if not len(rows):
+            return None
+        if self.averages:
+            return math.fsum(map(self.value, rows.tolist())) / len(rows)
+        return self.value(rows.sum(axis=0).tolist())
+
+    def resample(self, measurements: Sequence[Measurement], draws: Iterable[Iterable[int]]) -> list[float]:
+        """Return the summary of each resampling; the measurements are read once."""
+        rows = _rows(measurements)
+        return [self.value(rows[np.asarray(draw)].sum(axis=0).tolist()) for draw in draws]
+
+
+def _rows(measurements: Iterable[Measurement]) -> npt.NDArray[np.float64]:
+    return np.array([cast("list[float]", one.stats[SUMS]) for one in measurements if SUMS in one.stats])

@@ -1,0 +1,75 @@
+"""TER: how many edits, shifts of whole phrases among them, turn a text into a reference; sacrebleu's own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from markbook.metrics.text.summed import Summed
+from markbook.plugins import need
+
+
+def ter(
+    *, normalized: bool = False, no_punct: bool = False, asian_support: bool = False, case_sensitive: bool = False
+) -> Summed:
+    """Return TER of each text, from 0, lower is better; its summary is the mean, which is not the corpus' TER.
+
+    Edits (words put in, left out, replaced, phrases shifted) over the reference's words; above 1 where a text needs
+    more edits than the reference has words. Several references: the fewest edits, over their mean length. Computed by
+    sacrebleu (extra `translation`), whose search for shifts is the definition. Missing: no reference.
+
+    Args:
+        normalized: split punctuation off first.
+        no_punct: leave punctuation out.
+        asian_support: split Asian characters too.
+        case_sensitive: compare without lower case.
+
+    Raises:
+        ExtraMissingError: sacrebleu is not installed.
+    """
+    return _made("ter", normalized, no_punct, asian_support, case_sensitive, averages=True)
+
+
+def corpus_ter(
+    *, normalized: bool = False, no_punct: bool = False, asian_support: bool = False, case_sensitive: bool = False
+) -> Summed:
+    """Return TER over all texts together: all edits over all words. Otherwise as `ter`."""
+    return _made("corpus_ter", normalized, no_punct, asian_support, case_sensitive, averages=False)
+
+
+def _made(name: str, *options: bool, averages: bool) -> Summed:
+    need("sacrebleu", extra="translation")
+    words = "|".join(
+        f"{key}:{'yes' if value else 'no'}"
+        for key, value in zip(("norm", "punct", "asian", "case"), options, strict=True)
+    )
+    return Summed(
+        name,
+        f"{name}|{words}|v1".replace("punct", "nopunct"),
+        functools.partial(_counts, options=options),
+        _rate,
+        averages,
+        range=(0.0, float("inf")),
+        direction="lower",
+    )
+
+
+def _counts(candidate: str, references: tuple[str, ...], *, options: tuple[bool, ...]) -> list[float]:
+    found = _metric(options).sentence_score(candidate, list(references))
+    return [float(found.num_edits), float(found.ref_length)]
+
+
+@functools.cache
+def _metric(options: tuple[bool, ...]) -> Any:
+    from sacrebleu.metrics.ter import TER
+
+    normalized, no_punct, asian_support, case_sensitive = options
+    return TER(normalized, no_punct, asian_support, case_sensitive)
+
+
+def _rate(sums: Sequence[float]) -> float:
+    edits, length = sums
+    if length > 0:
+        return edits / length
+    return 1.0 if edits else 0.0

@@ -1,0 +1,195 @@
+"""The chat-completions protocol as it is spoken everywhere: what goes to a server and what its reply says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from markbook.model.budget import Weight
+from markbook.model.faults import BadStatus, Fault, Garbled
+from markbook.model.records import Request
+
+MOST_STOPS = 4
+"""So many stop texts a server takes, by OpenAI's rules; the reply is cut at all of them when it is here."""
+_THOUGHTS = ("<think>", "</think>")
+_FINISHES = {"tool_calls": "tool_call", "function_call": "tool_call"}
+_SUCCESSES = range(200, 300)
+_NOTHING: AbstractAsyncContextManager[None] = nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What a server says that a reply took."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    """Of those read, how many it had read before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one request brought."""
+
+    text: str
+    finish: str
+    usage: Tokens = field(default_factory=Tokens)
+
+
+class Server(Protocol):
+    """Takes questions over HTTP."""
+
+    name: str
+    """The model's."""
+
+    async def post(self, what: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the JSON that an endpoint gives for some JSON."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A request on its way to a chat-completions server."""
+
+    server: Server
+    request: Request
+
+    @property
+    def weight(self) -> Weight:
+        """What decides the most that it may cost."""
+        return Weight(self.request.size, self.request.settings.max_tokens)
+
+    def ready(self) -> AbstractAsyncContextManager[None]:
+        """There is nothing to wait for."""
+        return _NOTHING
+
+    async def send(self) -> Said:
+        """Send it once."""
+        return _said(await self.server.post("chat/completions", self.payload()))
+
+    def payload(self) -> dict[str, Any]:
+        """Return what is sent."""
+        request = self.request
+        messages = [{"role": "system", "content": request.system}] if request.system else []
+        for question, answer in request.turns:
+            messages += [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+        messages.append({"role": "user", "content": request.prompt})
+        return {"model": self.server.name, "messages": messages, **stated(request)}
+
+    def read(self, response: Said) -> Said:
+        """Return what a reply holds."""
+        if response.finish == "error":
+            raise Fault("the server reports an error in its reply")
+        return response
+
+    def adapt(self, _fault: Fault, /) -> bool:
+        """There is one way to ask for a text."""
+        return False
+
+
+def stated(request: Request) -> dict[str, Any]:
+    """Return the settings that are stated, in the protocol's words."""
+    given = request.settings
+    found = {
+        "temperature": given.temperature,
+        "top_p": given.top_p,
+        "max_tokens": given.max_tokens,
+        "stop": list(given.stop[:MOST_STOPS]) or None,
+        "seed": request.seed,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def encoded(payload: Mapping[str, Any]) -> bytes:
+    """Return a body of JSON; half a character, which no JSON can hold, becomes a question mark."""
+    try:
+        return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def decoded(status: int, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any]:
+    """Return the JSON of a reply.
+
+    Raises:
+        BadStatus: it is no success.
+        Garbled: it is no JSON object.
+    """
+    try:
+        found: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if status not in _SUCCESSES:
+        raise BadStatus(status, body.decode("utf-8", "replace") if found is None else found, headers)
+    if not isinstance(found, dict):
+        raise Garbled(f"the reply is no JSON object: {body[:100].decode('utf-8', 'replace')!r}")
+    return found
+
+
+def choices_of(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a reply's choices.
+
+    Raises:
+        Garbled: it has none.
+    """
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices or not all(isinstance(each, dict) for each in choices):
+        raise Garbled("the reply holds no answer")
+    return choices
+
+
+def tokens_of(reply: Mapping[str, Any]) -> Tokens:
+    """Return a reply's bill; what it does not say counts as nothing."""
+    usage = reply.get("usage")
+    if not isinstance(usage, dict):
+        return Tokens()
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+    return Tokens(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
+
+
+def finish_of(choice: Mapping[str, Any]) -> str:
+    """Return why the model stopped."""
+    found = choice.get("finish_reason")
+    return _FINISHES.get(found, found) if isinstance(found, str) else ""
+
+
+def whole_text(text: str) -> str:
+    """Return a text in which half a surrogate pair, which no file can hold, is replaced."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def without_thoughts(text: str) -> str:
+    """Return a reply without what stands between the tags of a model's thinking.
+
+    >>> without_thoughts("<think>two and two</think>4")
+    '4'
+    """
+    start, end = _THOUGHTS
+    found: list[str] = []
+    while start in text:
+        before, _, text = text.partition(start)
+        thought, closed, behind = text.partition(end)
+        found += [before, "" if closed else thought]
+        text = behind
+    return "".join((*found, text))
+
+
+def _said(reply: Mapping[str, Any]) -> Said:
+    choice = choices_of(reply)[0]
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        raise Garbled("the reply holds no message")
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    if content is not None and not isinstance(content, str):
+        raise Garbled("the reply's message holds no text")
+    return Said(whole_text(without_thoughts(content or "")), finish_of(choice), tokens_of(reply))
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

@@ -1,0 +1,130 @@
+"""The completions protocol: a text that is continued, and how likely a given continuation is (`echo` with log-probabilities).
+
+vLLM, llama.cpp, TGI and lm-evaluation-harness use it so. Which tokens belong to the continuation is told by the places at
+which they begin: white space at the end of a context counts to what follows, as in the harness.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from markbook.model.budget import Weight
+from markbook.model.chat import Said, Server, Tokens, choices_of, finish_of, stated, tokens_of, whole_text
+from markbook.model.faults import Fault, Garbled
+from markbook.model.records import Request
+
+_NOTHING: AbstractAsyncContextManager[None] = nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What one request brought."""
+
+    choice: Mapping[str, Any]
+    usage: Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """A text on its way to be continued, or to be weighed where the request names its continuation."""
+
+    server: Server
+    request: Request
+
+    @property
+    def weight(self) -> Weight:
+        """What decides the most that it may cost."""
+        return Weight(self.request.size, 1 if self.is_weighing else self.request.settings.max_tokens)
+
+    @property
+    def is_weighing(self) -> bool:
+        """Whether a likelihood is asked for."""
+        return self.request.continuation is not None
+
+    def ready(self) -> AbstractAsyncContextManager[None]:
+        """There is nothing to wait for."""
+        return _NOTHING
+
+    async def send(self) -> Answered:
+        """Send it once."""
+        reply = await self.server.post("completions", self.payload())
+        return Answered(choices_of(reply)[0], tokens_of(reply))
+
+    def payload(self) -> dict[str, Any]:
+        """Return what is sent."""
+        request, name = self.request, self.server.name
+        if request.continuation is None:
+            return {"model": name, "prompt": request.system + request.prompt, **stated(request)}
+        text = request.system + request.prompt + request.continuation
+        return {"model": name, "prompt": text, "temperature": 0, "max_tokens": 1, "logprobs": 1, "echo": True}
+
+    def read(self, response: Answered) -> Said:
+        """Return what a reply holds."""
+        request, choice = self.request, response.choice
+        finish = finish_of(choice)
+        if finish == "error":
+            raise Fault("the server reports an error in its reply")
+        if request.continuation is not None:
+            try:
+                found = likelihood_of(choice, request.system + request.prompt, request.continuation)
+            except Garbled as error:
+                raise Fault(str(error), is_free=False) from error
+            return Said(json.dumps(found), "stop", response.usage)
+        text = choice.get("text")
+        if not isinstance(text, str):
+            raise Fault("the reply holds no text", is_free=False)
+        return Said(whole_text(text), finish, response.usage)
+
+    def adapt(self, _fault: Fault, /) -> bool:
+        """There is one way to ask."""
+        return False
+
+
+def likelihood_of(choice: Mapping[str, Any], context: str, continuation: str) -> tuple[float, bool]:
+    """Return a continuation's log-likelihood and whether a model that takes the likeliest token would write it.
+
+    Raises:
+        Garbled: the numbers do not belong to the text.
+        Fault: the server does not say them.
+    """
+    found = choice.get("logprobs")
+    if not isinstance(found, dict) or not isinstance(found.get("token_logprobs"), list):
+        detail = "the server gives no log-probabilities of the prompt (`echo` with `logprobs`)"
+        raise Fault(detail, again=False, unsupported=True, fatal=True)
+    numbers, tops = found["token_logprobs"], found.get("top_logprobs") or []
+    starts = _starts(found, len(numbers))
+    begin, end = len(context.rstrip()), len(context) + len(continuation)
+    places = [place for place, start in enumerate(starts) if begin <= start < end]
+    if context and not places:
+        raise Garbled("no token of the reply is the continuation's")
+    if not context and places and numbers[places[0]] is None:
+        places = places[1:]  # nothing stands before a text's first token that it could follow from
+    values = [numbers[place] for place in places]
+    if not all(isinstance(value, int | float) and not math.isnan(value) for value in values):
+        raise Garbled("a token of the continuation has no log-probability")
+    return math.fsum(values), all(_is_likeliest(numbers[place], tops, place) for place in places)
+
+
+def _starts(found: Mapping[str, Any], count: int) -> Sequence[int]:
+    """Return at which character each token begins."""
+    offsets = found.get("text_offset")
+    if isinstance(offsets, list) and len(offsets) == count and all(isinstance(each, int) for each in offsets):
+        return [each - offsets[0] for each in offsets]
+    tokens = found.get("tokens")
+    if not isinstance(tokens, list) or len(tokens) != count or not all(isinstance(each, str) for each in tokens):
+        raise Garbled("the reply does not say which token is where")
+    return list(itertools.accumulate((len(each) for each in tokens[:-1]), initial=0))
+
+
+def _is_likeliest(value: float, tops: Sequence[Any], place: int) -> bool:
+    """Whether no other token was likelier; where the server does not say, it is not known and counts as no."""
+    top = tops[place] if place < len(tops) else None
+    if not isinstance(top, dict) or not top:
+        return False
+    return value >= max(float(each) for each in top.values())

@@ -1,0 +1,80 @@
+"""Which tasks a model can be asked, and one row's answer out of the replies to its several questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from markbook.errors import UsageError
+from markbook.model import Reply
+from markbook.model.connect import split_name
+
+if TYPE_CHECKING:
+    from markbook.runs.tasks.options import TaskOptions
+    from markbook.runs.tasks.plan import TaskPlan
+
+_COMPLETIONS = "completions"
+
+
+def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
+    """Find out whether a model can answer the tasks.
+
+    Raises:
+        UsageError: it cannot, and what can.
+    """
+    continues = goes_on(options.model or "")
+    other = f"--model {_COMPLETIONS}:NAME asks a server that continues texts; --predictions takes answers that exist"
+    if continues and options.turns:
+        raise UsageError(f"--turns does not go with {_COMPLETIONS}:, which knows no turns")
+    for each in tasks:
+        name, beams = repr(each.task.name), each.task.sampling.beams
+        if each.rows.weighings and not continues:
+            raise UsageError(
+                f"{name} is answered by how likely given texts are, which a chat model does not say", hint=other
+            )
+        if each.task.prefix and not continues:
+            raise UsageError(
+                f"{name} begins the reply for the model (`gen_prefix`), which chat servers do not offer", hint=other
+            )
+        if beams > 1:
+            raise UsageError(
+                f"{name} wants a beam search (`num_beams: {beams}`), which no server offers",
+                hint="--predictions takes answers that exist",
+            )
+        if (
+            each.task.output != "loglikelihood_rolling"
+            and not options.system
+            and any(not context for weighing in each.rows.weighings.values() for context, _ in weighing.pairs)
+        ):
+            raise UsageError(
+                f"{name} weighs texts with nothing before them, and no server says how likely a text's first token is",
+                hint="--system names what stands there; lm-evaluation-harness puts the model's first token, such as <s>",
+            )
+
+
+def goes_on(model: str) -> bool:
+    """Whether a model's server continues texts instead of answering in turns."""
+    return split_name(model)[0] == _COMPLETIONS
+
+
+def together(key: tuple[str | int, ...], replies: Sequence[Reply]) -> Reply:
+    """Return the answer to a row that is weighed text by text: all log-likelihoods, or why one is missing."""
+    lacking = next((reply for reply in replies if reply.missing is not None), None)
+    if lacking is not None:
+        return replace(lacking, key=key)
+    text = json.dumps([json.loads(reply.text) for reply in replies])
+    read = [reply.input_tokens for reply in replies]
+    written = [reply.output_tokens for reply in replies]
+    costs = [reply.cost for reply in replies]
+    return Reply(
+        key,
+        text=text,
+        finish="stop",
+        input_tokens=None if None in read else sum(each or 0 for each in read),
+        output_tokens=None if None in written else sum(each or 0 for each in written),
+        cost=None if None in costs else sum(each or 0.0 for each in costs),
+        requests=sum(reply.requests for reply in replies),
+        seconds=sum(reply.seconds for reply in replies),
+    )

@@ -1,0 +1,147 @@
+"""One task's marks under one filter pipeline, taken piece by piece: 8 bytes a row and metric, whatever the rows hold."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from markbook.judge.metric import JudgeMetric
+from markbook.results.sheet import Cell
+from markbook.runs.tasks.summary import Column, pass_cell, row_mark
+from markbook.types import Measurement
+
+if TYPE_CHECKING:
+    from markbook.runs.tasks.marks import MarkedAnswer
+    from markbook.runs.tasks.metrics import Bound
+    from markbook.runs.tasks.plan import Filtered, TaskPlan
+
+
+class Marks(Mapping[str, Cell]):
+    """Cells by sample id, most of which are a bare number."""
+
+    def __init__(self, places: dict[str, int]) -> None:
+        """Take where each sample's cell is; the mapping is shared by the columns of a task."""
+        self._places = places
+        self._values = array("d")
+        self._others: dict[int, Cell] = {}
+
+    def add(self, cell: Cell) -> None:
+        """Take the next sample's cell."""
+        if cell.value is None or cell != Cell(cell.value):
+            self._others[len(self._values)] = cell
+        self._values.append(0.0 if cell.value is None else cell.value)
+
+    def __getitem__(self, sample: str) -> Cell:
+        """Return a sample's cell."""
+        place = self._places[sample]
+        return self._others.get(place) or Cell(self._values[place])
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the samples in order."""
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        """Return how many samples there are."""
+        return len(self._values)
+
+
+@dataclass(slots=True)
+class _Metric:
+    """What is kept of one metric."""
+
+    marks: Marks
+    signature: str = ""
+    """The first that a value was signed with."""
+    measurements: list[Measurement] = field(default_factory=list)
+    """Only where the number over all rows is no mean of theirs."""
+
+
+class Columns:
+    """Takes the marks of one task under one pipeline."""
+
+    def __init__(self, plan: TaskPlan, filtered: Filtered) -> None:
+        """Start with no rows."""
+        self._plan, self._filtered = plan, filtered
+        self._places: dict[str, int] = {}
+        self._metrics = {bound.key: _Metric(Marks(self._places)) for bound in plan.metrics}
+        self._passes = {key: _Metric(Marks(self._places)) for key in (plan.passes.keys if plan.passes else ())}
+        self._scored: list[Column] = []
+
+    def add(self, marked: Sequence[MarkedAnswer]) -> None:
+        """Take the marks of the next rows; all answers to a row come together."""
+        by_sample: dict[str, list[MarkedAnswer]] = {}
+        for each in marked:
+            by_sample.setdefault(each.answer.sample.id, []).append(each)
+        for sample in by_sample:
+            self._places[sample] = len(self._places)
+        for bound in self._plan.metrics:
+            self._take(bound, by_sample)
+        for key, kept in self._passes.items():
+            for rows in by_sample.values():
+                first = rows[0].measurements[key]
+                kept.marks.add(pass_cell(first.result, first.stats))
+                kept.signature = kept.signature or first.signature
+        if self._plan.scorers:
+            self._add_scores([rows[0] for rows in by_sample.values()])
+
+    def _take(self, bound: Bound, by_sample: Mapping[str, Sequence[MarkedAnswer]]) -> None:
+        kept = self._metrics[bound.key]
+        keeps = not bound.metric.averages or isinstance(bound.metric, JudgeMetric)
+        for rows in by_sample.values():
+            found = [each.measurements[bound.key] for each in rows]
+            kept.marks.add(row_mark(found, bound.metric.range))
+            if keeps:
+                kept.measurements += found
+            if not kept.signature:
+                # Only a metric that was run knows all of its signature, such as a model's digest.
+                kept.signature = next((one.signature for one in found if one.value is not None and one.signature), "")
+
+    def _add_scores(self, rows: Sequence[MarkedAnswer]) -> None:
+        """Take what scorers gave of whole rows, under the names that came; they see all rows in one piece."""
+        plan = self._plan
+        for scorer in plan.scorers:
+            taken = {*self._metrics, *self._passes}
+            names = scorer.found(dict.fromkeys(key for each in rows for key in each.measurements if key not in taken))
+            for name in names:
+                scored = scorer.scored(name)
+                marks = Marks(self._places)
+                for each in rows:
+                    marks.add(row_mark([each.measurements[name]], scored.range))
+                raws = [each.raws[name] for each in rows if name in each.raws] if scored.aggregation else ()
+                self._scored.append(
+                    Column(
+                        plan.task.name, plan.key(name, self._filtered.pipeline), marks, scored.range, scored.direction,
+                        scored.signature, aggregation=scored.aggregation, raws=raws,
+                    )
+                )  # fmt: skip
+
+    def columns(self) -> list[Column]:
+        """Return a column for each metric, in the task's order."""
+        task, pipeline = self._plan.task.name, self._filtered.pipeline
+        found = []
+        for bound in self._plan.metrics:
+            kept, metric = self._metrics[bound.key], bound.metric
+            own = None if metric.averages else metric
+            found.append(
+                Column(
+                    task, self._plan.key(bound.key, pipeline), kept.marks, metric.range, metric.direction,
+                    kept.signature or metric.signature, own, kept.measurements if own is not None else (),
+                )
+            )  # fmt: skip
+        found += self._scored
+        for key, kept in self._passes.items():
+            name = self._plan.key(key, pipeline)
+            found.append(Column(task, name, kept.marks, (0.0, 1.0), "higher", kept.signature))
+        return found
+
+    def agreement(self) -> dict[str, object]:
+        """Return how well the judges of a panel agree, by metric; nothing where one judges alone."""
+        found: dict[str, object] = {}
+        for bound in self._plan.metrics:
+            if isinstance(bound.metric, JudgeMetric):
+                agreement = bound.metric.agreement(self._metrics[bound.key].measurements)
+                if agreement is not None:
+                    found[self._plan.key(bound.key, self._filtered.pipeline)] = agreement
+        return found
