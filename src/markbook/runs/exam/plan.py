@@ -83,6 +83,7 @@ class ExamOptions(RunOptions):
             dedupe=self.dedupe,
             adaptive=self.adapts,
             reuse_verdicts=self.reuse_verdicts,
+            explain=True,
         )
 
 
