@@ -197,3 +197,86 @@ def test_rows_of_an_exam_say_why(tmp_path):
         "source": "func(2) == 3", "operator": "==", "got": "2", "expected": "3", "got_type": "int", "expected_type": "int",
     }  # fmt: skip
     assert row["why"] == {"stdout": "hm\n", "is_again": True}
+
+
+def shown(run, *args):
+    from click.testing import CliRunner
+
+    from markbook.cli.show import command
+
+    return CliRunner().invoke(command, [str(run.folder), *args], standalone_mode=False)
+
+
+def held(tmp_path, code="def f(x):\n    return g(x)\n\ndef g(x):\n    return [][x]\n"):
+    from exam_kit import answer, hold, problem
+
+    tests = [{"assertion": "func(1) == 1"}, {"assertion": "func(2) == 3"}]
+    return hold(tmp_path, [problem("a", tests=tests)], [answer("a", code), answer("a", "def f(x): return x", "other")])
+
+
+def test_an_item_is_shown_in_the_terminal_with_why(tmp_path):
+    import json
+
+    run = held(tmp_path)
+    text = shown(run, "a").output
+    alone = json.loads(shown(run, "a", "--model", "gpt", "--json").output)
+
+    for words in ("Write f.", "gpt: error", "IndexError: list index out of range", "line 5 in g: return [][x]", "other: partial"):
+        assert words in text
+    assert text.count("Write f.") == 1
+    assert [(one["model"], one["why"]["failures"][0]["test"]) for one in alone] == [("gpt", 0)]
+
+
+def test_an_item_that_is_not_there_gets_the_nearest_name(tmp_path):
+    from markbook.errors import UsageError
+
+    run = held(tmp_path)
+    for args, words in ((("b",), "a"), (("a", "--model", "gtp"), "gpt")):
+        found = shown(run, *args)
+        assert isinstance(found.exception, UsageError)
+        assert words in found.exception.hint
+
+
+def test_the_page_and_the_view_say_why(tmp_path):
+    from markbook.report.browse.site import Site
+    from markbook.report.pages import html
+    from markbook.results.kind import results_of
+
+    run = held(tmp_path, "def f(x):\n    return '1'\n")
+    page = html()(results_of(run))["report.html"]
+    site = Site(run.folder.parent)
+    rows = site.page("/run/0", {"model": "gpt"})
+    body = site.page("/attempt/0/" + rows.split("/attempt/0/")[1].split('"')[0], {})
+
+    for text in (page, body):
+        assert "Why it failed" in text
+        assert '<dt>expected <span class="kind">int</span></dt><dd><pre tabindex="0">1</pre>' in text
+        assert "func(2) == 3" in text
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_hostile_values_stay_words_wherever_they_are_shown(tmp_path, place):
+    from markbook.report.browse.site import Site
+    from markbook.report.item import lines_of
+    from markbook.report.pages import html
+    from markbook.results.kind import results_of
+
+    words = [*HTML, "\x1b[2J\x1b]0;owned\x07", "\r\n\u202e"][place::3]
+    code = f"W = {words!r}\nclass E(Exception): pass\ndef f(x):\n    print(W)\n    if x % 2:\n        raise E(W[x % {len(words)}])\n    return W[x % {len(words)}]\n"
+    from exam_kit import answer, hold, problem
+
+    tests = [{"assertion": f"func({at}) == 'no'"} for at in range(len(words))]
+    run = hold(tmp_path, [problem("a", tests=tests)], [answer("a", code)])
+    results = results_of(run)
+    (entry,) = results.entries()
+    found = results.shown(entry.location)
+    assert len(found.why.failures) + found.why.left_out == len(words)
+    site = Site(run.folder.parent)
+    site.page("/run/0", {})
+    for text in (html()(results)["report.html"], site.page(f"/attempt/0/{entry.location}", {})):
+        body = text.split("<body>")[1].split("<script>const")[0]
+        for word in ("<img", "<iframe", "<svg onload", "<script>window", "<form action=http", "<base", "<object", "\x1b", "\u202e"):
+            assert word not in body
+    said = "\n".join(lines_of(found))
+    assert "\x1b" not in said
+    assert "\u202e" not in said

@@ -79,6 +79,11 @@ class Why:
         """Return what is known of a test, or of one assertion of it."""
         return next((one for one in self.failures if (one.test, one.part) == (test, part)), None)
 
+    @property
+    def size(self) -> int:
+        """About how many characters it is."""
+        return len(str(self.to_record()))
+
     def to_record(self) -> dict[str, Any]:
         """Return it as JSON, without what is empty."""
         return _record(self)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from markbook.report.drawing import Picture
 from markbook.results.kind import Status
 from markbook.text import Table
+from markbook.why import Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Answer:
     error: str = ""
     """Kind and message, empty where there was none."""
     note: str = ""
+    why: Why | None = None
 
 
 @dataclass(frozen=True, slots=True)

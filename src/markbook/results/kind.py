@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from markbook import plugins
 from markbook.errors import DataError, UsageError
+from markbook.why import Why
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
@@ -63,6 +64,7 @@ class Shown:
     error: str
     tests: tuple[tuple[str, str, str], ...] = ()
     """What is tested, the result, and how the verdict came about or the error."""
+    why: Why | None = None
 
 
 class Results(Protocol):

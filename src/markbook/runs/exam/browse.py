@@ -7,7 +7,7 @@ from typing import Any
 
 from markbook.results.kind import Entry, Shown, Status
 from markbook.runs.exam.marks import counted_tests, outcome_of
-from markbook.runs.exam.problems import status_of
+from markbook.runs.exam.problems import assertions, status_of
 from markbook.runs.exam.view import OUTCOME, SAMPLE, Journal, Marked, sample_of
 from markbook.text import cut
 from markbook.types import ErrorKind, Sample
@@ -56,6 +56,8 @@ def shown(run: Journal, location: int) -> Shown:
     attempt = Marked(sample, int(row.key[2]), outcome, row.data)
     results = counted_tests(sample, outcome)
     words = [test.assertion or test.program or test.pattern for test in sample.tests]
+    if sample.is_program:
+        words = assertions(sample)
     if len(words) != len(results):
         words = [f"assertion {place + 1}" for place in range(len(results))]
     tests = tuple(
@@ -70,6 +72,7 @@ def shown(run: Journal, location: int) -> Shown:
     return Shown(
         str(row.key[0]), sample.id, status_of(attempt), tuple(facts), sample.input,
         cut(str(row.data.get("code") or ""), CODE_CAP), _words(outcome.error_type, outcome.error_message), tests,
+        outcome.why,
     )  # fmt: skip
 
 

@@ -238,7 +238,7 @@ def _report(how: str, arguments: list[ast.expr], node: ast.expr, named: list[ast
     return ast.copy_location(ast.Call(calls, arguments, named or []), node)
 
 
-def _bounded(value: Any, depth: int = 4) -> Any:
+def _bounded(value: Any, depth: int = 6) -> Any:
     """Return what a child said, as large as it may be."""
     if type(value) is str:
         return value[: explained.TEXT]
