@@ -221,7 +221,13 @@ def test_an_item_is_shown_in_the_terminal_with_why(tmp_path):
     text = shown(run, "a").output
     alone = json.loads(shown(run, "a", "--model", "gpt", "--json").output)
 
-    for words in ("Write f.", "gpt: error", "IndexError: list index out of range", "line 5 in g: return [][x]", "other: partial"):
+    for words in (
+        "Write f.",
+        "gpt: error",
+        "IndexError: list index out of range",
+        "line 5 in g: return [][x]",
+        "other: partial",
+    ):
         assert words in text
     assert text.count("Write f.") == 1
     assert [(one["model"], one["why"]["failures"][0]["test"]) for one in alone] == [("gpt", 0)]
@@ -275,7 +281,17 @@ def test_hostile_values_stay_words_wherever_they_are_shown(tmp_path, place):
     site.page("/run/0", {})
     for text in (html()(results)["report.html"], site.page(f"/attempt/0/{entry.location}", {})):
         body = text.split("<body>")[1].split("<script>const")[0]
-        for word in ("<img", "<iframe", "<svg onload", "<script>window", "<form action=http", "<base", "<object", "\x1b", "\u202e"):
+        for word in (
+            "<img",
+            "<iframe",
+            "<svg onload",
+            "<script>window",
+            "<form action=http",
+            "<base",
+            "<object",
+            "\x1b",
+            "\u202e",
+        ):
             assert word not in body
     said = "\n".join(lines_of(found))
     assert "\x1b" not in said

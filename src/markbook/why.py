@@ -97,7 +97,7 @@ def _record(one: Why | Failure) -> dict[str, Any]:
             value = [_record(failure) for failure in value]
         elif field.name == "lines":
             value = [[line.number, line.function, line.text] for line in value]
-        if value and value != -1 or field.name == "test":
+        if (value and value != -1) or field.name == "test":
             found[field.name] = value
     return found
 
@@ -125,7 +125,8 @@ def _failure(record: Mapping[str, Any]) -> Failure | None:
         return None
     values = {name: _text(record.get(name), _LONG) for name in ("got", "expected", "error", "printed")}
     words = {
-        name: _text(record.get(name), _SHORT) for name in ("source", "operator", "got_type", "expected_type", "difference")
+        name: _text(record.get(name), _SHORT)
+        for name in ("source", "operator", "got_type", "expected_type", "difference")
     }
     return Failure(test, _whole(record.get("part"), -1), lines=_lines(record.get("lines")), **values, **words)
 

@@ -45,7 +45,9 @@ def lines_of(shown: Shown, *, prompt: bool = True) -> Iterator[str]:
     if shown.tests:
         yield from ["", "  Tests"]
     for words, result, how in shown.tests[:_TESTS]:
-        yield f"    {result:<7} {terminal(words, limit=120)}" + ("" if result == "passed" else f"  [{terminal(how, limit=160)}]")
+        yield f"    {result:<7} {terminal(words, limit=120)}" + (
+            "" if result == "passed" else f"  [{terminal(how, limit=160)}]"
+        )
     if len(shown.tests) > _TESTS:
         yield f"    ... and {len(shown.tests) - _TESTS} more"
     if shown.why:

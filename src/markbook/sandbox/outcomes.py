@@ -87,7 +87,7 @@ def _why(said: object) -> Why | None:
     """Return why tests failed, as the examiner and the solution's own process say it: checked, and without addresses."""
     if not isinstance(said, dict):
         return None
-    found = {_WHY.get(name, name): _scrubbed(value) for name, value in said.items()}
+    found = {_WHY.get(str(name), str(name)): _scrubbed(value) for name, value in said.items()}
     tests = found.get("failures")
     found["failures"] = [
         {_FAILURE.get(name, name): value for name, value in one.items()}

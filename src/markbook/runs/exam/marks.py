@@ -93,7 +93,9 @@ def reasons(sample: Sample, outcome: Outcome) -> Sequence[Failure | None]:
     if not sample.is_program:
         return [why.of(at) for at in range(len(outcome.tests))]
     return [
-        why.of(at, part) for at, test in enumerate(outcome.tests) for part in (range(len(test.parts)) if test.parts else (-1,))
+        why.of(at, part)
+        for at, test in enumerate(outcome.tests)
+        for part in (range(len(test.parts)) if test.parts else (-1,))
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markbook.report.page import Page
 from markbook.results.comparison import compare_sheet
-from markbook.runs.exam.markdown import NOT_SEPARATED
+from markbook.runs.exam.markdown import head_notes
 from markbook.runs.exam.marks import Tally
 from markbook.runs.exam.problems import problems_of
 from markbook.runs.exam.sections import exam_sections
@@ -55,8 +55,7 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
     found = []
     if view.isolation in ("C", "D"):
         found.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
-    if not view.config.get("separate", True):
-        found.append(NOT_SEPARATED)
+    found += head_notes(view.config)
     for tally in tallies:
         flagged = tally.verdicts.get("flagged", 0)
         if flagged:

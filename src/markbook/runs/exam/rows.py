@@ -79,7 +79,7 @@ def _whole(why: Why, sample: Sample) -> dict[str, Any]:
     return {"ended": ended} if ended else {}
 
 
-def test_detail(number: int, test: TestResult, failure: Failure | None = None) -> dict[str, Any]:
+def test_detail(number: int, test: TestResult, failure: Failure | None) -> dict[str, Any]:
     """Return what a row says of one test."""
     record: dict[str, Any] = {
         "test_index": number,

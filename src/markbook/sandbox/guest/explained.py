@@ -6,19 +6,21 @@ Nothing that it says is believed further than that it is shown: the verdict is g
 from __future__ import annotations
 
 import _operator
-import _signal
 import sys
 
 from .marking import failure, name_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Iterator
     from types import CodeType
     from typing import Any
 
     Test = tuple[int, CodeType | None, CodeType | None, bool]
     """Its number, its setup, its body, and whether that is an expression."""
+else:
+    import _signal as signal
 
 EXPLAIN = 2
 """What stands in a request where 0 and 1 say whether tests run beside the solution."""
@@ -219,10 +221,10 @@ def _arm(seconds: float) -> None:
         raise Ended("wall")
 
     try:
-        _signal.signal(_signal.SIGPROF, end)
-        _signal.signal(_signal.SIGALRM, wake)
-        _signal.setitimer(_signal.ITIMER_PROF, seconds, seconds / 10)
-        _signal.setitimer(_signal.ITIMER_REAL, 10 * seconds, seconds)
+        signal.signal(signal.SIGPROF, end)
+        signal.signal(signal.SIGALRM, wake)
+        signal.setitimer(signal.ITIMER_PROF, seconds, seconds / 10)
+        signal.setitimer(signal.ITIMER_REAL, 10 * seconds, seconds)
     except (OSError, ValueError):
         return  # not allowed here: the limits from outside are there all the same
 
@@ -300,7 +302,9 @@ def _difference(got: Any, expected: Any) -> str:
             return _in_keys(got, expected)
         if kind in (set, frozenset):
             lacks, more = list(expected - got)[:3], list(got - expected)[:3]
-            return ", ".join(f"{word} {shown(some)[:80]}" for word, some in (("lacks", lacks), ("also has", more)) if some)
+            return ", ".join(
+                f"{word} {shown(some)[:80]}" for word, some in (("lacks", lacks), ("also has", more)) if some
+            )
     except Ended:
         raise
     except BaseException:

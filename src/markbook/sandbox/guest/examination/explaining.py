@@ -177,7 +177,11 @@ def _reporting(node: ast.Assert, number: int, own: set[str], *, goes_on: bool) -
     part = ast.Constant(number)
     words = [ast.keyword("words", node.msg)] if node.msg else []
     failed = ast.Expr(ast.Call(ast.Name(FAILED, ast.Load()), [part], words))
-    fails: ast.stmt = failed if goes_on else ast.Raise(ast.Call(ast.Name("AssertionError", ast.Load()), [node.msg] if node.msg else [], []), None)
+    fails: ast.stmt = (
+        failed
+        if goes_on
+        else ast.Raise(ast.Call(ast.Name("AssertionError", ast.Load()), [node.msg] if node.msg else [], []), None)
+    )
     test = ast.If(ast.UnaryOp(ast.Not(), _seen(node.test, number, own)), [fails], [])
     if not goes_on:
         return ast.copy_location(test, node)
