@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from markbook.report.drawing import Picture
+from markbook.results.headline import Headline
 from markbook.results.kind import Status
 from markbook.text import Table
 from markbook.why import Why
@@ -94,3 +95,5 @@ class Page:
     """What a problem is called here: papers, rows."""
     models: tuple[str, ...] = ()
     topics: tuple[str, ...] = field(default=())
+    headline: Headline = field(default_factory=Headline)
+    """The result in one sentence, and what would tell more."""

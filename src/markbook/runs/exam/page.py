@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from markbook.report.page import Page
 from markbook.results.comparison import compare_sheet
+from markbook.results.headline import Headline, headline_of
 from markbook.runs.exam.markdown import head_notes
 from markbook.runs.exam.marks import Tally
 from markbook.runs.exam.problems import problems_of
@@ -18,7 +19,8 @@ def exam_page(view: ExamView) -> Page:
     """Return everything that an exam's report shows."""
     tallies = best_first(list(view.tallies.values()))
     seed = int(view.config.get("seed", 0))
-    comparison = compare_sheet(exam_sheet(tallies), seed=seed) if len(tallies) > 1 else None
+    sheet = exam_sheet(tallies) if tallies else None
+    comparison = compare_sheet(sheet, seed=seed) if sheet and len(tallies) > 1 else None
     problems = problems_of(view, tallies) if tallies else []
     benchmark = str(view.config.get("benchmark_name", "benchmark"))
     return Page(
@@ -30,6 +32,7 @@ def exam_page(view: ExamView) -> Page:
         problems_total=len(view.samples),
         models=tuple(tally.model for tally in tallies),
         topics=tuple(sorted({problem.topic for problem in problems if problem.topic})),
+        headline=headline_of(sheet, "problems", comparison=comparison) if sheet else Headline(),
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markbook.results.files_view import FilesView
+from markbook.results.headline import run_headline
 from markbook.results.kind import Content, Entry, Shown
 from markbook.results.rows import reasons_text
 from markbook.text import cut
@@ -34,7 +36,7 @@ class TaskResults(FilesView):
         """Return everything that the report of a run of tasks shows."""
         from markbook.runs.tasks.page import task_page
 
-        return task_page(self)
+        return replace(task_page(self), headline=run_headline(self, "rows"))
 
     def files(self, name: str) -> Mapping[str, Content]:
         """Return the files of lm-evaluation-harness.
