@@ -20,6 +20,7 @@ from markbook.cli.options import (
     fail_under_option,
     hold_against_baseline,
     read_baseline,
+    label_options,
     resume_option,
 )
 from markbook.cli.resume import Kept, fill_from_run, recorded, sent_a_key, written
@@ -68,6 +69,7 @@ Examples:
 @click.option(
     "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
 )
+@label_options
 @resume_option
 @click.option(
     "--rescore",

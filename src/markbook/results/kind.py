@@ -48,6 +48,10 @@ class Entry(NamedTuple):
     sample: str
     status: Status
     score: float | None
+    error: str = ""
+    """What kind of error there was, empty if none."""
+    topic: str = ""
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,11 @@ def label_script() -> str:
     return resources.files("markbook.report").joinpath("templates", "browse", "label.js").read_text(encoding="utf-8")
 
 
+def keys_script() -> str:
+    """Return the script of the pages over runs: keys that follow the page's own links."""
+    return resources.files("markbook.report").joinpath("templates", "browse", "keys.js").read_text(encoding="utf-8")
+
+
 def _template(name: str) -> Traversable:
     """Return a template of this site, or else one that it shares with the reports."""
     folder = resources.files("markbook.report").joinpath("templates")
@@ -49,6 +54,7 @@ def _environment() -> Environment:
     )
     made.globals["style"] = Markup(style())  # noqa: S704 - our own file
     made.globals["label_script"] = Markup(label_script())  # noqa: S704 - our own file
+    made.globals["keys_script"] = Markup(keys_script())  # noqa: S704 - our own file
     made.filters["code"] = lambda text: Markup(highlight(text))  # noqa: S704 - highlight escapes
     return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,14 +20,17 @@ _TESTS_SHOWN = 200
 def entries(run: Journal, config: Mapping[str, Any]) -> Iterator[Entry]:
     """Yield every attempt of an exam in journal order, without reading what it handed in."""
     whole: dict[str, bool] = {}
+    topics: dict[str, str] = {}
     policy = config.get("error_policy", "zero")
     for location, row in run.locate_all():
         if row.kind == SAMPLE:
             whole[row.data["id"]] = sample_of(row.data).is_program
+            topics[row.data["id"]] = str(row.data["meta"].get("topic") or "")
         elif row.kind == OUTCOME:
             model, task = str(row.key[0]), str(row.key[1])
             status, score = _status(row.data, whole=whole.get(task, False), policy=policy)
-            yield Entry(location, model, task, status, score)
+            error = str(row.data["error"] or "")
+            yield Entry(location, model, task, status, score, error, topics.get(task, ""), row.data["seconds"])
 
 
 def _status(data: Mapping[str, Any], *, whole: bool, policy: str) -> tuple[Status, float]:
@@ -42,14 +46,14 @@ def _status(data: Mapping[str, Any], *, whole: bool, policy: str) -> tuple[Statu
     return ("passed" if share == 1 else "partial" if share > 0 else "failed"), share
 
 
-def shown(run: Journal, location: int) -> Shown:
+def shown(run: Journal, location: int, samples: SampleFinder) -> Shown:
     """Return an attempt with its code and tests.
 
     Raises:
         ValueError: there is none at this place of the journal.
     """
     row = run.row_at(location)
-    sample = _sample(run, str(row.key[1])) if row.kind == OUTCOME else None
+    sample = samples.find(str(row.key[1])) if row.kind == OUTCOME else None
     if sample is None:
         raise ValueError("no attempt begins there")
     outcome = outcome_of(row.data)
@@ -76,10 +80,23 @@ def shown(run: Journal, location: int) -> Shown:
     )  # fmt: skip
 
 
-def _sample(run: Journal, name: str) -> Sample | None:
-    """Return a problem by its id."""
-    found = next((row.data for row in run.rows(SAMPLE) if row.data["id"] == name), None)
-    return None if found is None else sample_of(found)
+class SampleFinder:
+    """Problems by their ids: the journal is read as far as somebody has asked for, once."""
+
+    def __init__(self, run: Journal) -> None:
+        self._rows = iter(run.rows(SAMPLE))
+        self._known: dict[str, Mapping[str, Any]] = {}
+        self._lock = threading.Lock()
+
+    def find(self, name: str) -> Sample | None:
+        """Return a problem, None if there is none."""
+        with self._lock:
+            while name not in self._known:
+                row = next(self._rows, None)
+                if row is None:
+                    return None
+                self._known[str(row.data["id"])] = row.data
+            return sample_of(self._known[name])
 
 
 def _words(*parts: str) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markbook import plugins

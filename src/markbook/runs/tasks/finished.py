@@ -59,7 +59,9 @@ class TaskResults(FilesView):
         for place, row in self.located_rows():
             value = next((value for value in row["metrics"].values() if value is not None), None)
             model = str(row.get("model") or "answer")
-            yield Entry(place, model, sample_name(row, several=several), answer_status(row), value)
+            error = str((row.get("tests") or {}).get("error") or "")
+            name = sample_name(row, several=several)
+            yield Entry(place, model, name, answer_status(row), value, error, str(row["task"]))
 
     def shown(self, location: int) -> Shown:
         """Return the answer whose row begins at a place of results.jsonl.
