@@ -19,8 +19,8 @@ from markbook.cli.options import (
     engine_option,
     fail_under_option,
     hold_against_baseline,
-    read_baseline,
     label_options,
+    read_baseline,
     resume_option,
 )
 from markbook.cli.resume import Kept, fill_from_run, recorded, sent_a_key, written
