@@ -1,7 +1,6 @@
 """Ten things that people open `markbook view` for, done in a real browser: what they see, and in how many clicks."""
 
 import threading
-
 from pathlib import Path
 
 import pytest

@@ -115,8 +115,16 @@ def test_an_endless_loop_says_where_it_was_and_keeps_its_verdict(box):
 
     assert outcome.limit == "cpu"
     assert outcome.why.limit == "cpu"
-    assert {one.number for one in outcome.why.lines} <= {3, 4}
-    assert outcome.why.lines
+    assert [(one.number, one.text) for one in outcome.why.lines] == [(3, "while True:")]
+
+
+@pytest.mark.slow
+def test_what_takes_long_and_comes_to_its_end_is_explained_all_the_same(box):
+    code = "def f(x):\n    n = 0\n    for i in range(12_000_000): n += 1\n    return n\n"
+    outcome = explained(box, code, "f(1) == 1", limits=Limits(seconds=60.0))
+
+    assert (outcome.limit, outcome.why.limit) == ("", "")
+    assert outcome.why.failures[0].got == "12000000"
 
 
 PROGRAM = """

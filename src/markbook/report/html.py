@@ -84,6 +84,8 @@ def whole_names(text: str) -> Markup:
     """Return words as HTML in which short names with hyphens and slashes are not broken at the end of a line."""
     from markupsafe import Markup, escape
 
+    if "-" not in text and "/" not in text:
+        return escape(visible(text))
     words = []
     for word in visible(text).split(" "):
         shown = escape(word)

@@ -104,6 +104,7 @@ class Index:
         default_factory=lambda: {at: _Names() for at in (_MODEL, _SAMPLE, _ERROR, _TOPIC)}
     )
     _chunks: list[Table] = field(default_factory=list)
+    _topics: list[tuple[str, int, dict[str, float]]] | None = None
     _orders: dict[str, Places] = field(default_factory=dict)
     _ready: threading.Condition = field(default_factory=threading.Condition)
     _thread: threading.Thread | None = None
@@ -284,23 +285,25 @@ class Index:
         return {name: int(count) for name, count in zip(STATUSES, found, strict=True) if count}
 
     def by_topic(self) -> list[tuple[str, int, dict[str, float]]]:
-        """Return each topic with its attempts and the models' mean scores, the worst first."""
+        """Return each topic with its attempts and the models' mean scores, the worst first; kept once all are indexed."""
         import numpy as np
 
-        table, names = self.table(), list(self._names[_TOPIC].all)
+        if self._topics is not None:
+            return self._topics
+        table, names, models = self.table(), list(self._names[_TOPIC].all), self.models
+        table = table[~np.isnan(table[:, _SCORE])]
+        cells = (table[:, _TOPIC] * len(models) + table[:, _MODEL]).astype(np.int64)
+        size = len(names) * len(models)
+        counts = np.bincount(cells, minlength=size).reshape(-1, max(1, len(models)))
+        sums = np.bincount(cells, weights=table[:, _SCORE], minlength=size).reshape(counts.shape)
         found: list[tuple[str, int, dict[str, float]]] = []
-        for number, name in enumerate(names):
-            rows = table[table[:, _TOPIC] == number]
-            rows = rows[~np.isnan(rows[:, _SCORE])]
-            if not name or not len(rows):
-                continue
-            means = {
-                model: float(rows[rows[:, _MODEL] == at, _SCORE].mean())
-                for at, model in enumerate(self.models)
-                if (rows[:, _MODEL] == at).any()
-            }
-            found.append((name, len(rows), means))
-        return sorted(found, key=lambda one: sum(one[2].values()) / len(one[2]))
+        for at, name in enumerate(names):
+            means = {model: float(sums[at, of] / counts[at, of]) for of, model in enumerate(models) if counts[at, of]}
+            if name and means:
+                found.append((name, int(counts[at].sum()), means))
+        found.sort(key=lambda one: sum(one[2].values()) / len(one[2]))
+        self._topics = found if self.is_done else None
+        return found
 
     def found(self, table: Table, place: int) -> Entry:
         """Return the attempt in a row of the table."""

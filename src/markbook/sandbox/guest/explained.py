@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _operator
 import sys
+import time
 
 from .marking import failure, name_of, text_of
 
@@ -212,19 +213,21 @@ def namespace_of(stage: Any, text: str, entry: str, aliases: list[str], before: 
 
 
 def _arm(seconds: float) -> None:
-    """Have this process interrupted, wherever it is, after so many seconds of processor time, or ten times as many."""
+    """Have this process interrupted, wherever it is, after so many seconds of processor time, or asleep after ten times as many."""
+    wall = 10 * seconds
 
     def end(_number: int, _frame: object) -> None:
         raise Ended("cpu")
 
     def wake(_number: int, _frame: object) -> None:
-        raise Ended("wall")
+        if time.process_time() < 0.05 * wall:  # it sleeps, and does not only wait for a processor that others use
+            raise Ended("wall")
 
     try:
         signal.signal(signal.SIGPROF, end)
         signal.signal(signal.SIGALRM, wake)
         signal.setitimer(signal.ITIMER_PROF, seconds, seconds / 10)
-        signal.setitimer(signal.ITIMER_REAL, 10 * seconds, seconds)
+        signal.setitimer(signal.ITIMER_REAL, wall, max(seconds, 0.01))
     except (OSError, ValueError):
         return  # not allowed here: the limits from outside are there all the same
 

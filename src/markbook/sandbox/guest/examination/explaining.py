@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 SECONDS = 1.0
 """Processor time of the second run at most: one that reached its limit is only looked at for where it was."""
+_LONGER = 3.0
+"""So many times as long as the first run the second may take, where that came to its end."""
+_SLEEPS = 12.0
+"""Seconds after which one that sleeps is ended."""
 _MESSAGES = 400
 """More than these are not listened to: one comes after each test."""
 _SOURCE = 300
@@ -63,7 +67,7 @@ def explain(task: Task, job: Job, code: Any, record: dict[str, Any], begin: Begi
     elif task.kind == "text":
         found = _read(task, job, failed)
     else:
-        found = _run(task, job, code, failed, begin)
+        found = _run(task, job, code, failed, _limits(job, record), begin)
     return _with_lines(found, job["code"]) if found else None
 
 
@@ -93,13 +97,20 @@ def _read(task: Task, job: Job, failed: list[int]) -> dict[str, Any]:
     return _sourced(task, {"tests": watch.found, "left_out": watch.left_out})
 
 
-def _run(task: Task, job: Job, code: Any, failed: list[int], begin: Begin) -> dict[str, Any]:
+def _limits(job: Job, record: dict[str, Any]) -> list[float]:
+    """Return the second run's limits: one that came to its end comes to it again, another is looked at for a moment."""
     limits = list(job["limits"])
-    seconds = min(limits[0], SECONDS)
+    wanted = SECONDS if record.get("hit") else max(SECONDS, _LONGER * record.get("cpu", 0.0))
     # from outside it is ended later than it ends itself, which says where it was
-    limits[:3] = [seconds + 1, min(limits[1], 12.0), min(limits[2], 20.0)]
+    limits[0], limits[1] = min(limits[0], wanted) + 1, min(limits[1], _SLEEPS)
+    return limits
+
+
+def _run(
+    task: Task, job: Job, code: Any, failed: list[int], limits: list[float], begin: Begin
+) -> dict[str, Any]:  # fmt: skip
     attempt = begin({**job, "limits": limits})
-    request = (seconds, job["code"], task.name, task.aliases, task.before, watched(task, failed))
+    request = (limits[0] - 1, job["code"], task.name, task.aliases, task.before, watched(task, failed))
     found: dict[str, Any] = {}
     try:
         attempt.link.send(_dumps((EXPLAIN, code, "random" in job["code"], limits[6], request)))
@@ -267,9 +278,33 @@ def _sourced(task: Task, found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "tests": tests}
 
 
+def _around(lines: list[Any], code: str) -> list[Any]:
+    """Return where a limit found an attempt, as it is found again: down to the first loop, which says enough."""
+    tree = inspection.parse(code)
+    nodes = inspection.nodes(tree) if tree is not None else []
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+    loops = [node for node in nodes if isinstance(node, ast.For | ast.AsyncFor | ast.While)]
+    kept: list[Any] = []
+    for place in lines:
+        if type(place) is not list or len(place) != 2 or type(place[0]) is not int:
+            break
+        within = max((one.lineno for one in functions if _holds(one, place[0])), default=0)
+        around = [one.lineno for one in loops if _holds(one, place[0]) and one.lineno >= within]
+        kept.append([min(around), place[1]] if around else place)
+        if around:
+            break
+    return kept
+
+
+def _holds(node: Any, line: int) -> bool:
+    return bool(node.lineno <= line <= (node.end_lineno or node.lineno))
+
+
 def _with_lines(found: dict[str, Any], code: str) -> dict[str, Any]:
     """Put the solution's own text to the lines that are named."""
     text = code.split("\n") if len(code) <= 1 << 20 else []
+    if found.get("limit") and type(found.get("lines")) is list:
+        found["lines"] = _around(found["lines"], code)
     for one in (found, *found.get("tests", ())):
         lines = one.get("lines")
         if type(lines) is not list:
