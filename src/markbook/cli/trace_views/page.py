@@ -32,7 +32,7 @@ def write_page(total: TraceSum, path: Path) -> None:
     from jinja2 import Environment, PackageLoader
     from markupsafe import Markup
 
-    from markbook.report.browse.render import style
+    from markbook.report.browse.rendering import style
     from markbook.report.html import policy
 
     here = PackageLoader("markbook.cli.trace_views", ".")

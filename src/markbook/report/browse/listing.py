@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 
 from markbook.errors import MarkbookError
 from markbook.report.browse.index import SORTS, STATUSES, Index, Query
-from markbook.report.browse.matrix import ORDERS, Square, matrix_of
 from markbook.report.browse.local import NotFound, whole
+from markbook.report.browse.matrix import ORDERS, Square, matrix_of
 from markbook.report.browse.rendering import render
 from markbook.results.kind import Entry, Shown
 from markbook.text import csv_cell, cut, markdown

@@ -139,7 +139,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if "token" in query and self.server.who(query["token"]) is not None:
             # From here on a cookie: the token leaves the address bar, the history and any screenshot.
             cookie = f"{COOKIE}={query['token']}; HttpOnly; SameSite=Strict; Path=/"
-            self._send(Reply("", HTTPStatus.SEE_OTHER, "text/plain", {"Location": _place(parts.path, query), "Set-Cookie": cookie}))
+            self._send(
+                Reply(
+                    "",
+                    HTTPStatus.SEE_OTHER,
+                    "text/plain",
+                    {"Location": _place(parts.path, query), "Set-Cookie": cookie},
+                )
+            )
             return
         self._answer(parts.path, query)
 
