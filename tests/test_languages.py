@@ -224,6 +224,10 @@ def test_an_exam_refuses_a_language_that_is_not_here_and_leaves_it_out_on_reques
     assert (score["total"], score["summary"]["total_problems"]) == (100.0, 1)
     assert "1 of 2" in json.dumps(json.loads((run / "run.json").read_text()))
     assert said
+    for name in ("report.html", "a/evaluation_summary.md"):
+        head = (run / name).read_text().partition("<h2" if name.endswith("html") else "## ")[0]
+        assert "unavailable: 1 of 2 problems" in head, name
+        assert "scored 1 of 2" in head, name
 
 
 def test_an_answer_that_repeats_the_prompt_goes_as_far_as_its_definition():

@@ -49,7 +49,7 @@ def axis_of(drawn, y):
 
 def test_every_chart_is_drawn_with_its_names_for_both_widths():
     for kind, picture in one_of_each(["gpt-4", "llama"]).items():
-        for drawn, width in ((picture.wide, "720"), (picture.narrow, "350")):
+        for drawn, width in ((picture.wide, "960"), (picture.narrow, "350")):
             root = parsed(drawn)
 
             assert root.get("aria-hidden") == "true", kind

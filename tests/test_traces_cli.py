@@ -72,10 +72,59 @@ def test_the_page_escapes_everything_and_runs_nothing(log, tmp_path):
 
     assert "<script" not in text
     assert "&lt;script&gt;" in text
-    assert "default-src 'none'" in text
+    assert "default-src &#39;none&#39;; style-src &#39;sha256-" in text
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
     assert "http" not in re.sub(r'http-equiv|http://www.w3.org/2000/svg"', "", text)
     assert text.count("<path class=") == 2
+
+
+def test_the_page_shows_what_was_said_given_and_came_back_and_groups_its_numbers(tmp_path):
+    import html
+
+    from markbook.cli.trace_views.page import write_page
+    from markbook.cli.trace_views.totals import TraceSum
+    from markbook.metrics.graph import trace_metrics
+    from markbook.trace import Step, StepKind, Trace
+
+    steps = (
+        Step(
+            StepKind.TOOL,
+            "writer",
+            "find",
+            ok=True,
+            start=1.0,
+            end=3.0,
+            arguments={"query": "<b>bleu"},
+            result="two hits",
+        ),
+        Step(StepKind.TOOL, "writer", "save", ok=False, start=3.0, end=4.0, error="disk full", cost=0.25),
+        Step(
+            StepKind.MESSAGE,
+            "writer",
+            "assistant",
+            target="editor",
+            start=4.0,
+            end=5.0,
+            text="I could not save it",
+            output_tokens=12,
+        ),
+    )
+    trace = Trace(steps=steps, agents=("writer", "editor"), tool_calls=2, messages=1, success=False, format="made")
+    total = TraceSum("t.json", "corrected")
+    total.add(trace, trace_metrics(trace))
+    page = tmp_path / "t.html"
+    write_page(total, page)
+    text = html.unescape(page.read_text(encoding="utf-8"))
+
+    for words in ('"query": "<b>bleu"', "two hits", "disk full", "I could not save it", "12 tokens out", "$0.2500",
+                  "It failed; 1 of 2 tool calls failed.", "Failed: save 2.00 s"):  # fmt: skip
+        assert words in text, words
+    assert text.count('<details class="step') == 3
+    assert text.count(" open>") == 2  # the failed step, and the numbers of the run as a whole
+    titles = re.findall(r"<summary>([^<(]+) \((\d+)\)</summary>", text)
+    assert [title for title, _ in titles][:2] == ["The run as a whole", "Tools"]
+    assert text.count("there is no reference that names tools") <= 2
+    assert "↑ higher" in text
 
 
 def test_a_reference_gives_tool_accuracy(log, tmp_path):

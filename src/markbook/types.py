@@ -29,6 +29,7 @@ from markbook.measurements import (
     range_of,
     range_record,
 )
+from markbook.why import Why
 
 if TYPE_CHECKING:
     from markbook.stdio.judge import Judge
@@ -283,6 +284,8 @@ class Outcome:
     """The share, 0..1, of what the problem is worth, where its tests are graded in groups; None where they are not."""
     slowest: float | None = None
     """CPU seconds of the slowest test of a program that reads and writes, where they were taken; in no file."""
+    why: Why | None = None
+    """Why tests failed, where that was asked for."""
 
     @property
     def passed(self) -> int:

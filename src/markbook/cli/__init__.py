@@ -25,6 +25,7 @@ _COMMANDS = {
     "score": "Mark the rows of a file with one or more metrics.",
     "doctor": "Say how well this machine isolates solutions, and what is installed.",
     "list": "List what there is: metrics, tasks, loaders, traces, engines, reports.",
+    "show": "Show one item of a run: prompt, answers, verdicts, and why tests failed.",
     "view": "Browse runs in a local page.",
     "serve": "Answer rewards over HTTP: verdicts for training, a number or a reason.",
     "report": "Write a new report from an old run; nothing is executed again.",

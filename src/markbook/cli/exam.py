@@ -16,6 +16,7 @@ from markbook.cli.options import (
     fail_under_option,
     hold_against_baseline,
     json_option,
+    label_options,
     read_baseline,
     resume_option,
 )
@@ -127,6 +128,7 @@ Examples:
 @fail_under_option("a model, or exam_score for all of them")
 @baseline_option
 @engine_option
+@label_options
 @resume_option
 @json_option
 def command(**options: Any) -> int:

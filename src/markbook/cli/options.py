@@ -100,6 +100,17 @@ def resume_option(function: _F) -> _F:
     )(function)
 
 
+def label_options(function: _F) -> _F:
+    """Add `--name`, `--tag` and `--notes`."""
+    for option in (
+        click.option("--notes", default="", metavar="TEXT", help="What is to be remembered of the run."),
+        click.option("--tag", "tags", multiple=True, metavar="TEXT", help="A word to find the run by; several times."),
+        click.option("--name", default="", metavar="TEXT", help="What the run is called in `markbook view`."),
+    ):
+        function = option(function)
+    return function
+
+
 def json_option(function: _F) -> _F:
     """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout instead of tables.")(function)

@@ -11,14 +11,19 @@ import click
 from markbook.cli.options import map_option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from markbook.store import Run
 
+INCOMPLETE = 3
 _EXAMPLES = """
 \b
 Examples:
   markbook report generated/evaluation_1790000000
   markbook report generated/evaluation_1790000000 --format junit --output build/
   markbook report generated/evaluation_1790000000 --format csv --output -
+  markbook report latest --format latex --output paper/
+  markbook report latest --figures paper/figures/
 """
 
 
@@ -29,12 +34,23 @@ Examples:
     "format_name",
     default="html",
     show_default=True,
-    help="html, md, junit, csv, json, lm-eval, parquet, every-eval-ever, documented, or a report plugin.",
+    help="html, md, latex, junit, csv, json, lm-eval, parquet, every-eval-ever, documented, or a report plugin.",
 )
 @click.option("--output", type=click.Path(), help="Folder for it, or - for stdout [default: the run's own folder].")
+@click.option(
+    "--figures", type=click.Path(), metavar="DIR", help="Write the charts there instead, as SVG and PNG files."
+)
 @map_option
 @click.option("--json", "as_json", is_flag=True, help="Print the files' paths as JSON.")
-def command(run: str, format_name: str, output: str | None, columns: dict[str, str] | None, *, as_json: bool) -> int:
+def command(
+    run: str,
+    format_name: str,
+    output: str | None,
+    figures: str | None,
+    columns: dict[str, str] | None,
+    *,
+    as_json: bool,
+) -> int:
     """Write a new report from an old run. Nothing is executed again."""
     from pathlib import Path
 
@@ -44,6 +60,8 @@ def command(run: str, format_name: str, output: str | None, columns: dict[str, s
 
     found = open_run(run, columns=columns)
     _say_partial(found)
+    if figures is not None:
+        return _figures(found, Path(figures), as_json=as_json)
     if output == "-":
         return _print(found, format_name)
     if output is None and not found.folder.is_dir():
@@ -52,12 +70,28 @@ def command(run: str, format_name: str, output: str | None, columns: dict[str, s
             hint="name a folder with --output",
         )
     paths = write_report(found, format_name, Path(output) if output else found.folder)
-    if as_json:
-        click.echo(json.dumps({"format": format_name, "files": [str(path) for path in paths]}, indent=2))
-    else:
-        for path in paths:
-            click.echo(str(path))
+    _say_paths(format_name, paths, as_json=as_json)
     return 0
+
+
+def _say_paths(what: str, paths: list[Path], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"format": what, "files": [str(path) for path in paths]}, indent=2))
+        return
+    for path in paths:
+        click.echo(str(path))
+
+
+def _figures(run: Run, folder: Path, *, as_json: bool) -> int:
+    """Write the charts as files; exit 3 where only SVG could be made."""
+    from markbook.report.pictures import INSTALL
+    from markbook.report.renew import write_figures
+
+    paths, is_whole = write_figures(run, folder)
+    _say_paths("figures", paths, as_json=as_json)
+    if not is_whole:
+        click.echo(f"PNG needs an extra package: {INSTALL}", err=True)
+    return 0 if is_whole else INCOMPLETE
 
 
 def _say_partial(run: Run) -> None:

@@ -19,6 +19,7 @@ from markbook.cli.options import (
     engine_option,
     fail_under_option,
     hold_against_baseline,
+    label_options,
     read_baseline,
     resume_option,
 )
@@ -68,6 +69,7 @@ Examples:
 @click.option(
     "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
 )
+@label_options
 @resume_option
 @click.option(
     "--rescore",

@@ -19,6 +19,7 @@ from markbook.cli.options import (
     fail_under_option,
     hold_against_baseline,
     json_option,
+    label_options,
     read_baseline,
     resume_option,
     task_names,
@@ -155,6 +156,7 @@ class _Run(Spread):
 @fail_under_option("a metric, or TASK/METRIC")
 @baseline_option
 @engine_option
+@label_options
 @resume_option
 @json_option
 def command(**options: Any) -> int:

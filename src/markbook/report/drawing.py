@@ -17,7 +17,7 @@ from markbook.text import terminal
 
 PALETTE = ("#2a78b8", "#c46a00", "#00855f", "#b4568e", "#7a6ad8", "#c0392b", "#777777", "#8a6d1d")
 GREY = "#858585"
-WIDE, NARROW = 720.0, 350.0
+WIDE, NARROW = 960.0, 350.0
 SIZE = 12
 """Of the letters, in pixels."""
 LABEL = 60

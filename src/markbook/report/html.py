@@ -19,7 +19,10 @@ from markbook.text import Table, visible
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
+_WHOLE = 34
+"""Characters of a name that is kept on one line."""
 STATUSES = ("passed", "scored", "partial", "failed", "error", "empty", "absent")
 
 
@@ -73,7 +76,22 @@ def _template(name: str = "page.html.j2") -> Template:
     environment = Environment(
         loader=FunctionLoader(_part), autoescape=True, undefined=StrictUndefined, finalize=plain, trim_blocks=True
     )
+    environment.filters["whole"] = whole_names
     return environment.get_template(name)
+
+
+def whole_names(text: str) -> Markup:
+    """Return words as HTML in which short names with hyphens and slashes are not broken at the end of a line."""
+    from markupsafe import Markup, escape
+
+    if "-" not in text and "/" not in text:
+        return escape(visible(text))
+    words = []
+    for word in visible(text).split(" "):
+        shown = escape(word)
+        is_name = len(word) <= _WHOLE and any(sign in word for sign in "-/")
+        words.append(Markup("<span class=name>{}</span>").format(shown) if is_name else shown)
+    return Markup(" ").join(words)
 
 
 def policy(style: str, script: str) -> str:

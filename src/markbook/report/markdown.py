@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from markbook.errors import ExtraMissingError
 from markbook.report.page import Page, Section
 from markbook.report.pictures import INSTALL, png
+from markbook.results.headline import Headline
 from markbook.text import markdown
 
 
@@ -19,6 +20,7 @@ def render_markdown(page: Page, *, pictures: bool = True) -> Mapping[str, str | 
     """
     files: dict[str, str | bytes] = {}
     parts = [f"# {markdown(page.title)}\n"]
+    parts += [f"{line}\n" for line in _headline(page.headline)]
     parts.append("\n".join(f"- {markdown(name)}: {markdown(value)}" for name, value in page.facts) + "\n")
     parts += [f"> {markdown(one)}\n" for one in page.warnings]
     for section in page.sections:
@@ -28,6 +30,10 @@ def render_markdown(page: Page, *, pictures: bool = True) -> Mapping[str, str | 
         parts += [table.markdown(level=3) for table in section.tables]
     files["report.md"] = "\n".join(parts)
     return files
+
+
+def _headline(found: Headline) -> list[str]:
+    return [line for line in (found.text and f"**{markdown(found.text)}**", markdown(found.step)) if line]
 
 
 def _picture(section: Section, files: dict[str, str | bytes]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from typing import Any
 
 from markbook.errors import DataError
 from markbook.results.kind import Shown, results_of
 from markbook.results.standing import standings
 from markbook.store import Run
-from markbook.text import Table
+from markbook.text import Table, visible
 from markbook.types import Summary
 
 
@@ -51,4 +52,8 @@ def tables(run: Run) -> str:
     except DataError as error:
         return Table(run.folder.name, ("Status", "Why"), ((run.status, error.message),)).html()
     facts = Table(page.title, tuple(name for name, _ in page.facts), (tuple(value for _, value in page.facts),))
-    return facts.html() + "".join(table.html() for section in page.sections[:2] for table in section.tables)
+    return (
+        f"<p><strong>{escape(visible(page.headline.text))}</strong></p>"
+        + facts.html()
+        + "".join(table.html() for section in page.sections[:2] for table in section.tables)
+    )

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from markbook.report.drawing import Picture
+from markbook.results.headline import Headline
 from markbook.results.kind import Status
 from markbook.text import Table
+from markbook.why import Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Answer:
     error: str = ""
     """Kind and message, empty where there was none."""
     note: str = ""
+    why: Why | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +95,5 @@ class Page:
     """What a problem is called here: papers, rows."""
     models: tuple[str, ...] = ()
     topics: tuple[str, ...] = field(default=())
+    headline: Headline = field(default_factory=Headline)
+    """The result in one sentence, and what would tell more."""

@@ -1,4 +1,4 @@
-"""Charts as files, for Markdown."""
+"""Charts as files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def png(picture: Picture, *, scale: float = 2.0) -> bytes:
     """
     made: bytes = need("vl_convert", extra="report").svg_to_png(_on_white(picture), scale=scale)
     return made
+
+
+def svg(picture: Picture) -> str:
+    """Return the chart as a whole SVG file on white, dark text."""
+    return _on_white(picture) + "\n"
 
 
 def _on_white(picture: Picture) -> str:

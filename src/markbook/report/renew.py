@@ -30,9 +30,25 @@ def write_report(run: Run, name: str, output: Path) -> list[Path]:
         OutputError: a file cannot be written.
     """
     render: Callable[[Any], Mapping[str, Content]] = plugins.create_typed("reports", NAMES.get(name, name))
-    results = results_of(run, partial=True)
+    return _write_all(render(results_of(run, partial=True)), output)
+
+
+def write_figures(run: Run, output: Path) -> tuple[list[Path], bool]:
+    """Write the charts of a run's report as files for papers; return them, and whether PNG could be made.
+
+    Raises:
+        DataError: the run is not finished.
+        OutputError: a file cannot be written.
+    """
+    from markbook.report.figures import figures
+
+    files, is_whole = figures(results_of(run, partial=True).page())
+    return _write_all(files, output), is_whole
+
+
+def _write_all(files: Mapping[str, Content], output: Path) -> list[Path]:
     written = []
-    for path, content in render(results).items():
+    for path, content in files.items():
         target = output / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError
+from markbook.results.headline import headline
 from markbook.results.pairs import Pair, compare_pairs
 from markbook.results.sheet import Sheet
 from markbook.results.standing import Standing, letters, standings
@@ -67,6 +68,8 @@ class Comparison:
         return {
             "schema": 1,
             "metric": self.metric,
+            "headline": headline(self).text,
+            "next_step": headline(self).step or None,
             "direction": self.direction,
             "range": range_record(self.range),
             "alpha": self.alpha,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from markbook import plugins
 from markbook.errors import DataError, UsageError
+from markbook.why import Why
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
@@ -47,6 +48,10 @@ class Entry(NamedTuple):
     sample: str
     status: Status
     score: float | None
+    error: str = ""
+    """What kind of error there was, empty if none."""
+    topic: str = ""
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ class Shown:
     error: str
     tests: tuple[tuple[str, str, str], ...] = ()
     """What is tested, the result, and how the verdict came about or the error."""
+    why: Why | None = None
 
 
 class Results(Protocol):

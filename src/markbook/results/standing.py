@@ -44,23 +44,29 @@ class Standing:
         }
 
 
-def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Standing]:
-    """Return every model's summary and rank, best first, ties in the order of the input."""
-    summaries = {model: _summary(sheet, model, alpha, seed) for model in sheet.models}
+def summaries(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> dict[str, Summary]:
+    """Return every model's summary, best first, ties in the order of the input."""
+    found = {model: _summary(sheet, model, alpha, seed) for model in sheet.models}
     sign = -1 if sheet.direction == "higher" else 1
 
     def place(model: str) -> tuple[bool, float]:
-        value = summaries[model].value
+        value = found[model].value
         return (value is None, sign * (value or 0.0))
 
-    order = sorted(sheet.models, key=place)
+    return {model: found[model] for model in sorted(sheet.models, key=place)}
+
+
+def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Standing]:
+    """Return every model's summary and rank, best first, ties in the order of the input."""
+    found_summaries = summaries(sheet, alpha=alpha, seed=seed)
+    order = list(found_summaries)
     ranges = _rank_ranges(sheet, order, alpha, seed)
     found: list[Standing] = []
     for at, model in enumerate(order):
-        same = at > 0 and place(model) == place(order[at - 1])
+        same = at > 0 and found_summaries[model].value == found_summaries[order[at - 1]].value
         rank = found[-1].rank if same else at + 1
         low, high = ranges[at] if ranges else (None, None)
-        found.append(Standing(model, rank, summaries[model], low, high))
+        found.append(Standing(model, rank, found_summaries[model], low, high))
     return found
 
 

@@ -88,7 +88,7 @@ class Reward:
             "isolation": self.isolation,
         }
         if detail:
-            record["tests"] = [test_detail(number, test) for number, test in enumerate(self.tests)]
+            record["tests"] = [test_detail(number, test, None) for number, test in enumerate(self.tests)]
         return record
 
     @classmethod

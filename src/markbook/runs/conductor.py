@@ -14,9 +14,12 @@ from markbook import plugins
 from markbook.errors import StrictDataError
 from markbook.results.kind import Content, Results
 from markbook.runs.kind import Ended, Kind, P, Planned, R, Watcher
+from markbook.runs.labels import labelled, scores_of
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions
 from markbook.store import Manifest, Run, RunWriter, open_run
+
+Scores = list[dict[str, Any]]
 
 
 def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) -> Run:
@@ -38,13 +41,14 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
         watch.planned(plan)
         if request.strict:
             _refuse_skipped(plan)
-        if request.resume is not None and is_finished(Path(request.resume), plan.manifest):
+        manifest = labelled(plan.manifest, request)
+        if request.resume is not None and is_finished(Path(request.resume), manifest):
             return open_run(request.resume)
         part.start(plan, machines)
-        with _open_writer(request, plan.manifest) as writer:
+        with _open_writer(request, manifest) as writer:
             ended = part.work(plan, writer, machines, watch)
-            _publish(part, writer, machines, request.reports, ended)
-            writer.finish(ended.status, ended.facts)
+            scores = _publish(part, writer, machines, request.reports, ended)
+            writer.finish(ended.status, {**ended.facts, **({"scores": scores} if scores else {})})
     return open_run(writer.folder)
 
 
@@ -56,14 +60,16 @@ def is_finished(folder: Path, manifest: Manifest) -> bool:
         return writer.was_done
 
 
-def _render(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> dict[str, Content]:
-    return _reports(kind.results(open_run(folder)), names)
+def _render(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
+    results = kind.results(open_run(folder))
+    return _reports(results, names), scores_of(results)
 
 
-def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> dict[str, Content]:
-    """Return the reports as a worker can send them."""
-    files = _render(kind, folder, names).items()
-    return {path: content if isinstance(content, str | bytes) else list(content) for path, content in files}  # type: ignore[misc]  # one kind of pieces a file
+def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> tuple[dict[str, Content], Scores]:
+    """Return the reports and the scores as a worker can send them."""
+    files, scores = _render(kind, folder, names)
+    whole = {path: content if isinstance(content, str | bytes) else list(content) for path, content in files.items()}
+    return whole, scores  # type: ignore[return-value]  # one kind of pieces a file
 
 
 def _reports(results: Results, names: Sequence[str]) -> dict[str, Content]:
@@ -74,14 +80,17 @@ def _reports(results: Results, names: Sequence[str]) -> dict[str, Content]:
     return found
 
 
-def _publish(kind: Kind[Any, Any], writer: RunWriter, machines: Machines, names: Sequence[str], ended: Ended) -> None:
+def _publish(kind: Kind[Any, Any], writer: RunWriter, machines: Machines, names: Sequence[str], ended: Ended) -> Scores:
+    """Write the run's files and reports; return the scores that lists of runs show."""
     writer.publish(ended.files)
     if ended.results is not None:
-        writer.publish(_reports(ended.results, names))
+        files, scores = _reports(ended.results, names), scores_of(ended.results)
     elif machines.renderer is not None:
-        writer.publish(machines.renderer.submit(_render_whole, kind, writer.folder, names).result())
+        files, scores = machines.renderer.submit(_render_whole, kind, writer.folder, names).result()
     else:
-        writer.publish(_render(kind, writer.folder, names))
+        files, scores = _render(kind, writer.folder, names)
+    writer.publish(files)
+    return scores
 
 
 def _open_writer(request: RunOptions, manifest: Manifest) -> RunWriter:

@@ -43,6 +43,13 @@ class RunOptions:
     reports: Sequence[str] = aside(("html",))
     """The report plugins that the finished run is given; `markbook report` makes others later."""
 
+    name: str = aside("")
+    """What the run is called in lists of runs."""
+    tags: Sequence[str] = aside(())
+    """Words to find it by."""
+    notes: str = aside("")
+    """What is to be remembered of it."""
+
     def identity(self) -> dict[str, object]:
         """Return the options that can change a result."""
         fields = dataclasses.fields(self)

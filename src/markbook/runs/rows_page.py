@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from markbook.report.page import Answer, Page, Problem, Section
 from markbook.report.words import missing_text, number
+from markbook.results.headline import run_headline
 from markbook.results.rows import reasons_text
 from markbook.results.standing import Standing, standings
 from markbook.results.summary import methods_note
@@ -30,6 +31,7 @@ def rows_page(results: RowsResults) -> Page:
         sections=tuple(_section(name, several) for name, several in places.items()),
         problems=tuple(problems[:SHOWN]),
         problems_total=len(problems),
+        headline=run_headline(results, "samples"),
         items="samples",
         models=tuple(models),
     )

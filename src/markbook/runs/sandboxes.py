@@ -35,6 +35,7 @@ class BoxSettings:
     dedupe: bool = True
     adaptive: bool = False
     reuse_verdicts: bool = False
+    explain: bool = False
     languages: tuple[str, ...] = ()
     """Those of the samples whose answers are programs."""
 
@@ -66,6 +67,7 @@ class BoxSettings:
             separate=self.separate,
             dedupe=self.dedupe,
             adaptive=self.adaptive,
+            explain=self.explain,
             keep=usual(verdicts=self.reuse_verdicts),
             pinned=pinned,
         )

@@ -28,6 +28,7 @@ class Sandbox:
         separate: bool = True,
         dedupe: bool = True,
         adaptive: bool = False,
+        explain: bool = False,
         at_most: Isolation = Isolation.A,
         keep: Keep = NOTHING_KEPT,
         pinned: bool = True,
@@ -41,13 +42,14 @@ class Sandbox:
             separate: keep tests and candidate in different processes wherever that gives the right verdict.
             dedupe: run exactly equal jobs once.
             adaptive: lower each sample's CPU limit to 20 times what its canonical solution needed, at least 3 s.
+            explain: run an attempt that fails once more after its verdict, to see why.
             at_most: leave out the layers above this level, to see what a lesser machine would do.
             keep: what outlives this sandbox and is there for the next.
             pinned: give each worker a processor of its own; not where several sandboxes share a machine.
         """
         interpreter = Interpreter(python)
         self._crew = Crew(count=workers, isolation=isolation, interpreter=interpreter, at_most=at_most, pinned=pinned)
-        self._rules = Rules(separate=separate, dedupe=dedupe, adaptive=adaptive)
+        self._rules = Rules(separate=separate, dedupe=dedupe, adaptive=adaptive, explain=explain)
         self._known = Known(
             Kept(keep.plans), Kept(keep.verdicts), identity(interpreter) if keep != NOTHING_KEPT else ""
         )

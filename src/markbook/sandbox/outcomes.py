@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from markbook.types import ErrorKind, Isolation, Outcome, Sample, TestResult, Verdict
+from markbook.why import Why, why_of
 
 if TYPE_CHECKING:
     from markbook.sandbox.guest.wire_records import RawTest, WorkerAnswer
@@ -74,7 +75,34 @@ def outcome(record: WorkerAnswer, isolation: Isolation) -> Outcome:
         flags=tuple(record.get("flags", ())),
         seconds=record.get("cpu"),
         wall_seconds=record.get("wall"),
+        why=_why(record.get("why")),
     )
+
+
+_WHY = {"tests": "failures", "out": "stdout", "err": "stderr", "again": "is_again"}
+_FAILURE = {"op": "operator", "err": "printed"}
+
+
+def _why(said: object) -> Why | None:
+    """Return why tests failed, as the examiner and the solution's own process say it: checked, and without addresses."""
+    if not isinstance(said, dict):
+        return None
+    found = {_WHY.get(str(name), str(name)): _scrubbed(value) for name, value in said.items()}
+    tests = found.get("failures")
+    found["failures"] = [
+        {_FAILURE.get(name, name): value for name, value in one.items()}
+        for one in (tests if isinstance(tests, list) else ())
+        if isinstance(one, dict)
+    ]
+    return why_of(found)
+
+
+def _scrubbed(value: object) -> object:
+    if isinstance(value, str):
+        return _ADDRESS.sub("0x...", value)
+    if isinstance(value, list):
+        return [_scrubbed(one) for one in value]
+    return {name: _scrubbed(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _limit(first: RawTest | None) -> str:

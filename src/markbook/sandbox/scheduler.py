@@ -41,6 +41,7 @@ class Rules:
     separate: bool
     dedupe: bool
     adaptive: bool
+    explain: bool = False
 
 
 class Stopped(Exception):  # noqa: N818 - an event, not a mistake
@@ -141,7 +142,7 @@ class Scheduler:
         self._queue(entry)
 
     def _verdict_key(self, task: Task, digest: str) -> str:
-        ways = repr((self._crew.level, self._rules.separate, self._rules.adaptive))
+        ways = repr((self._crew.level, self._rules.separate, self._rules.adaptive, self._rules.explain))
         return jobs.digest(self._known.identity, digest, task.canonical, ways)
 
     def _queue(self, entry: Entry) -> None:
@@ -221,6 +222,8 @@ class Scheduler:
             worker.weight = max(worker.weight, entry.weight)
         if entry.task.imports:
             record["imports"] = list(entry.task.imports)
+        if self._rules.explain and not entry.calibrates and not entry.tries:
+            record["explain"] = True  # not of one whose worker was lost: that is not to happen again
         if entry.is_program:
             record["all"] = entry.job.meets_all
         elif entry.calibrates:

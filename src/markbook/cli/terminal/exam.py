@@ -174,7 +174,7 @@ def _bar(console: Console) -> Progress:
 def show_run(run: Run, *, as_json: bool) -> None:
     """Print a finished exam on stdout: its scores, its errors and where its files are."""
     from markbook.report.names import folder_names
-    from markbook.runs.exam.markdown import NOT_SEPARATED
+    from markbook.runs.exam.markdown import head_notes
 
     folders = folder_names(run.manifest["config"]["models"])
     scores = {model: json.loads(run.read(f"{folder}/test_results_score.json")) for model, folder in folders.items()}
@@ -194,8 +194,8 @@ def show_run(run: Run, *, as_json: bool) -> None:
     from markbook.results.summary import methods_note
 
     console = Console(soft_wrap=False)
-    if not run.manifest["config"].get("separate", True):
-        console.print(Text(NOT_SEPARATED), soft_wrap=True)
+    for note in head_notes(run.manifest["config"]):
+        console.print(Text(terminal(note)), soft_wrap=True)
     console.print(_score_table(scores))
     if methods := methods_note(
         one["method"] for record in scores.values() if (one := record["statistics"]["total"]["interval"])

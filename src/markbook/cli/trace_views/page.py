@@ -1,4 +1,4 @@
-"""A trace as one HTML page: agents as nodes, messages as weighted edges, the timeline underneath. No script, no network.
+"""A trace as one HTML page: its steps with what was said and done, the graph beside them, numbers in groups. No script.
 
 Every word of the trace goes through `visible` and the template's autoescape.
 """
@@ -9,20 +9,18 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markbook.cli.trace_views.parts import grouped, shown_steps
 from markbook.errors import OutputError
 from markbook.text import terminal
-from markbook.trace import StepKind
 
 if TYPE_CHECKING:
     from markbook.cli.trace_views.totals import TraceSum
 
 _NODES = 60
 _EDGES = 300
-_BARS = 400
-_SIZE = 520
-_RING = 190
-_WIDTH = 900
-_ROW = 18
+_RUNS = 200
+_SIZE = 420
+_RING = 150
 
 
 def write_page(total: TraceSum, path: Path) -> None:
@@ -32,11 +30,19 @@ def write_page(total: TraceSum, path: Path) -> None:
         OutputError: the file cannot be written.
     """
     from jinja2 import Environment, PackageLoader
+    from markupsafe import Markup
 
-    house = Environment(
-        loader=PackageLoader("markbook.cli.trace_views", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    from markbook.report.browse.rendering import style
+    from markbook.report.html import policy
+
+    here = PackageLoader("markbook.cli.trace_views", ".")
+    house = Environment(loader=here, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    looks = style() + (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+    text = house.get_template("page.html.j2").render(
+        view(total),
+        style=Markup(looks),  # noqa: S704 - our own files
+        policy=policy(looks, ""),
     )
-    text = house.get_template("page.html.j2").render(view(total))
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
@@ -47,18 +53,13 @@ def view(total: TraceSum) -> dict[str, Any]:
     """Return what the template lays out, every foreign word made plain."""
     assert total.first is not None
     nodes = _nodes(total)
+    steps = shown_steps(total.first)
     return {
         "name": terminal(total.name),
-        "format": total.first.format,
+        "headline": _headline(total),
         "runs": total.count,
         "profile": total.profile,
-        "counts": [
-            ("agents", len(total.agents)),
-            ("tool calls", total.tool_calls),
-            ("messages", total.messages),
-            ("tokens in", "unknown" if total.input_tokens is None else total.input_tokens),
-            ("tokens out", "unknown" if total.output_tokens is None else total.output_tokens),
-        ],
+        "counts": _counts(total),
         "caveats": [f"{count} not understood: {terminal(why)}" for why, count in total.unrecognised.most_common(50)]
         + [terminal(note) for note in list(total.notes)[:50]],
         "size": _SIZE,
@@ -69,13 +70,52 @@ def view(total: TraceSum) -> dict[str, Any]:
             (terminal(one, limit=80), terminal(other, limit=80), count)
             for (one, other), count in total.edges.most_common(_EDGES)
         ],
-        "metrics": [
-            (name, "" if found.value is None else f"{found.value:.4g}", found.stats.get("n", int(found.value is not None)),
-             "" if found.missing is None else f"{found.missing.kind}: {terminal(found.missing.detail)}")
-            for name, found in total.metrics.items()
-        ],
-        **_timeline(total),
+        "groups": grouped(total.metrics),
+        "steps": steps,
+        "steps_left": len(total.first.steps) - len(steps),
+        "failures": [(at, f"{step.what} {step.at}".strip()) for at, step in enumerate(steps, start=1) if step.is_failed][:12],
+        "run_heads": ("run", "task", "success", "agents", "tool calls", "messages", "tokens in", "tokens out", "seconds"),
+        "run_rows": [_run_row(run) for run in total.runs[:_RUNS]] if total.count > 1 else [],
     }  # fmt: skip
+
+
+def _headline(total: TraceSum) -> str:
+    first = total.first
+    assert first is not None
+    failed = sum(step.ok is False for step in first.steps)
+    ended = {True: "It succeeded", False: "It failed", None: "The log does not say whether it succeeded"}[first.success]
+    what = f"{total.count:,} runs; the first: " if total.count > 1 else ""
+    calls = f"{failed} of {first.tool_calls:,} tool calls failed" if first.tool_calls else "no tool was called"
+    return f"{what}{ended}; {calls}."
+
+
+def _counts(total: TraceSum) -> list[tuple[str, str]]:
+    def known(value: float | None, form: str = ",") -> str:
+        return "unknown" if value is None else format(value, form)
+
+    assert total.first is not None
+    return [
+        ("Format", total.first.format),
+        ("Runs", f"{total.count:,}"),
+        ("Agents", f"{len(total.agents):,}"),
+        ("Tool calls", f"{total.tool_calls:,}"),
+        ("Messages", f"{total.messages:,}"),
+        ("Tokens in", known(total.input_tokens)),
+        ("Tokens out", known(total.output_tokens)),
+        ("Cost", "unknown" if total.cost is None else f"${total.cost:.4f}"),
+        ("Seconds", known(total.seconds, ",.1f")),
+    ]
+
+
+def _run_row(run: dict[str, Any]) -> tuple[str, ...]:
+    names = ("id", "task", "success", "agents", "tool_calls", "messages", "input_tokens", "output_tokens", "seconds")
+    return tuple(_cell(run[name]) for name in names)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.1f}" if isinstance(value, float) else terminal(str(value), limit=80)
 
 
 def _nodes(total: TraceSum) -> list[dict[str, Any]]:
@@ -111,24 +151,3 @@ def _edges(total: TraceSum, place: dict[str, dict[str, Any]]) -> list[dict[str, 
             "title": f"{terminal(one, limit=80)} to {terminal(other, limit=80)}: {count}",
         })  # fmt: skip
     return made
-
-
-def _timeline(total: TraceSum) -> dict[str, Any]:
-    assert total.first is not None
-    timed = [step for step in total.first.steps if step.start is not None and step.seconds is not None][:_BARS]
-    if not timed:
-        return {"bars": [], "bars_height": 0, "bars_width": _WIDTH, "bars_left": len(total.first.steps)}
-    begin = min(step.start for step in timed if step.start is not None)
-    span = max(step.end for step in timed if step.end is not None) - begin or 1.0
-    bars = []
-    for row, step in enumerate(timed):
-        assert step.start is not None
-        width = max(1.0, (step.seconds or 0.0) / span * _WIDTH)
-        bars.append({
-            "x": round((step.start - begin) / span * _WIDTH, 1), "y": row * _ROW, "width": round(width, 1),
-            "kind": "failed" if step.ok is False else step.kind.value,
-            "label": terminal(f"{step.agent}: {step.name}" + (f" to {step.target}" if step.target else ""), limit=90),
-            "title": terminal(f"{step.kind.value} {step.name} {step.seconds:.3f} s {step.error}", limit=300),
-        })  # fmt: skip
-    left = len([step for step in total.first.steps if step.kind is not StepKind.MESSAGE]) - len(timed)
-    return {"bars": bars, "bars_height": len(bars) * _ROW, "bars_width": _WIDTH, "bars_left": max(0, left)}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Protocol
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from markbook.report.browse.rendering import style
 
@@ -101,6 +101,23 @@ class LocalServer(http.server.ThreadingHTTPServer):
         return next((name for name, own in self.tokens.items() if hmac.compare_digest(given, own.encode())), None)
 
 
+def whole(text: str) -> int:
+    """Return a number of an address.
+
+    Raises:
+        NotFound: it is none.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise NotFound
+    return int(text)
+
+
+def _place(path: str, query: Mapping[str, str]) -> str:
+    """Return the address that was asked for, without the token; of this site, whatever stands in it."""
+    rest = urlencode({name: value for name, value in query.items() if name != "token"})
+    return "/" + quote(path.lstrip("/\\"), safe="/.") + (f"?{rest}" if rest else "")
+
+
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
@@ -122,7 +139,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if "token" in query and self.server.who(query["token"]) is not None:
             # From here on a cookie: the token leaves the address bar, the history and any screenshot.
             cookie = f"{COOKIE}={query['token']}; HttpOnly; SameSite=Strict; Path=/"
-            self._send(Reply("", HTTPStatus.SEE_OTHER, "text/plain", {"Location": "/", "Set-Cookie": cookie}))
+            self._send(
+                Reply(
+                    "",
+                    HTTPStatus.SEE_OTHER,
+                    "text/plain",
+                    {"Location": _place(parts.path, query), "Set-Cookie": cookie},
+                )
+            )
             return
         self._answer(parts.path, query)
 
@@ -138,10 +162,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _fields(self, text: str) -> dict[str, str] | None:
         """Return the fields of an address or a form; None, with a reply sent, where there are too many."""
         try:
-            return dict(parse_qsl(text, max_num_fields=MOST_FIELDS, keep_blank_values=True))
+            pairs = parse_qsl(text, max_num_fields=MOST_FIELDS, keep_blank_values=True)
         except ValueError:
             self._refuse(HTTPStatus.BAD_REQUEST, "There are too many fields.")
             return None
+        found: dict[str, str] = {}
+        for name, value in pairs:  # what is ticked several times is one list
+            found[name] = f"{found[name]},{value}" if name == "at" and name in found else value
+        return found
 
     def _answer(self, path: str, query: Mapping[str, str], form: Mapping[str, str] | None = None) -> None:
         who = self.server.who(self._given())

@@ -10,6 +10,8 @@ from markbook.report.highlight import highlight
 from markbook.text import visible
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from jinja2 import Environment
 
 
@@ -23,18 +25,28 @@ def label_script() -> str:
     return resources.files("markbook.report").joinpath("templates", "browse", "label.js").read_text(encoding="utf-8")
 
 
+def keys_script() -> str:
+    """Return the script of the pages over runs: keys that follow the page's own links."""
+    return resources.files("markbook.report").joinpath("templates", "browse", "keys.js").read_text(encoding="utf-8")
+
+
+def _template(name: str) -> Traversable:
+    """Return a template of this site, or else one that it shares with the reports."""
+    folder = resources.files("markbook.report").joinpath("templates")
+    own = folder.joinpath("browse", name)
+    return own if own.is_file() else folder.joinpath(name)
+
+
 @functools.cache
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
-    folder = resources.files("markbook.report").joinpath("templates", "browse")
-
     def plain(value: object) -> object:
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     made = Environment(
-        loader=FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8")),
+        loader=FunctionLoader(lambda name: _template(name).read_text(encoding="utf-8")),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=plain,
@@ -42,6 +54,7 @@ def _environment() -> Environment:
     )
     made.globals["style"] = Markup(style())  # noqa: S704 - our own file
     made.globals["label_script"] = Markup(label_script())  # noqa: S704 - our own file
+    made.globals["keys_script"] = Markup(keys_script())  # noqa: S704 - our own file
     made.filters["code"] = lambda text: Markup(highlight(text))  # noqa: S704 - highlight escapes
     return made
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from markbook.report.browse.local import LocalServer, NotFound, Reply, Request
+from markbook.report.browse.rendering import keys_script
 from markbook.report.browse.site import Site
 
 
@@ -15,7 +17,7 @@ class Server(LocalServer):
     def __init__(self, folder: Path, port: int = 0) -> None:
         """Bind to a free port (or the named one) of 127.0.0.1."""
         self.site = Site(folder)
-        super().__init__(_Runs(self.site), port)
+        super().__init__(_Runs(self.site), port, script=keys_script())
         self.token = self.tokens[""]
 
     @property
@@ -38,11 +40,20 @@ class _Runs:
         """
         if request.path.startswith("/report/"):
             return self._report(request.path.removeprefix("/report/"))
+        if request.path.startswith("/copy/"):
+            return self._copy(request.path.removeprefix("/copy/"), request.query)
         return Reply(self._site.page(request.path, request.query))
+
+    def _copy(self, name: str, query: Mapping[str, str]) -> Reply:
+        """Return a list of attempts as a file."""
+        body = "".join(self._site.copy(name, query))
+        form = "csv" if name.endswith(".csv") else "md"
+        named = {"Content-Disposition": f'attachment; filename="attempts.{form}"'}
+        return Reply(body, kind={"csv": "text/csv", "md": "text/markdown"}[form], headers=named)
 
     def _report(self, number: str) -> Reply:
         """Return a run's own report.html, shut off from this site."""
-        if not (number.isascii() and number.isdigit() and len(number) < 9):
+        if not (number.isascii() and number.isdigit() and len(number) < 12):
             raise NotFound
         path = self._site.run(int(number)).folder / "report.html"
         try:

@@ -1,37 +1,37 @@
-"""The pages of the local site: what each address shows. Every page is made on the server; there is no script."""
+"""The local site: which runs there are, and which page an address means. Every page is made on the server."""
 
 from __future__ import annotations
 
-import difflib
+import hashlib
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from markbook.errors import MarkbookError
-from markbook.report.browse.index import STATUSES, Index
-from markbook.report.browse.local import NotFound
+from markbook.report.browse import listing
+from markbook.report.browse.index import Index
+from markbook.report.browse.listing import SIDES, address, query_of, shown_at
+from markbook.report.browse.local import NotFound, whole
 from markbook.report.browse.rendering import render
-from markbook.results.kind import Shown, results_of
+from markbook.report.browse.runs import Listed, alike, listed_run, trend_page
+from markbook.results.kind import results_of
 from markbook.store import Run, open_run
 from markbook.store.foreign import foreign_paths
 
-PAGE_ROWS = 50
+__all__ = ["NotFound", "Site", "find_runs"]
+
+PAGE_ROWS = listing.PAGE_ROWS
 MOST_RUNS = 5_000
 _DEPTH = 3
 _EVERY = 1 << 62
 _SHORT_LOOK = 0.4
 _FIRST_LOOK = 1.0
 """Seconds that a page waits for the index before it shows what there is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One attempt, and where it lies."""
-
-    run: int
-    location: int
-    shown: Shown
+_LIVE_SECONDS = 3.0
+"""A run that is going on is read anew after so long, if it has grown."""
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -48,30 +48,53 @@ def find_runs(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: (path.name, str(path)), reverse=True)
 
 
+@dataclass
+class _Opened:
+    """A run by its path."""
+
+    path: Path
+    run: Run | str
+    """The words that say why, where it cannot be read."""
+    index: Index | None = None
+    checked: object = None
+    """The state of its manifest in which it was found whole."""
+    read: float = 0.0
+
+
 class Site:
     """All pages over the runs of one folder; the runs are found anew whenever the list is shown."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._opened: dict[int, _Opened] = {}
         self._numbers: dict[Path, int] = {}
-        self._runs: list[Run | str] = []
-        self._indexes: dict[int, Index] = {}
-        self._checked: set[tuple[int, object]] = set()
-        """The runs that were found whole."""
         self._lock = threading.Lock()
         self.refresh()
 
     def refresh(self) -> None:
-        """Look for runs again; a run keeps its number."""
+        """Look for runs again; a run keeps its number, here and whenever the folder is served again."""
         with self._lock:
             for path in find_runs(self.folder):
                 if path not in self._numbers:
-                    self._numbers[path] = len(self._runs)
-                    self._runs.append("")
-                try:
-                    self._runs[self._numbers[path]] = open_run(path, check=False)
-                except MarkbookError as error:
-                    self._runs[self._numbers[path]] = f"{path.name}: {error.message}"
+                    number = self._number(path)
+                    self._numbers[path] = number
+                    self._opened[number] = _Opened(path, "")
+                self._open(self._opened[self._numbers[path]])
+
+    def _number(self, path: Path) -> int:
+        """Return a number for a run that depends on its place in the folder alone, so that links stay."""
+        name = str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
+        number = int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=4).digest())
+        while number in self._opened:
+            number += 1
+        return number
+
+    @staticmethod
+    def _open(one: _Opened) -> None:
+        try:
+            one.run = open_run(one.path, check=False)
+        except MarkbookError as error:
+            one.run = f"{one.path.name}: {error.message}"
 
     def run(self, number: int) -> Run:
         """Return a run by its number.
@@ -79,28 +102,34 @@ class Site:
         Raises:
             NotFound: there is none, or it cannot be read.
         """
-        if not 0 <= number < len(self._runs):
+        one = self._opened.get(number)
+        if one is None:
             raise NotFound
-        found = self._runs[number]
-        if isinstance(found, Run) and (number, found.manifest.get("updated")) not in self._checked:
+        found = one.run
+        if isinstance(found, str):
+            raise NotFound(found)
+        if one.checked != (state := ("whole", found.manifest.get("updated"))):
             try:
                 found.check()
             except MarkbookError as error:
                 raise NotFound(f"{found.folder.name}: {error}") from error
-            self._checked.add((number, found.manifest.get("updated")))
-        if isinstance(found, str):
-            raise NotFound(found)
+            one.checked = state
         return found
 
     def index(self, number: int) -> Index:
-        """Return the index of a run, started."""
+        """Return the index of a run, started; of one that is going on, what it holds by now."""
         run = self.run(number)
+        one = self._opened[number]
         with self._lock:
-            if number not in self._indexes:
-                self._indexes[number] = Index(results_of(run, partial=True))
-            index = self._indexes[number]
-            index.start()
-        return index
+            is_old = one.index is not None and one.index.is_done and time.monotonic() - one.read > _LIVE_SECONDS
+            if run.status == "running" and is_old:
+                self._open(one)
+                one.index = None
+                run = one.run if isinstance(one.run, Run) else run
+            if one.index is None:
+                one.index, one.read = Index(results_of(run, partial=True)), time.monotonic()
+            one.index.start()
+            return one.index
 
     def page(self, path: str, query: Mapping[str, str]) -> str:
         """Return the HTML of an address.
@@ -111,96 +140,104 @@ class Site:
         parts = [part for part in path.split("/") if part]
         if not parts:
             return self._list(query)
-        if parts[0] == "run" and len(parts) == 2:
-            return self._run(_whole(parts[1]), query)
-        if parts[0] == "attempt" and len(parts) == 3:
-            return self._attempt(_whole(parts[1]), _whole(parts[2]))
         if parts == ["compare"]:
             return self._compare(query)
+        number = whole(parts[1]) if len(parts) > 1 else -1
+        if parts[0] == "run" and len(parts) == 2:
+            return self._run(number, query)
+        if parts[0] == "matrix" and len(parts) == 2:
+            index = self.index(number)
+            index.wait(_EVERY, _FIRST_LOOK)
+            return listing.matrix_page(index, number, self.run(number).folder.name, query)
+        if parts[0] == "trend" and len(parts) == 2:
+            return self._trend(number)
+        if parts[0] == "attempt" and len(parts) == 3:
+            return self._attempt(number, whole(parts[2]), query)
         raise NotFound
+
+    def copy(self, name: str, query: Mapping[str, str]) -> Iterator[str]:
+        """Yield a list of attempts as CSV or Markdown.
+
+        Raises:
+            NotFound: there is no such run or form.
+        """
+        number, _, form = name.partition(".")
+        if form not in ("csv", "md"):
+            raise NotFound
+        index = self.index(whole(number))
+        index.wait(_EVERY, 30.0)
+        return listing.copied(index, query_of(query, "sample"), form)
+
+    def _runs(self) -> Iterator[Listed]:
+        for path, number in sorted(self._numbers.items(), key=lambda item: item[0].name, reverse=True):
+            run = self._opened[number].run
+            if isinstance(run, Run):
+                yield listed_run(number, path.name, run)
 
     def _list(self, query: Mapping[str, str]) -> str:
         self.refresh()
         wanted = query.get("q", "").casefold()
-        rows, broken = [], []
-        for path, number in sorted(self._numbers.items(), key=lambda item: item[0].name, reverse=True):
-            run = self._runs[number]
-            if isinstance(run, str):
-                broken.append(run)
-                continue
-            config = run.manifest.get("config", {})
-            what = str(config.get("benchmark_name") or ", ".join(config.get("tasks", {})) or run.command)
-            models = ", ".join(map(str, config.get("models", [])))
-            row = (number, path.name, run.command, run.status, what, models, str(run.manifest.get("started", "")))
-            if wanted in " ".join(map(str, row)).casefold():
-                rows.append(row)
+        broken = [one.run for one in self._opened.values() if isinstance(one.run, str)]
+        rows = alike([one for one in self._runs() if wanted in one.words.casefold()])
         return render("list.html.j2", title="Runs", rows=rows, broken=broken, query=query, folder=str(self.folder))
 
-    def _run(self, number: int, query: Mapping[str, str]) -> str:
-        index, run = self.index(number), self.run(number)
-        start = _whole(query.get("start", "0") or "0")
-        filters = {name: query.get(name, "") for name in ("model", "status", "sample")}
-        is_plain = not any(filters.values())
-        index.wait(_EVERY, _SHORT_LOOK)  # a small run is read whole in that time, and its counts are final
-        index.wait(start + PAGE_ROWS if is_plain else _EVERY, _FIRST_LOOK)
-        rows, total = index.search(**filters, start=start, count=PAGE_ROWS)
-        facts = [("Command", run.command), ("Status", run.status), ("Started", str(run.manifest.get("started", "")))]
-        facts += [
-            (name, str(run.manifest[name])) for name in ("isolation", "attempts", "answers") if name in run.manifest
-        ]
-        return render(
-            "run.html.j2",
-            title=run.folder.name,
-            number=number,
-            facts=facts,
-            rows=rows,
-            total=total,
-            start=start,
-            size=PAGE_ROWS,
-            filters=filters,
-            indexed=len(index),
-            is_done=index.is_done,
-            failure=index.failure,
-            models=list(index.models),
-            statuses=STATUSES,
-            has_report=(run.folder / "report.html").is_file(),
-        )
+    def _trend(self, number: int) -> str:
+        this = listed_run(number, "", self.run(number))
+        return trend_page(number, [one for one in self._runs() if one.group == this.group])
 
-    def _attempt(self, number: int, location: int) -> str:
+    def _run(self, number: int, query: Mapping[str, str]) -> str:
         index = self.index(number)
-        side = self._shown(number, location)
+        run = self.run(number)
+        start = whole(query.get("start", "0") or "0")
+        index.wait(_EVERY, _SHORT_LOOK)  # a small run is read whole in that time, and its counts are final
+        is_plain = query_of(query).is_plain and not query.get("text")
+        index.wait(start + PAGE_ROWS if is_plain else _EVERY, _FIRST_LOOK)
+        manifest = run.manifest
+        facts = [("Command", run.command), ("Status", run.status), ("Started", str(manifest.get("started", "")))]
+        facts += [(name, str(manifest[name])) for name in ("isolation", "attempts", "answers") if name in manifest]
+        listed = listed_run(number, run.folder.name, run)
+        facts += [("Tags", ", ".join(listed.tags))] if listed.tags else []
+        facts += [(one.model, f"{one.value} {one.span}".strip()) for one in listed.scores[:12]]
+        about: dict[str, Any] = {
+            "title": listed.label or run.folder.name, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
+            "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
+            "planned": getattr(index.results, "planned", 0), "headline": index.headline,
+        }  # fmt: skip
+        return listing.run_page(index, number, about, query)
+
+    def _attempt(self, number: int, location: int, asked: Mapping[str, str]) -> str:
+        index = self.index(number)
+        side = shown_at(index, number, location)
         index.wait(_EVERY, _SHORT_LOOK)
+        query = query_of(asked, "sample")
+        place, total, before, after = index.beside(query, location)
         others = [one for one in index.of_sample(side.shown.sample) if one.location != location][:200]
+        near = [location, *(one.location for one in others)][:SIDES]
+
+        def at(other: int | None) -> str:
+            return "" if other is None else address(f"/attempt/{number}/{other}", query)
+
         return render(
             "attempt.html.j2",
             title=f"{side.shown.sample}: {side.shown.model}",
             one=side,
             others=others,
             is_done=index.is_done,
+            place=place,
+            total=total,
+            before=at(before),
+            after=at(after),
+            list_at=address(
+                f"/run/{number}", query, start=place // PAGE_ROWS * PAGE_ROWS if place >= PAGE_ROWS else ""
+            ),
+            all_at=",".join(f"{number}:{one}" for one in near),
         )
 
     def _compare(self, query: Mapping[str, str]) -> str:
+        several = query.get("at", "").split(",") if query.get("at") else [query.get("a", ""), query.get("b", "")]
         sides = []
-        for name in ("a", "b"):
-            run, _, location = query.get(name, "").partition(":")
-            sides.append(self._shown(_whole(run), _whole(location)))
-        old, new = (side.shown.text.splitlines() for side in sides)
-        lines = list(difflib.unified_diff(old[:2000], new[:2000], lineterm="", n=3))[2:]
-        return render("compare.html.j2", title="Two attempts", sides=sides, lines=lines)
-
-    def _shown(self, number: int, location: int) -> Side:
-        try:
-            return Side(number, location, self.index(number).results.shown(location))
-        except (MarkbookError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise NotFound from error  # a made-up location points into the middle of some row
-
-
-def _whole(text: str) -> int:
-    """Return a number of an address.
-
-    Raises:
-        NotFound: it is none.
-    """
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise NotFound
-    return int(text)
+        for name in several[:SIDES]:
+            run, _, location = name.partition(":")
+            number = whole(run)
+            sides.append(shown_at(self.index(number), number, whole(location)))
+        return listing.compare_page(sides)

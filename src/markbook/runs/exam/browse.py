@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markbook.results.kind import Entry, Shown, Status
 from markbook.runs.exam.marks import counted_tests, outcome_of
-from markbook.runs.exam.problems import status_of
+from markbook.runs.exam.problems import assertions, status_of
 from markbook.runs.exam.view import OUTCOME, SAMPLE, Journal, Marked, sample_of
 from markbook.text import cut
 from markbook.types import ErrorKind, Sample
@@ -19,14 +20,17 @@ _TESTS_SHOWN = 200
 def entries(run: Journal, config: Mapping[str, Any]) -> Iterator[Entry]:
     """Yield every attempt of an exam in journal order, without reading what it handed in."""
     whole: dict[str, bool] = {}
+    topics: dict[str, str] = {}
     policy = config.get("error_policy", "zero")
     for location, row in run.locate_all():
         if row.kind == SAMPLE:
             whole[row.data["id"]] = sample_of(row.data).is_program
+            topics[row.data["id"]] = str(row.data["meta"].get("topic") or "")
         elif row.kind == OUTCOME:
             model, task = str(row.key[0]), str(row.key[1])
             status, score = _status(row.data, whole=whole.get(task, False), policy=policy)
-            yield Entry(location, model, task, status, score)
+            error = str(row.data["error"] or "")
+            yield Entry(location, model, task, status, score, error, topics.get(task, ""), row.data["seconds"])
 
 
 def _status(data: Mapping[str, Any], *, whole: bool, policy: str) -> tuple[Status, float]:
@@ -42,20 +46,22 @@ def _status(data: Mapping[str, Any], *, whole: bool, policy: str) -> tuple[Statu
     return ("passed" if share == 1 else "partial" if share > 0 else "failed"), share
 
 
-def shown(run: Journal, location: int) -> Shown:
+def shown(run: Journal, location: int, samples: SampleFinder) -> Shown:
     """Return an attempt with its code and tests.
 
     Raises:
         ValueError: there is none at this place of the journal.
     """
     row = run.row_at(location)
-    sample = _sample(run, str(row.key[1])) if row.kind == OUTCOME else None
+    sample = samples.find(str(row.key[1])) if row.kind == OUTCOME else None
     if sample is None:
         raise ValueError("no attempt begins there")
     outcome = outcome_of(row.data)
     attempt = Marked(sample, int(row.key[2]), outcome, row.data)
     results = counted_tests(sample, outcome)
     words = [test.assertion or test.program or test.pattern for test in sample.tests]
+    if sample.is_program:
+        words = assertions(sample)
     if len(words) != len(results):
         words = [f"assertion {place + 1}" for place in range(len(results))]
     tests = tuple(
@@ -70,13 +76,27 @@ def shown(run: Journal, location: int) -> Shown:
     return Shown(
         str(row.key[0]), sample.id, status_of(attempt), tuple(facts), sample.input,
         cut(str(row.data.get("code") or ""), CODE_CAP), _words(outcome.error_type, outcome.error_message), tests,
+        outcome.why,
     )  # fmt: skip
 
 
-def _sample(run: Journal, name: str) -> Sample | None:
-    """Return a problem by its id."""
-    found = next((row.data for row in run.rows(SAMPLE) if row.data["id"] == name), None)
-    return None if found is None else sample_of(found)
+class SampleFinder:
+    """Problems by their ids: the journal is read as far as somebody has asked for, once."""
+
+    def __init__(self, run: Journal) -> None:
+        self._rows = iter(run.rows(SAMPLE))
+        self._known: dict[str, Mapping[str, Any]] = {}
+        self._lock = threading.Lock()
+
+    def find(self, name: str) -> Sample | None:
+        """Return a problem, None if there is none."""
+        with self._lock:
+            while name not in self._known:
+                row = next(self._rows, None)
+                if row is None:
+                    return None
+                self._known[str(row.data["id"])] = row.data
+            return sample_of(self._known[name])
 
 
 def _words(*parts: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from markbook.report.names import folder_names
 from markbook.runs.exam.comparison import comparison_record
-from markbook.runs.exam.markdown import comparison_text, summary_text
+from markbook.runs.exam.markdown import comparison_text, head_notes, summary_text
 from markbook.runs.exam.marks import Tally
 from markbook.runs.exam.rows import result_row
 from markbook.runs.exam.scores import as_json, error_record, score_record
@@ -27,7 +27,7 @@ def exam_files(view: ExamView) -> Mapping[str, Content]:
     Four a model, the comparison of several, and the times, which differ from run to run, in a file of their own.
     """
     benchmark = str(view.config.get("benchmark_name", "benchmark"))
-    separate = bool(view.config.get("separate", True))
+    notes = head_notes(view.config)
     files: dict[str, Content] = {}
     for model, folder in folder_names(view.models).items():
         tally = view.tallies[model]
@@ -37,12 +37,12 @@ def exam_files(view: ExamView) -> Mapping[str, Content]:
             score_record(tally, isolation=view.isolation, faults=view.faults)
         )
         files[f"{folder}/evaluation_summary.md"] = summary_text(
-            tally, isolation=view.isolation, benchmark=benchmark, separate=separate
+            tally, isolation=view.isolation, benchmark=benchmark, notes=notes
         )
     if len(view.models) > 1:
         tallies = list(view.tallies.values())
         files["model_comparison.json"] = as_json(comparison_record(tallies))
-        files["model_comparison_summary.md"] = comparison_text(tallies, benchmark=benchmark, separate=separate)
+        files["model_comparison_summary.md"] = comparison_text(tallies, benchmark=benchmark, notes=notes)
     files["timings.jsonl"] = _timings(view)
     return files
 

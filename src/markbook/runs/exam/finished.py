@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError, UsageError
@@ -13,6 +14,7 @@ from markbook.runs.exam.view import ExamView
 if TYPE_CHECKING:
     from markbook.report.page import Page
     from markbook.results.sheet import Sheet
+    from markbook.runs.exam.browse import SampleFinder
     from markbook.store import Run, RunWriter
 
 
@@ -108,4 +110,10 @@ class ExamResults(ExamView):
         """
         from markbook.runs.exam.browse import shown
 
-        return shown(self._run, location)
+        return shown(self._run, location, self._finder)
+
+    @cached_property
+    def _finder(self) -> SampleFinder:
+        from markbook.runs.exam.browse import SampleFinder
+
+        return SampleFinder(self._run)

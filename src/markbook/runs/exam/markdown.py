@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from markbook.runs.exam.comparison import ranking, strengths
 from markbook.runs.exam.marks import Grouping, Tally
@@ -20,13 +21,21 @@ NOT_SEPARATED = (
     "unchecked, for an answer can forge it."
 )
 """What stands in the head of every report of such a run."""
+
+
+def head_notes(config: Mapping[str, Any]) -> list[str]:
+    """Return what stands in the head of every report of a run with this config, a sentence each."""
+    notes = [] if config.get("separate", True) else [NOT_SEPARATED]
+    return [*notes, *map(str, config.get("unavailable", ()))]
+
+
 _POLICIES = {
     "zero": "an attempt that raised an error scores 0",
     "partial": "an attempt keeps the share of tests that passed, also if another test raised an error",
 }
 
 
-def summary_text(tally: Tally, *, isolation: str, benchmark: str, separate: bool = True) -> str:
+def summary_text(tally: Tally, *, isolation: str, benchmark: str, notes: Sequence[str] = ()) -> str:
     """Return `evaluation_summary.md`."""
     total, attempted = tally.exam_score(), tally.attempted_score()
     lines = [
@@ -34,7 +43,7 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, separate: bool
         "",
         f"Benchmark {markdown(benchmark)}, {len(tally.samples)} problems. Absent answers count 0; {_POLICIES[tally.policy]}.",
         "",
-        *_not_separated(separate),
+        *_head(notes),
         "## Overall performance",
         "",
         *_table(
@@ -52,7 +61,7 @@ def summary_text(tally: Tally, *, isolation: str, benchmark: str, separate: bool
     return "\n".join(lines) + "\n"
 
 
-def comparison_text(tallies: Sequence[Tally], *, benchmark: str, separate: bool = True) -> str:
+def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence[str] = ()) -> str:
     """Return `model_comparison_summary.md`."""
     best = ranking(tallies)
     lines = [
@@ -60,7 +69,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, separate: bool 
         "",
         f"{len(tallies)} models on {markdown(benchmark)}, {len(best[0].samples)} problems. Absent answers count 0.",
         "",
-        *_not_separated(separate),
+        *_head(notes),
         "## Ranking",
         "",
         *_table(
@@ -94,8 +103,8 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, separate: bool 
     return "\n".join(lines) + "\n"
 
 
-def _not_separated(separate: bool) -> list[str]:  # noqa: FBT001 - the one thing that it is about
-    return [] if separate else [f"**{NOT_SEPARATED}**", ""]
+def _head(notes: Sequence[str]) -> list[str]:
+    return [line for note in notes for line in (f"**{markdown(note)}**", "")]
 
 
 def _strength_lines(best: Sequence[Tally]) -> list[str]:

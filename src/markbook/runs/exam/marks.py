@@ -17,6 +17,7 @@ from typing import Any, Literal
 from markbook.results.summary import summarise_values
 from markbook.stats import Estimate, pass_at_k_summary
 from markbook.types import ErrorKind, Outcome, ProblemType, Sample, Summary, TestResult, Verdict
+from markbook.why import Failure, why_of
 
 ErrorPolicy = Literal["zero", "partial"]
 Grouping = Literal["topic", "complexity", "problem_type"]
@@ -82,6 +83,20 @@ def mark(sample: Sample, outcome: Outcome) -> Mark:
     if sample.is_program or sample.problem_type is ProblemType.STDIN:
         return Mark(1, int(whole), outcome.error, outcome.error is not None, whole)
     return Mark(len(outcome.tests), outcome.passed, outcome.error, outcome.error is not None, whole)
+
+
+def reasons(sample: Sample, outcome: Outcome) -> Sequence[Failure | None]:
+    """Return beside each counted test why it failed, as far as that is known."""
+    why = outcome.why
+    if why is None:
+        return [None] * len(counted_tests(sample, outcome))
+    if not sample.is_program:
+        return [why.of(at) for at in range(len(outcome.tests))]
+    return [
+        why.of(at, part)
+        for at, test in enumerate(outcome.tests)
+        for part in (range(len(test.parts)) if test.parts else (-1,))
+    ]
 
 
 def _worth(sample: Sample, outcome: Outcome) -> float:
@@ -303,6 +318,7 @@ def outcome_record(outcome: Outcome) -> dict[str, Any]:
         "seconds": outcome.seconds,
         "wall_seconds": outcome.wall_seconds,
         **({} if outcome.score is None else {"score": outcome.score}),
+        **({"why": outcome.why.to_record()} if outcome.why else {}),
     }
 
 
@@ -322,6 +338,7 @@ def outcome_of(record: Mapping[str, Any]) -> Outcome:
         seconds=record["seconds"],
         wall_seconds=record["wall_seconds"],
         score=record.get("score"),
+        why=why_of(record.get("why")),
     )
 
 

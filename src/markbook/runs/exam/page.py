@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from markbook.report.page import Page
 from markbook.results.comparison import compare_sheet
-from markbook.runs.exam.markdown import NOT_SEPARATED
+from markbook.results.headline import Headline, headline_of
+from markbook.runs.exam.markdown import head_notes
 from markbook.runs.exam.marks import Tally
 from markbook.runs.exam.problems import problems_of
 from markbook.runs.exam.sections import exam_sections
@@ -18,7 +19,8 @@ def exam_page(view: ExamView) -> Page:
     """Return everything that an exam's report shows."""
     tallies = best_first(list(view.tallies.values()))
     seed = int(view.config.get("seed", 0))
-    comparison = compare_sheet(exam_sheet(tallies), seed=seed) if len(tallies) > 1 else None
+    sheet = exam_sheet(tallies) if tallies else None
+    comparison = compare_sheet(sheet, seed=seed) if sheet and len(tallies) > 1 else None
     problems = problems_of(view, tallies) if tallies else []
     benchmark = str(view.config.get("benchmark_name", "benchmark"))
     return Page(
@@ -30,6 +32,7 @@ def exam_page(view: ExamView) -> Page:
         problems_total=len(view.samples),
         models=tuple(tally.model for tally in tallies),
         topics=tuple(sorted({problem.topic for problem in problems if problem.topic})),
+        headline=headline_of(sheet, "problems", comparison=comparison) if sheet else Headline(),
     )
 
 
@@ -55,8 +58,7 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
     found = []
     if view.isolation in ("C", "D"):
         found.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
-    if not view.config.get("separate", True):
-        found.append(NOT_SEPARATED)
+    found += head_notes(view.config)
     for tally in tallies:
         flagged = tally.verdicts.get("flagged", 0)
         if flagged:

@@ -83,6 +83,7 @@ class ExamOptions(RunOptions):
             dedupe=self.dedupe,
             adaptive=self.adapts,
             reuse_verdicts=self.reuse_verdicts,
+            explain=True,
         )
 
 
@@ -125,7 +126,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     paths = [Path(path) for path in request.solutions]
     answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_named))
     return ExamPlan(
-        manifest=_manifest(request, sound, answers),
+        manifest=_manifest(request, sound, answers, unavailable),
         skipped=_skipped(paper, answers),
         options=request,
         paper=paper,
@@ -207,7 +208,7 @@ def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
     )
 
 
-def _manifest(request: ExamOptions, benchmark: Benchmark, answers: Answers) -> Manifest:
+def _manifest(request: ExamOptions, benchmark: Benchmark, answers: Answers, unavailable: Sequence[str]) -> Manifest:
     inputs = {"benchmark": benchmark.digest}
     for number, digest in enumerate(answers.inputs.values(), start=1):
         inputs[f"solutions/{number}"] = digest
@@ -217,6 +218,7 @@ def _manifest(request: ExamOptions, benchmark: Benchmark, answers: Answers) -> M
         "benchmark_name": benchmark.name,
         "benchmark_format": benchmark.format,
         "models": answers.models,
+        **({"unavailable": list(unavailable)} if unavailable else {}),
     }
     source = os.fspath(request.benchmark)
     extra = {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from markbook.report.page import Answer, Check, Problem
 from markbook.results.kind import Status
@@ -12,6 +14,7 @@ from markbook.runs.exam.view import ExamView, Marked
 from markbook.text import cut
 from markbook.text.table import NOTHING
 from markbook.types import ErrorKind, Sample, Test, TestResult, Verdict
+from markbook.why import Why
 
 MOST_PROBLEMS = 400
 MOST_BYTES = 2_500_000
@@ -22,6 +25,9 @@ CHECKS_SHOWN = 25
 ANSWERS_SHOWN = 2
 """Attempts shown for each model and problem: the first that failed and the first that passed."""
 MODELS_SHOWN = 8
+FAILURES_SHOWN = 3
+"""Failed tests of an answer that are explained."""
+PRINTED_CAP = 500
 _DIFF_LINES = 400
 _ORDER: dict[Status, int] = {"passed": 0, "scored": 0, "partial": 1, "failed": 2, "empty": 3, "error": 4, "absent": 5}
 
@@ -133,7 +139,17 @@ def _answer(attempt: Marked, tally: Tally, place: int) -> Answer:
         code=cut(str(attempt.data.get("code") or ""), CODE_CAP),
         error=cut(error, 2000),
         note=", ".join(notes),
+        why=_brief(outcome.why),
     )
+
+
+def _brief(why: Why | None) -> Why | None:
+    """Return so much of why an attempt failed as a page has room for; `view` and `show` have all."""
+    if why is None:
+        return None
+    left_out = why.left_out + len(why.failures[FAILURES_SHOWN:])
+    stdout, stderr = cut(why.stdout, PRINTED_CAP), cut(why.stderr, PRINTED_CAP)
+    return replace(why, failures=why.failures[:FAILURES_SHOWN], left_out=left_out, stdout=stdout, stderr=stderr)
 
 
 def _outcome(tally: Tally, place: int, attempts: dict[str, list[Marked]]) -> tuple[str, Status, str]:
@@ -159,13 +175,28 @@ def _worst(tally: Tally, place: int, attempts: dict[str, list[Marked]]) -> Statu
 
 def _checks(sample: Sample, results: Sequence[Sequence[TestResult]]) -> tuple[Check, ...]:
     """Return the tests' words and each answer's result, cut to a screenful."""
-    texts = [_test_words(test) for test in sample.tests]
+    texts = assertions(sample) if sample.is_program else [_test_words(test) for test in sample.tests]
     size = max([*(len(one) for one in results), 0 if sample.is_program else len(texts)], default=0)
     found = []
     for at in range(min(size, CHECKS_SHOWN)):
-        words = f"assertion {at + 1}" if sample.is_program or at >= len(texts) else texts[at]
+        words = texts[at] if at < len(texts) else f"assertion {at + 1}"
         found.append(Check(words, tuple(_result(one, at) for one in results)))
     return tuple(found)
+
+
+def assertions(sample: Sample) -> list[str]:
+    """Return the source of every assertion of a sample's test programs, in their order."""
+    found: list[str] = []
+    for test in sample.tests:
+        try:
+            nodes = [node for node in ast.walk(ast.parse(test.program)) if isinstance(node, ast.Assert)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+        lines = test.program.split("\n")
+        for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
+            end = node.end_lineno or node.lineno
+            found.append(cut("\n".join(lines[node.lineno - 1 : end]).strip(), 300))
+    return found
 
 
 def _test_words(test: Test) -> str:
@@ -202,5 +233,6 @@ def _difference(answers: Sequence[Answer]) -> tuple[str, str, tuple[str, ...]] |
 def _size(problem: Problem) -> int:
     """Return the foreign characters of a problem."""
     size = len(problem.prompt) + sum(len(one.code) + len(one.error) for one in problem.answers)
+    size += sum(one.why.size for one in problem.answers if one.why)
     size += sum(len(check.text) for check in problem.checks) + 60 * len(problem.checks) * len(problem.answers)
     return size + sum(map(len, problem.difference[2]) if problem.difference else ()) + 120 * len(problem.outcomes)

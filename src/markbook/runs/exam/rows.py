@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from markbook.runs.exam.marks import ErrorPolicy, counted_tests, group_of, mark
+from markbook.runs.exam.marks import ErrorPolicy, counted_tests, group_of, mark, reasons
 from markbook.runs.exam.scores import percent
 from markbook.types import Outcome, Sample, TestResult
+from markbook.why import Failure, Why
 
 
 def result_row(
@@ -25,6 +26,7 @@ def result_row(
         about: how the solution's text came about (`step`, `form`).
     """
     got = mark(sample, outcome)
+    details = zip(counted_tests(sample, outcome), reasons(sample, outcome), strict=True)
     record: dict[str, Any] = {
         "task_id": sample.id,
         "category": group_of(sample, "topic") or None,
@@ -32,7 +34,7 @@ def result_row(
         "tests_passed": got.passed,
         "all_tests_passed": got.all_passed,
         "error_type": _error_type(outcome),
-        "test_details": [test_detail(number, test) for number, test in enumerate(counted_tests(sample, outcome))],
+        "test_details": [test_detail(number, test, failure) for number, (test, failure) in enumerate(details)],
         "model": model,
         "sample": index,
         "complexity": sample.meta.get("complexity"),
@@ -51,6 +53,9 @@ def result_row(
         record["flags"] = list(outcome.flags)
     if outcome.benchmark_fault:
         record["benchmark_fault"] = outcome.benchmark_fault
+    if outcome.why:
+        about_all = {name: value for name, value in outcome.why.to_record().items() if name != "failures"}
+        record["why"] = about_all | _whole(outcome.why, sample)
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -68,7 +73,13 @@ def _message(outcome: Outcome) -> str | None:
     return f"{outcome.error_type}: {outcome.error_message}" if outcome.error_type else outcome.error_message
 
 
-def test_detail(number: int, test: TestResult) -> dict[str, Any]:
+def _whole(why: Why, sample: Sample) -> dict[str, Any]:
+    """Return what ended a test as a whole and belongs to none of its assertions."""
+    ended = [one.to_record() for one in why.failures if one.part < 0] if sample.is_program else []
+    return {"ended": ended} if ended else {}
+
+
+def test_detail(number: int, test: TestResult, failure: Failure | None) -> dict[str, Any]:
     """Return what a row says of one test."""
     record: dict[str, Any] = {
         "test_index": number,
@@ -82,4 +93,6 @@ def test_detail(number: int, test: TestResult) -> dict[str, Any]:
         record["rule"] = test.rule or None
     if test.own_operator:
         record["own_operator"] = True
+    if failure is not None and not test.passed:
+        record["why"] = {name: value for name, value in failure.to_record().items() if name not in ("test", "part")}
     return record

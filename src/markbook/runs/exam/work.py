@@ -84,8 +84,6 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     manifest = plan.manifest
     results = ExamResults(journal, {"command": manifest.command, "config": manifest.config})
     extra: dict[str, Any] = {"own_solution_fails": unsound} if unsound else {}
-    if plan.unavailable:
-        extra["unavailable"] = list(plan.unavailable)
     return Ended(facts={"isolation": results.isolation, "attempts": results.planned, **extra}, results=results)
 
 

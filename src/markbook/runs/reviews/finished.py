@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from markbook import plugins
 from markbook.errors import MarkbookError
 from markbook.results.files_view import FilesView
+from markbook.results.headline import run_headline
 from markbook.results.kind import Entry, Shown, Status
 from markbook.results.rows import reasons_text
 from markbook.text import cut
@@ -39,7 +41,7 @@ class ReviewResults(FilesView):
         """Return everything that a review's report shows."""
         from markbook.runs.reviews.pages.run_page import review_page
 
-        return review_page(self)
+        return replace(review_page(self), headline=run_headline(self, "papers"))
 
     def entries(self) -> Iterator[Entry]:
         """Yield every review."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markbook.results.files_view import FilesView
+from markbook.results.headline import run_headline
 from markbook.results.kind import Content, Entry, Shown
 from markbook.results.rows import reasons_text
 from markbook.text import cut
@@ -34,7 +36,7 @@ class TaskResults(FilesView):
         """Return everything that the report of a run of tasks shows."""
         from markbook.runs.tasks.page import task_page
 
-        return task_page(self)
+        return replace(task_page(self), headline=run_headline(self, "rows"))
 
     def files(self, name: str) -> Mapping[str, Content]:
         """Return the files of lm-evaluation-harness.
@@ -57,7 +59,9 @@ class TaskResults(FilesView):
         for place, row in self.located_rows():
             value = next((value for value in row["metrics"].values() if value is not None), None)
             model = str(row.get("model") or "answer")
-            yield Entry(place, model, sample_name(row, several=several), answer_status(row), value)
+            error = str((row.get("tests") or {}).get("error") or "")
+            name = sample_name(row, several=several)
+            yield Entry(place, model, name, answer_status(row), value, error, str(row["task"]))
 
     def shown(self, location: int) -> Shown:
         """Return the answer whose row begins at a place of results.jsonl.

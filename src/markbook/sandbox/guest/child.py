@@ -10,7 +10,7 @@ import os
 import sys
 from types import CodeType, ModuleType
 
-from . import wire
+from . import explained, wire
 from .exchange.peer import Peer
 from .marking import Result, failure, mark
 
@@ -169,6 +169,9 @@ def serve(link: wire.Ends, stage: Stage, guard: Guard) -> None:
     guard(os.getpid())
     gc.enable()
     beside, code, seed, stage.output.left, asked = marshal.loads(link.receive())  # noqa: S302 - from the examiner
+    if beside == explained.EXPLAIN:
+        explained.serve(lambda record: _say(link, record), stage, code, seed, asked)
+        return
     error = stage.load(code, seed)
     if error is not None:
         _say(link, {"error": error})

@@ -77,6 +77,8 @@ class PlanRecord(TypedDict):
 class WorkerAnswer(TypedDict, total=False):
     """What a worker says of one attempt."""
 
+    why: object
+    """Why tests failed, as the solution's own process says it: not looked at yet."""
     id: int
     tests: list[RawTest]
     error: RawTest

@@ -15,7 +15,7 @@ from ..child import OUTPUT_EXIT, compile_solution
 from ..exchange import names
 from ..exchange.policy import Policy
 from ..marking import CUT, Compiled, Result, Sticky, failure, mark
-from . import beside, inspection, stdin
+from . import beside, explaining, inspection, stdin
 from .separation import Hall, Plan
 from .tasks import Task
 
@@ -94,6 +94,8 @@ class Examiner:
                 os._exit(0)
             task = self._task(job)
             record: dict[str, Any] = {"wants_task": True} if task is None else self._examine(task, job)
+            if task is not None and job.get("explain") and not record.get("spent"):
+                self._explain(task, job, record)
             if self._growth.is_too_much() or any(result.get("k") == "m" for result in record.get("tests", ())):
                 record["spent"] = True  # the next attempt is to find another examiner
             wire.write(self._control, {"id": job["id"], **record})
@@ -138,6 +140,15 @@ class Examiner:
             awaiting.reset()
         record.pop("done", None)
         return {**record, "fault": fault}
+
+    def _explain(self, task: Task, job: Job, record: dict[str, Any]) -> None:
+        """Put to the record of a failing attempt why it failed."""
+        if task.kind == stdin.KIND:
+            return  # what was printed is at hand there
+        code, _ = self._compiled(job["code"])
+        why = explaining.explain(task, job, code, record, lambda again: Attempt(self._channel, again, beside=True))
+        if why is not None:
+            record["why"] = why
 
     def _verdict(self, task: Task, job: Job) -> dict[str, Any]:
         plan: Plan | None = job.get("plan")

@@ -9,6 +9,7 @@ import select
 import struct
 
 from .. import zygote
+from . import explaining
 from .tasks import STDIN as KIND, Task
 
 TYPE_CHECKING = False
@@ -24,6 +25,7 @@ JUDGE_SECONDS = 5.0
 """Seconds of the examiner's own processor time for the feeding and comparing of one test: far more than any takes."""
 _MOST_SLOW = 10
 """After so many tests that the limit ended a program's further tests are not run, whatever was asked for."""
+_MOST_EXPLAINED = 10
 _PIECE = 1 << 16
 _TAIL = 2000
 """Bytes of standard error that are looked at."""
@@ -59,6 +61,7 @@ def examine(
     results: list[Result] = []
     cpu, wall, hit = 0.0, 0.0, ""
     slow, stopped = 0, False
+    why: list[dict[str, Any]] = []
     for index, test in enumerate(task.tests):
         if task.faults[index]:
             results.append({"p": False, "k": "f", "t": "", "m": task.faults[index], "result": "JE"})
@@ -71,11 +74,14 @@ def examine(
         results.append(result)
         cpu, wall = cpu + run.cpu, wall + run.wall
         if not result["p"]:
+            if job.get("explain") and len(why) < _MOST_EXPLAINED:
+                why.append(explaining.printed(index, test["stdin"], test["stdout"], run.output, run.errors))
             hit = hit or _limit(result, run)
             slow += result["result"] == "TLE"
             stopped = not job.get("all") or slow >= _MOST_SLOW
     tests = [{**result, "v": "separated"} for result in results]
-    return {"tests": tests, "error": None, "cpu": cpu, "wall": wall, "hit": hit}
+    record = {"tests": tests, "error": None, "cpu": cpu, "wall": wall, "hit": hit}
+    return {**record, "why": {"tests": why}} if why else record
 
 
 def _run(channel: _socket.socket, job: Job, fed: bytes) -> Run:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         imports: NotRequired[list[str]]
         calibrate: NotRequired[bool]
         plan: NotRequired[Plan | None]
+        explain: NotRequired[bool]
         all: NotRequired[bool]
         """Whether a program that reads and writes meets its further tests once it has failed one."""
 
@@ -58,6 +59,8 @@ class Task:
         """Which tests draw random numbers."""
         self.canaries: list[Canary] | None = None
         """What of each test can be made wrong; looked for when first wanted."""
+        self.watched: dict[int, tuple[Any, list[str]]] = {}
+        """Tests that say what they compare, with the source of their assertions; see `explaining`."""
         self.rules: list[rules.Rule] = []
         """How the outputs of a program that reads and writes are compared."""
         used = {self.name}

@@ -1,0 +1,70 @@
+"""`markbook show`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markbook.results.kind import Results, Shown
+
+_EXAMPLES = """
+\b
+Examples:
+  markbook show latest HumanEval/39
+  markbook show generated/evaluation_1790000000 HumanEval/39 --model starcoder
+  markbook show latest HumanEval/39 --json
+"""
+_MOST = 200
+"""Attempts at one item that are shown."""
+
+
+@click.command("show", epilog=_EXAMPLES)
+@click.argument("run", type=click.Path())
+@click.argument("item")
+@click.option("--model", default="", help="Only this model's attempts.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: a list with one object an attempt.")
+def command(run: str, item: str, model: str, *, as_json: bool) -> int:
+    """Show one ITEM of a RUN: what was asked, what each model answered, every test, and why it failed.
+
+    RUN is a run's folder, a folder with a single run in it, or `latest`.
+    """
+    from markbook.report.item import as_record, lines_of
+    from markbook.results.kind import results_of
+    from markbook.store import open_run
+
+    found = _attempts(results_of(open_run(run), partial=True), item, model)
+    if as_json:
+        click.echo(json.dumps([as_record(one) for one in found], indent=2, ensure_ascii=False))
+        return 0
+    for place, one in enumerate(found):
+        if place:
+            click.echo()
+        for line in lines_of(one, prompt=place == 0):
+            click.echo(line)
+    return 0
+
+
+def _attempts(results: Results, item: str, model: str) -> Sequence[Shown]:
+    """Return every attempt at an item.
+
+    Raises:
+        UsageError: there is none, or the model made none.
+    """
+    from markbook.errors import UsageError
+    from markbook.plugins import suggest
+
+    entries = list(results.entries())
+    at_it = [one for one in entries if one.sample == item]
+    if not at_it:
+        names = list(dict.fromkeys(one.sample for one in entries))
+        raise UsageError(f"the run has no attempt at {item!r}", hint=suggest(item, names) if names else "it is empty")
+    chosen = [one for one in at_it if not model or one.model == model]
+    if not chosen:
+        names = list(dict.fromkeys(one.model for one in at_it))
+        raise UsageError(f"{model!r} made no attempt at {item!r}", hint=suggest(model, names))
+    return [results.shown(one.location) for one in chosen[:_MOST]]

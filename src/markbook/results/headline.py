@@ -1,0 +1,185 @@
+"""A comparison in one sentence that its statistics bear, and what would tell more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
+
+from markbook.errors import DataError, MarkbookError
+from markbook.results.comparison_tables import Scale
+from markbook.stats.difference import items_needed
+
+if TYPE_CHECKING:
+    from markbook.results.comparison import Comparison
+    from markbook.results.kind import Results
+    from markbook.results.pairs import Pair
+    from markbook.results.sheet import Sheet
+    from markbook.types import Summary
+
+_NAMED = 4
+"""So many models are named in a sentence; of more their number is said."""
+_HOPELESS = 100_000
+"""So many more samples are not worth advising."""
+_WIDE = 28
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What a report says first."""
+
+    text: str = ""
+    """Empty where there is nothing to say."""
+    step: str = ""
+    """What to do next to know more; empty where nothing is left open."""
+
+
+def headline(comparison: Comparison, samples: str = "samples") -> Headline:
+    """Return a comparison's headline.
+
+    Args:
+        comparison: of two models or more.
+        samples: what its samples are called: problems, rows, papers.
+    """
+    names = [one.model for one in comparison.standings]
+    scale = Scale(comparison.range)
+    best, known = names[0], {frozenset((one.first, one.second)): one for one in comparison.pairs}
+
+    def apart(one: str, other: str) -> bool:
+        return known[frozenset((one, other))].distinguishable
+
+    turned = next((one for one in comparison.pairs if one.better == one.second), None)
+    if turned is not None:
+        better = "lower" if comparison.direction == "lower" else "higher"
+        return Headline(
+            f"On the {turned.n:,} {samples} that both have {_named([turned.second])} is better than {_named([turned.first])} by "
+            f"{_span([turned], scale)}, though {_named([turned.first])} has the {better} mean over its own."
+        )
+    tied = [best, *(name for name in names[1:] if not apart(best, name))]
+    rest = [name for name in names if name not in tied]
+    on = f"these {comparison.n_common:,} {samples}"
+    value = comparison.standings[0].summary.value
+    score = f" ({scale.value(value)})" if value is not None else ""
+    if len(tied) == 1:
+        text = f"{_named([best])}{score} is better than {_beaten(best, rest, known, scale)} on {on}."
+    else:
+        text = f"{_tied(tied, apart)} on {on}"
+        beats = bool(rest) and all(apart(one, other) for one in tied for other in rest)
+        if beats:
+            gaps = _span([known[frozenset((one, other))] for one in tied for other in rest], scale)
+            text += f"; {'both' if len(tied) == 2 else 'all'} are better than {_named(rest)} by {gaps}."
+        elif rest:
+            text += f"; {_named([best])}{score} is better than {_beaten(best, rest, known, scale)}."
+        else:
+            text += "."
+    return Headline(text, _step(comparison, tied, rest, apart, known, samples))
+
+
+def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = None) -> Headline:
+    """Return the headline of a sheet, an empty one where there is nothing to compare.
+
+    Args:
+        sheet: of one model or more.
+        samples: what its samples are called.
+        comparison: of its models, if it is at hand.
+    """
+    from markbook.results.comparison import compare_sheet
+    from markbook.results.standing import standings
+
+    if not sheet.models:
+        return Headline()
+    if len(sheet.models) == 1:
+        return headline_of_one(sheet.models[0], standings(sheet)[0].summary, sheet.range, samples)
+    try:
+        return headline(comparison or compare_sheet(sheet), samples)
+    except DataError:
+        return Headline()  # two that share no sample: the tables say so
+
+
+def run_headline(results: Results, samples: str) -> Headline:
+    """Return the headline of a run by its main metric, an empty one where it has none."""
+    try:
+        return headline_of(results.sheet(None), samples)
+    except (MarkbookError, ValueError):
+        return Headline()  # tasks that share no metric
+
+
+def headline_of_one(model: str, summary: Summary, limits: tuple[float, float], samples: str = "samples") -> Headline:
+    """Return the headline of a run of one model: its score and how sure it is."""
+    scale, found = Scale(limits), summary.interval
+    if summary.value is None:
+        return Headline(f"{_named([model])} has no score: none of {summary.n_items:,} {samples} could be scored.")
+    score = f"{_named([model])} scores {scale.value(summary.value)} on {summary.n:,} {samples}"
+    if found is None:
+        return Headline(f"{score}.")
+    width = scale.value(found.high - found.low)
+    step = f"Four times as many {samples}, {_about(4 * summary.n)}, would halve the width of that interval ({width})."
+    text = (
+        f"{score}; with {100 * found.confidence:g} % confidence {scale.value(found.low)} to {scale.value(found.high)}."
+    )
+    return Headline(text, step if found.high > found.low else "")
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return names for a sentence, or how many they are."""
+    if len(names) > _NAMED:
+        return f"{len(names)} others"
+    shown = [name if len(name) <= _WIDE else name[: _WIDE - 1] + "…" for name in names]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _tied(tied: Sequence[str], apart: Callable[[str, str], bool]) -> str:
+    if any(apart(one, other) for one, other in combinations(tied[1:], 2)):
+        return f"{_named(tied[:1])} cannot be told apart from {_named(tied[1:]).replace(' and ', ' or ')}"
+    if len(tied) > _NAMED:
+        return f"{_named(tied[:1])} and {len(tied) - 1} others cannot be told apart"
+    return f"{_named(tied)} cannot be told apart"
+
+
+def _beaten(best: str, rest: Sequence[str], known: dict[frozenset[str], Pair], scale: Scale) -> str:
+    return f"{_named(rest)} by {_span([known[frozenset((best, name))] for name in rest], scale)}"
+
+
+def _span(pairs: Sequence[Pair], scale: Scale) -> str:
+    """Return from the least to the most that the intervals of these differences leave open; each leaves out 0."""
+    ends = [abs(end) for pair in pairs for end in (pair.difference.low, pair.difference.high) if end is not None]
+    unit = " points" if scale.factor == 100 else ""
+    low, high = (f"{scale.factor * end:.{0 if scale.factor == 100 else 3}f}" for end in (min(ends), max(ends)))
+    if scale.factor == 100 and min(ends) < 0.01:
+        low = f"{100 * min(ends):.1f}"
+    return f"{low} to {high}{unit}"
+
+
+def _step(
+    comparison: Comparison, tied: Sequence[str], rest: Sequence[str], apart: Callable[[str, str], bool],
+    known: dict[frozenset[str], Pair], samples: str,
+) -> str:  # fmt: skip
+    """Return how many samples would tell the best from the one it is nearest to, or else the first two that are tied."""
+    nearest = (tied[0], tied[1]) if len(tied) > 1 else next(
+        ((one, other) for one, other in pairwise(rest) if not apart(one, other)), None
+    )  # fmt: skip
+    if nearest is None:
+        return ""
+    pair = known[frozenset(nearest)]
+    both = _named(nearest)
+    gap, sd = abs(pair.difference.value or 0.0), float(pair.difference.stats.get("sd", 0.0))
+    alpha = comparison.alpha / len(comparison.pairs)  # what Holm asks of the first of them
+    if gap == 0 or sd == 0:
+        return f"{both} scored alike here; other or harder {samples} may tell them apart, more of the same hardly."
+    needed = items_needed(gap, sd, alpha=alpha)
+    if needed > _HOPELESS:
+        return f"The difference between {both} is so small here that more {samples} like these will hardly settle it."
+    scale = Scale(comparison.range)
+    unit = " points" if scale.factor == 100 else ""
+    return (
+        f"{_about(max(needed, pair.n + 1))} {samples} like these would settle {both}, "
+        f"if they differ by the {scale.value(gap)}{unit} seen here."
+    ).replace("about", "About", 1)
+
+
+def _about(number: int) -> str:
+    """Return a number of samples, rounded up to two digits: more would claim too much."""
+    digits = max(0, int(math.log10(number)) - 1)
+    return f"about {math.ceil(number / 10**digits) * 10**digits:,}"

@@ -1,0 +1,317 @@
+"""Why tests failed: the attempt is run once more, beside tests that say what they compare. The verdict is given by then."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from .. import explained, wire
+from ..explained import EXPLAIN, FAILED, SEEN
+from . import inspection
+from .expressions import called, key_of
+from .programs import FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Protocol
+
+    from .tasks import Job, Task
+
+    class Attempt(Protocol):
+        """A child, as the examiner starts and ends it."""
+
+        link: wire.Link
+
+        def end(self) -> dict[str, Any]:
+            """End it; return how it ended."""
+
+    Begin = Callable[[Job], Attempt]
+
+SECONDS = 1.0
+"""Processor time of the second run at most: one that reached its limit is only looked at for where it was."""
+_LONGER = 3.0
+"""So many times as long as the first run the second may take, where that came to its end."""
+_SLEEPS = 12.0
+"""Seconds after which one that sleeps is ended."""
+_MESSAGES = 400
+"""More than these are not listened to: one comes after each test."""
+_SOURCE = 300
+_LINE = re.compile(r"\(<solution>, line (\d+)\)")
+_OPERATORS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is",
+    ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+_COMPARING = frozenset(("isclose", "allclose", "array_equal"))
+
+
+def explain(task: Task, job: Job, code: Any, record: dict[str, Any], begin: Begin) -> dict[str, Any] | None:
+    """Return why tests of an attempt failed, None where there is nothing to say.
+
+    Args:
+        task: its tests.
+        job: the attempt.
+        code: its solution, compiled or as text; None where it is no Python.
+        record: what became of it.
+        begin: starts a child beside which tests run.
+    """
+    failed = [
+        index
+        for index, test in enumerate(record["tests"])
+        if not test["p"] and not task.faults[index] and test.get("v") != "flagged"
+    ]
+    if not failed:
+        return None
+    if code is None or (record.get("error") or {}).get("k") == "s":
+        found: dict[str, Any] = _refused(record)
+    elif task.kind == "text":
+        found = _read(task, job, failed)
+    else:
+        found = _run(task, job, code, failed, _limits(job, record), begin)
+    return _with_lines(found, job["code"]) if found else None
+
+
+def _refused(record: dict[str, Any]) -> dict[str, Any]:
+    error = record.get("error") or {}
+    message = str(error.get("m", ""))
+    place = _LINE.search(message)
+    return {"error": f"{error.get('t', '')}: {message}", "lines": [[int(place[1]), ""]] if place else []}
+
+
+def printed(index: int, fed: str, wanted: str, output: bytes, errors: bytes) -> dict[str, Any]:
+    """Return what a program that failed a test read, was to print and printed: of long ones the part that differs."""
+    got, expected = output.decode("utf-8", "replace"), wanted
+    most = explained.VALUE
+    apart = next((at for at, (a, b) in enumerate(zip(got, expected)) if a != b), min(len(got), len(expected)))  # noqa: B905 - as far as both go
+    begin = max(0, apart - most // 2) if max(len(got), len(expected)) > most else 0
+    texts = {"got": explained.part(got, begin), "expected": explained.part(expected, begin), "source": fed[:_SOURCE]}
+    return {"test": index, "part": -1, "op": "prints", **texts, "err": errors.decode("utf-8", "replace")}
+
+
+def _read(task: Task, job: Job, failed: list[int]) -> dict[str, Any]:
+    """Look at tests of a text, in which nothing of the candidate's runs."""
+    watch = explained.Watch()
+    namespace: dict[str, Any] = {"text": job["code"], "candidate_solution": job["code"], "__name__": "test"}
+    for _ in explained.run(watched(task, failed), namespace, watch):
+        pass
+    return _sourced(task, {"tests": watch.found, "left_out": watch.left_out})
+
+
+def _limits(job: Job, record: dict[str, Any]) -> list[float]:
+    """Return the second run's limits: one that came to its end comes to it again, another is looked at for a moment."""
+    limits = list(job["limits"])
+    wanted = SECONDS if record.get("hit") else max(SECONDS, _LONGER * record.get("cpu", 0.0))
+    # from outside it is ended later than it ends itself, which says where it was
+    limits[0], limits[1] = min(limits[0], wanted) + 1, min(limits[1], _SLEEPS)
+    return limits
+
+
+def _run(
+    task: Task, job: Job, code: Any, failed: list[int], limits: list[float], begin: Begin
+) -> dict[str, Any]:  # fmt: skip
+    attempt = begin({**job, "limits": limits})
+    request = (limits[0] - 1, job["code"], task.name, task.aliases, task.before, watched(task, failed))
+    found: dict[str, Any] = {}
+    try:
+        attempt.link.send(_dumps((EXPLAIN, code, "random" in job["code"], limits[6], request)))
+        stream = wire.Stream(attempt.link)
+        for _ in range(_MESSAGES):
+            said = stream.next()
+            found = said or found
+            if said is None or said.get("done"):
+                break
+    except wire.Gone:
+        pass  # what was said before is what there is
+    end = attempt.end()
+    if not found.get("done") and not found.get("limit"):
+        found["limit"] = end["hit"]
+    return _sourced(task, {**_bounded(found), "again": True})
+
+
+def _dumps(value: Any) -> bytes:
+    import marshal
+
+    return marshal.dumps(value)
+
+
+def watched(task: Task, which: list[int]) -> list[explained.Test]:
+    """Return tests that say what they compare, compiled once a task."""
+    for index in which:
+        if index not in task.watched:
+            task.watched[index] = _watched(task.tests[index], {task.name, "candidate", *task.aliases} - {""})
+    return [(index, *task.watched[index][0]) for index in which]
+
+
+def _watched(test: dict[str, Any], own: set[str]) -> tuple[Any, list[str]]:
+    """Return setup, body and whether it is an expression; and the source of each of its assertions."""
+    text = test.get("setup", "")
+    setup = compile(text, FILE, "exec", dont_inherit=True) if text.strip() else None
+    if not test.get("program"):
+        text = test.get("assertion", "").strip()
+        if not text:
+            return (setup, None, True), [""]
+        tree = ast.parse(text, FILE, "eval")
+        tree.body = _seen(tree.body, -1, own)
+        body = compile(ast.fix_missing_locations(tree), FILE, "eval", dont_inherit=True)
+        return (setup, body, True), [text[:_SOURCE]]
+    program = ast.parse(test["program"], FILE)
+    asserts = [node for node in inspection.nodes(program) if isinstance(node, ast.Assert)]
+    asserts.sort(key=lambda node: (node.lineno, node.col_offset))
+    sources = [(ast.get_source_segment(test["program"], node) or "")[:_SOURCE] for node in asserts]
+    numbers = {id(node): number for number, node in enumerate(asserts)}
+    program.body = _statements(program.body, numbers, own, goes_on=True)
+    body = compile(ast.fix_missing_locations(program), FILE, "exec", dont_inherit=True)
+    return (setup, body, False), sources
+
+
+def _statements(body: list[ast.stmt], numbers: dict[int, int], own: set[str], *, goes_on: bool) -> list[ast.stmt]:
+    """Return statements whose assertions report; those at the top and in `check` let the ones behind them run."""
+    made: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.Assert):
+            made.append(_reporting(node, numbers[id(node)], own, goes_on=goes_on))
+            continue
+        within = goes_on and not isinstance(node, ast.Try | ast.ClassDef)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            within = within and node.name == "check"
+        for field in ("body", "orelse", "finalbody"):
+            inner = getattr(node, field, None)
+            if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
+                setattr(node, field, _statements(inner, numbers, own, goes_on=within))
+        for child in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            child.body = _statements(child.body, numbers, own, goes_on=False)
+        made.append(node)
+    return made
+
+
+def _reporting(node: ast.Assert, number: int, own: set[str], *, goes_on: bool) -> ast.stmt:
+    part = ast.Constant(number)
+    words = [ast.keyword("words", node.msg)] if node.msg else []
+    failed = ast.Expr(ast.Call(ast.Name(FAILED, ast.Load()), [part], words))
+    fails: ast.stmt = (
+        failed
+        if goes_on
+        else ast.Raise(ast.Call(ast.Name("AssertionError", ast.Load()), [node.msg] if node.msg else [], []), None)
+    )
+    test = ast.If(ast.UnaryOp(ast.Not(), _seen(node.test, number, own)), [fails], [])
+    if not goes_on:
+        return ast.copy_location(test, node)
+    caught = ast.Expr(ast.Call(ast.Name(FAILED, ast.Load()), [part, ast.Name("__markbook_error__", ast.Load())], []))
+    handler = ast.ExceptHandler(ast.Name("BaseException", ast.Load()), "__markbook_error__", [caught])
+    return ast.copy_location(ast.Try([test], [handler], [], []), node)
+
+
+def _seen(node: ast.expr, number: int, own: set[str]) -> ast.expr:
+    """Return an expression of the same value that reports what it compares where it is false."""
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        return ast.copy_location(ast.BoolOp(node.op, [_seen(part, number, own) for part in node.values]), node)
+    part = ast.Constant(number)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        operator = ast.Constant(_OPERATORS[type(node.ops[0])])
+        left, right = node.left, node.comparators[0]
+        apart = _difference(left)
+        if apart is not None and operator.value in ("<", "<="):
+            return _report("near", [part, operator, *_ordered(apart.left, apart.right, own)[0], right], node)
+        (one, other), turned = _ordered(left, right, own)
+        if turned and operator.value in ("==", "!=", "is", "is not"):
+            return _report("compared", [part, operator, one, other], node)
+        return _report("compared", [part, operator, left, right], node)
+    if isinstance(node, ast.Call) and called(node) in _COMPARING and len(node.args) >= 2 and not _starred(node):
+        (one, other), _ = _ordered(node.args[0], node.args[1], own)
+        arguments = [part, ast.Constant(called(node)), node.func, one, other, *node.args[2:]]
+        return _report("called", arguments, node, node.keywords)
+    return _report("value", [part, node], node)
+
+
+def _starred(node: ast.Call) -> bool:
+    return any(isinstance(one, ast.Starred) for one in node.args) or any(one.arg is None for one in node.keywords)
+
+
+def _difference(node: ast.expr) -> ast.BinOp | None:
+    """Return the `a - b` of `abs(a - b)`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "abs" and len(node.args) == 1:
+        inner = node.args[0]
+        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Sub):
+            return inner
+    return None
+
+
+def _ordered(left: ast.expr, right: ast.expr, own: set[str]) -> tuple[tuple[ast.expr, ast.expr], bool]:
+    """Return what the solution gave, what was wanted, and whether they stand the other way round."""
+
+    def given(node: ast.expr) -> int:
+        if any(key_of(part).removeprefix(".") in own for part in ast.walk(node)):
+            return 2
+        return int(any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(node)))
+
+    turned = given(right) > given(left)
+    return ((right, left) if turned else (left, right)), turned
+
+
+def _report(how: str, arguments: list[ast.expr], node: ast.expr, named: list[ast.keyword] | None = None) -> ast.expr:
+    calls = ast.Subscript(ast.Name(SEEN, ast.Load()), ast.Constant(how), ast.Load())
+    return ast.copy_location(ast.Call(calls, arguments, named or []), node)
+
+
+def _bounded(value: Any, depth: int = 6) -> Any:
+    """Return what a child said, as large as it may be."""
+    if type(value) is str:
+        return value[: explained.TEXT]
+    if depth and type(value) is list:
+        return [_bounded(one, depth - 1) for one in value[: explained.MOST]]
+    if depth and type(value) is dict:
+        return {name[:20]: _bounded(one, depth - 1) for name, one in list(value.items())[:20]}
+    return value if value is True or type(value) is int else None
+
+
+def _sourced(task: Task, found: dict[str, Any]) -> dict[str, Any]:
+    """Put the source of its assertion to each test that is explained; leave out what names none."""
+    tests = []
+    said = found.get("tests")
+    for test in said if type(said) is list else ():
+        index, part = (test.get("test"), test.get("part")) if type(test) is dict else (None, None)
+        if type(index) is not int or type(part) is not int or index not in task.watched:
+            continue
+        sources = task.watched[index][1]
+        at = max(part, 0) if part >= 0 or len(sources) == 1 else -1
+        tests.append({**test, "source": sources[at] if 0 <= at < len(sources) else ""})
+    return {**found, "tests": tests}
+
+
+def _around(lines: list[Any], code: str) -> list[Any]:
+    """Return where a limit found an attempt, as it is found again: down to the first loop, which says enough."""
+    tree = inspection.parse(code)
+    nodes = inspection.nodes(tree) if tree is not None else []
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+    loops = [node for node in nodes if isinstance(node, ast.For | ast.AsyncFor | ast.While)]
+    kept: list[Any] = []
+    for place in lines:
+        if type(place) is not list or len(place) != 2 or type(place[0]) is not int:
+            break
+        within = max((one.lineno for one in functions if _holds(one, place[0])), default=0)
+        around = [one.lineno for one in loops if _holds(one, place[0]) and one.lineno >= within]
+        kept.append([min(around), place[1]] if around else place)
+        if around:
+            break
+    return kept
+
+
+def _holds(node: Any, line: int) -> bool:
+    return bool(node.lineno <= line <= (node.end_lineno or node.lineno))
+
+
+def _with_lines(found: dict[str, Any], code: str) -> dict[str, Any]:
+    """Put the solution's own text to the lines that are named."""
+    text = code.split("\n") if len(code) <= 1 << 20 else []
+    if found.get("limit") and type(found.get("lines")) is list:
+        found["lines"] = _around(found["lines"], code)
+    for one in (found, *found.get("tests", ())):
+        lines = one.get("lines")
+        if type(lines) is not list:
+            continue
+        one["lines"] = [
+            [place[0], place[1], text[place[0] - 1].strip()[:200] if 0 < place[0] <= len(text) else ""]
+            for place in lines[:8]
+            if type(place) is list and len(place) == 2 and type(place[0]) is int and type(place[1]) is str
+        ]
+    return found

@@ -1,0 +1,334 @@
+"""What runs in the child of a failing attempt that is run once more: it looks at what its tests compare, and decides nothing.
+
+Nothing that it says is believed further than that it is shown: the verdict is given before, by others.
+"""
+
+from __future__ import annotations
+
+import _operator
+import sys
+import time
+
+from .marking import failure, name_of, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable, Iterator
+    from types import CodeType
+    from typing import Any
+
+    Test = tuple[int, CodeType | None, CodeType | None, bool]
+    """Its number, its setup, its body, and whether that is an expression."""
+else:
+    import _signal as signal
+
+EXPLAIN = 2
+"""What stands in a request where 0 and 1 say whether tests run beside the solution."""
+SEEN, FAILED = "__markbook_seen__", "__markbook_failed__"
+"""The names under which a test finds what it reports to."""
+VALUE = 400
+"""Characters of a value that are shown, around the first difference."""
+TEXT = 2_000
+"""Characters of standard output, of standard error and of a message that are shown."""
+BUDGET = 12_000
+"""Characters that are shown of all tests of an attempt together."""
+MOST = 60
+"""Failed assertions of an attempt that are explained."""
+_FRAMES = 4
+"""Lines of a traceback that are kept at each of its ends."""
+_FILE = "<solution>"
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": _operator.eq, "!=": _operator.ne, "<": _operator.lt, "<=": _operator.le, ">": _operator.gt,
+    ">=": _operator.ge, "is": _operator.is_, "is not": _operator.is_not,
+    "in": lambda one, many: one in many, "not in": lambda one, many: one not in many,
+}  # fmt: skip
+
+
+class Ended(BaseException):
+    """A limit of the second run is reached."""
+
+
+class Printed:
+    """What is kept of a stream: its beginning."""
+
+    def __init__(self, most: int) -> None:
+        self.text, self._left = "", most
+
+    def append(self, text: str) -> None:
+        """Take what was printed.
+
+        Raises:
+            Ended: it is more than may be.
+        """
+        self._left -= len(text)
+        if len(self.text) < TEXT:
+            self.text += text[: TEXT - len(self.text)]
+        if self._left < 0:
+            raise Ended("output")
+
+
+class Watch:
+    """What the tests of an attempt report to."""
+
+    def __init__(self) -> None:
+        self.test = self.last = -1
+        self.found: list[dict[str, Any]] = []
+        self.left_out = 0
+        self._left = BUDGET
+        self._known: set[tuple[int, int]] = set()
+
+    def compared(self, part: int, operator: str, left: Any, right: Any) -> Any:
+        """Compare as the test does; note both sides where it is false."""
+        truth = _OPERATORS[operator](left, right)
+        if not truth:
+            self._note(part, {"op": operator, **sides(left, right)})
+        return truth
+
+    def near(self, part: int, operator: str, left: Any, right: Any, most: Any) -> Any:
+        """Compare the size of a difference with the most that it may be."""
+        truth = _OPERATORS[operator](abs(left - right), most)
+        if not truth:
+            self._note(part, {"op": f"within {shown(most)}", **sides(left, right)})
+        return truth
+
+    def called(self, part: int, name: str, function: Any, left: Any, right: Any, *more: Any, **named: Any) -> Any:
+        """Call what compares two values."""
+        truth = function(left, right, *more, **named)
+        if not truth:
+            self._note(part, {"op": name, **sides(left, right)})
+        return truth
+
+    def value(self, part: int, value: Any) -> Any:
+        """Note a value that is to be true and is not."""
+        if not value:
+            self._note(part, {"op": "true", "got": shown(value), "got_type": kind_of(value)})
+        return value
+
+    def failed(self, part: int, error: BaseException | None = None, words: Any = None) -> None:
+        """Note how a part failed: by an error, or as an assertion with these words."""
+        if isinstance(error, Ended):
+            raise error
+        found: dict[str, Any] = {} if error is None else raised(error)
+        if words is not None:
+            found["error"] = f"AssertionError: {text_of(AssertionError(words))}"[:TEXT]
+        self._note(part, found, adds=True)
+
+    def ended(self, error: BaseException) -> None:
+        """Note what ended a test: it belongs to the part that was noted last, if any was."""
+        part = self.last if type(error) is AssertionError else -1
+        self._note(part, raised(error), adds=True)
+
+    def _note(self, part: int, what: dict[str, Any], *, adds: bool = False) -> None:
+        self.last = part
+        key = (self.test, part)
+        if key in self._known:
+            if adds and self.found and (self.found[-1]["test"], self.found[-1]["part"]) == key:
+                self.found[-1] = {**what, **self.found[-1]}
+            return
+        self._known.add(key)
+        self._left -= sum(len(text) for text in what.values() if isinstance(text, str))
+        if self._left < 0 or len(self.found) >= MOST:
+            self.left_out += 1
+        else:
+            self.found.append({"test": self.test, "part": part, **what})
+
+
+def run(tests: list[Test], namespace: dict[str, Any], watch: Watch) -> Iterator[list[dict[str, Any]]]:
+    """Run tests; yield after each what is known by then.
+
+    Raises:
+        Ended: a limit of this run is reached.
+    """
+    calls = {"compared": watch.compared, "near": watch.near, "called": watch.called, "value": watch.value}
+    for number, setup, body, is_expression in tests:
+        watch.test, watch.last = number, -1
+        namespace[SEEN], namespace[FAILED] = calls, watch.failed
+        try:
+            if setup is not None:
+                exec(setup, namespace)  # noqa: S102 - running code is what this is for
+            if is_expression and body is not None:
+                eval(body, namespace)  # noqa: S307 - as above
+            elif body is not None:
+                exec(body, namespace)  # noqa: S102 - as above
+        except Ended:
+            raise
+        except BaseException as error:
+            watch.ended(error)
+        yield watch.found
+
+
+def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bool, request: Any) -> None:  # noqa: FBT001 - from the wire
+    """Run a failing attempt once more and say what was seen, after each step anew: the next may be the last."""
+    seconds, text, entry, aliases, before, tests = request
+    out, err = stage.output.kept, sys.stderr.kept = Printed(stage.output.left), Printed(stage.output.left)  # type: ignore[union-attr]  # it is ours
+    stage.output.left = 1 << 62
+    _arm(seconds)
+    watch = Watch()
+    said: dict[str, Any] = {}
+
+    def tell(**more: Any) -> None:
+        said.update(more, out=out.text, err=err.text, left_out=watch.left_out)
+        say(said)
+
+    try:
+        load(stage, code, seed)
+        for found in run(tests, namespace_of(stage, text, entry, aliases, before), watch):
+            tell(tests=found)
+    except Ended as limit:
+        _arm(0)
+        said["limit"] = str(limit)
+        tell(tests=watch.found, lines=lines_of(limit))
+    except BaseException as error:
+        _arm(0)
+        tell(**raised(error))
+    tell(done=True)
+
+
+def load(stage: Any, code: Any, seed: bool) -> None:  # noqa: FBT001 - from the wire
+    """Execute the solution.
+
+    Raises:
+        BaseException: whatever it raises.
+    """
+    if seed:
+        import random
+
+        random.seed(0)
+    if type(code) is str:
+        code = compile(code, _FILE, "exec", dont_inherit=True)
+    exec(code, stage.namespace)  # noqa: S102 - running code is what this is for
+
+
+def namespace_of(stage: Any, text: str, entry: str, aliases: list[str], before: list[Any]) -> dict[str, Any]:
+    """Return where tests run beside a solution, as they do when they decide."""
+    held = stage.namespace
+    namespace = {name: one for name, one in held.items() if name == entry or name not in stage.builtins}
+    namespace |= {"__builtins__": stage.builtins, "candidate_solution": text}
+    if held.get(entry) is not None:
+        namespace |= dict.fromkeys(aliases, held[entry])
+    for code in before:
+        exec(code, namespace)  # noqa: S102 - helpers from the benchmark's prompt
+    return namespace
+
+
+def _arm(seconds: float) -> None:
+    """Have this process interrupted, wherever it is, after so many seconds of processor time, or asleep after ten times as many."""
+    wall = 10 * seconds
+
+    def end(_number: int, _frame: object) -> None:
+        raise Ended("cpu")
+
+    def wake(_number: int, _frame: object) -> None:
+        if time.process_time() < 0.05 * wall:  # it sleeps, and does not only wait for a processor that others use
+            raise Ended("wall")
+
+    try:
+        signal.signal(signal.SIGPROF, end)
+        signal.signal(signal.SIGALRM, wake)
+        signal.setitimer(signal.ITIMER_PROF, seconds, seconds / 10)
+        signal.setitimer(signal.ITIMER_REAL, wall, max(seconds, 0.01))
+    except (OSError, ValueError):
+        return  # not allowed here: the limits from outside are there all the same
+
+
+def raised(error: BaseException) -> dict[str, Any]:
+    """Return what an error says, and the solution's own lines through which it came."""
+    message = text_of(error)
+    return {
+        "error": f"{name_of(error)}: {message}" if message else name_of(error),
+        "kind": failure(error)["k"],
+        "lines": lines_of(error),
+    }
+
+
+def lines_of(error: BaseException) -> list[list[Any]]:
+    """Return the solution's lines of a traceback, outermost first, each with its function."""
+    found: list[list[Any]] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == _FILE:
+            found.append([trace.tb_lineno, code.co_name[:100]])
+        trace = trace.tb_next
+    return found if len(found) <= 2 * _FRAMES else [*found[:_FRAMES], *found[-_FRAMES:]]
+
+
+def kind_of(value: Any) -> str:
+    """Return the name of a value's type."""
+    name = type.__dict__["__name__"].__get__(type(value))
+    return name[:100] if type(name) is str else "?"
+
+
+def _text(value: Any) -> str:
+    try:
+        found = repr(value)
+    except Ended:
+        raise
+    except BaseException as error:
+        return f"<{kind_of(value)} whose repr raises {name_of(error)}>"
+    return found if type(found) is str else str(found)
+
+
+def shown(value: Any) -> str:
+    """Return a value as text, its beginning."""
+    text = _text(value)
+    return text if len(text) <= VALUE else text[:VALUE] + "…"
+
+
+def sides(got: Any, expected: Any) -> dict[str, Any]:
+    """Return two values as texts: of long ones the part around the first difference."""
+    one, other = _text(got), _text(expected)
+    apart = next((at for at, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))  # noqa: B905 - as far as both go
+    begin = max(0, apart - VALUE // 2) if max(len(one), len(other)) > VALUE else 0
+    found = {"got": part(one, begin), "expected": part(other, begin)}
+    found |= {"got_type": kind_of(got), "expected_type": kind_of(expected)}
+    where = _difference(got, expected)
+    return {**found, "difference": where} if where else found
+
+
+def part(text: str, begin: int) -> str:
+    """Return so much of a text as is shown."""
+    end = begin + VALUE
+    return ("…" if begin else "") + text[begin:end] + ("…" if end < len(text) else "")
+
+
+def _difference(got: Any, expected: Any) -> str:
+    """Say where two values of one plain type first differ; nothing where that is plain to see or cannot be said."""
+    kind = type(got)
+    if kind is not type(expected):
+        return ""
+    try:
+        if kind in (list, tuple, str, bytes):
+            return _in_order(got, expected, "character" if kind is str else "item")
+        if kind is dict:
+            return _in_keys(got, expected)
+        if kind in (set, frozenset):
+            lacks, more = list(expected - got)[:3], list(got - expected)[:3]
+            return ", ".join(
+                f"{word} {shown(some)[:80]}" for word, some in (("lacks", lacks), ("also has", more)) if some
+            )
+    except Ended:
+        raise
+    except BaseException:
+        return ""
+    return ""
+
+
+def _in_order(got: Any, expected: Any, unit: str) -> str:
+    size, wanted = len(got), len(expected)
+    for at in range(min(size, wanted)):
+        if got[at] != expected[at]:
+            line = f" (line {got.count(chr(10), 0, at) + 1})" if unit == "character" and "\n" in got else ""
+            return f"first differs at {unit} {at}{line}: {shown(got[at])[:80]} instead of {shown(expected[at])[:80]}"
+    return f"{size} {unit}s instead of {wanted}" if size != wanted else ""
+
+
+def _in_keys(got: Any, expected: Any) -> str:
+    for key in expected:
+        if key not in got:
+            return f"lacks the key {shown(key)[:80]}"
+        if got[key] != expected[key]:
+            return f"differs at key {shown(key)[:80]}: {shown(got[key])[:80]} instead of {shown(expected[key])[:80]}"
+    more = next((key for key in got if key not in expected), None)
+    return f"also has the key {shown(more)[:80]}" if len(got) > len(expected) else ""

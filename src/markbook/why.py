@@ -1,0 +1,151 @@
+"""Why an attempt failed: what its tests compared, what was raised where, what was printed. To be shown, never to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+_SHORT, _LONG, _MANY = 300, 2_500, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the solution in a traceback."""
+
+    number: int
+    function: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why one test failed. Every word comes from the benchmark or from the solution."""
+
+    test: int
+    part: int = -1
+    """Which assertion of the test; -1 where it has one, or the whole test ended."""
+    source: str = ""
+    """The assertion; of a program that reads and writes, what it read."""
+    operator: str = ""
+    got: str = ""
+    expected: str = ""
+    """Both in part only, where they are long: around their first difference."""
+    got_type: str = ""
+    expected_type: str = ""
+    difference: str = ""
+    """The first difference in words, where it is not plain to see."""
+    error: str = ""
+    lines: tuple[Line, ...] = ()
+    """The solution's own lines that the error came through, outermost first."""
+    printed: str = ""
+    """What a program wrote to standard error."""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return it as JSON, without what is empty."""
+        return _record(self)
+
+    @property
+    def has_sides(self) -> bool:
+        """Whether two values were compared."""
+        return bool(self.operator and self.operator != "true")
+
+    @property
+    def types_differ(self) -> bool:
+        """Whether the two values are of different types."""
+        return bool(self.got_type and self.expected_type and self.got_type != self.expected_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why an attempt failed."""
+
+    failures: tuple[Failure, ...] = ()
+    left_out: int = 0
+    """So many more failed assertions are not explained: there is too much of them."""
+    stdout: str = ""
+    stderr: str = ""
+    """The beginnings of both."""
+    error: str = ""
+    """What ended the loading of the solution."""
+    lines: tuple[Line, ...] = ()
+    """The solution's own lines that it came through, or where it was when a limit was reached."""
+    limit: str = ""
+    """What the second run hit."""
+    is_again: bool = False
+    """Whether this was seen in a second run, made for it after the verdict."""
+
+    def of(self, test: int, part: int = -1) -> Failure | None:
+        """Return what is known of a test, or of one assertion of it."""
+        return next((one for one in self.failures if (one.test, one.part) == (test, part)), None)
+
+    @property
+    def size(self) -> int:
+        """About how many characters it is."""
+        return len(str(self.to_record()))
+
+    def to_record(self) -> dict[str, Any]:
+        """Return it as JSON, without what is empty."""
+        return _record(self)
+
+
+def _record(one: Why | Failure) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in fields(one):
+        value = getattr(one, field.name)
+        if field.name == "failures":
+            value = [_record(failure) for failure in value]
+        elif field.name == "lines":
+            value = [[line.number, line.function, line.text] for line in value]
+        if (value and value != -1) or field.name == "test":
+            found[field.name] = value
+    return found
+
+
+def why_of(record: Mapping[str, Any] | None) -> Why | None:
+    """Return the record of its JSON form; nothing in it is larger or of another kind than it may be."""
+    if not isinstance(record, Mapping):
+        return None
+    failures = [_failure(one) for one in _list(record.get("failures")) if isinstance(one, Mapping)]
+    return Why(
+        failures=tuple(one for one in failures if one is not None),
+        left_out=_whole(record.get("left_out"), 0),
+        stdout=_text(record.get("stdout"), _LONG),
+        stderr=_text(record.get("stderr"), _LONG),
+        error=_text(record.get("error"), _LONG),
+        lines=_lines(record.get("lines")),
+        limit=_text(record.get("limit"), 20),
+        is_again=record.get("is_again") is True,
+    )
+
+
+def _failure(record: Mapping[str, Any]) -> Failure | None:
+    test = _whole(record.get("test"), -1)
+    if test < 0:
+        return None
+    values = {name: _text(record.get(name), _LONG) for name in ("got", "expected", "error", "printed")}
+    words = {
+        name: _text(record.get(name), _SHORT)
+        for name in ("source", "operator", "got_type", "expected_type", "difference")
+    }
+    return Failure(test, _whole(record.get("part"), -1), lines=_lines(record.get("lines")), **values, **words)
+
+
+def _list(value: object) -> Sequence[Any]:
+    return value[:_MANY] if isinstance(value, list) else ()
+
+
+def _whole(value: object, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31 else default
+
+
+def _text(value: object, most: int) -> str:
+    return value[:most].encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
+
+
+def _lines(value: object) -> tuple[Line, ...]:
+    return tuple(
+        Line(_whole(one[0], 0), _text(one[1], 100), _text(one[2], 200))
+        for one in _list(value)[:10]
+        if isinstance(one, list) and len(one) == 3
+    )

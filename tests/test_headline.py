@@ -1,0 +1,92 @@
+"""The first sentence of a report says what the statistics bear and no more."""
+
+import pytest
+
+from markbook.results.comparison import compare_sheet
+from markbook.results.headline import headline, headline_of_one
+from markbook.results.sheet import Cell, Sheet
+from markbook.results.summary import summarise_values
+
+
+def compared(n=140, **right):
+    """Return a comparison of models that solve the first so many of n problems, with every third swapped for a few."""
+    names = [str(at) for at in range(n)]
+    marks = {}
+    for number, (model, share) in enumerate(right.items()):
+        solved = {(13 * at + 31 * number) % n for at in range(round(share * n))}
+        marks[model] = {name: Cell(float(int(name) in solved), passed=int(name) in solved) for name in names}
+    sheet = Sheet("score", marks)
+    return compare_sheet(sheet)
+
+
+def test_two_that_cannot_be_told_apart_and_one_that_is_worse():
+    found = compared(a=0.80, b=0.76, c=0.50)
+    said = headline(found, "problems")
+
+    assert [pair.distinguishable for pair in found.pairs] == [False, True, True]
+    low = min(abs(pair.difference.low) for pair in found.pairs[1:])
+    high = max(abs(pair.difference.high) for pair in found.pairs[1:])
+    assert said.text == (
+        f"a and b cannot be told apart on these 140 problems; both are better than c by {100 * low:.0f} to {100 * high:.0f} points."
+    )
+    assert said.step.startswith("About ")
+    assert "problems like these would settle a and b, if they differ by the" in said.step
+
+
+def test_the_number_advised_is_the_one_that_the_power_formula_gives():
+    from markbook.stats.difference import items_needed
+
+    found = compared(a=0.80, b=0.76)
+    (pair,) = found.pairs
+    needed = items_needed(abs(pair.difference.value), pair.difference.stats["sd"], alpha=0.05)
+    advised = int(headline(found).step.split()[1].replace(",", ""))
+
+    assert needed <= advised <= 1.1 * needed
+    assert advised > 140
+
+
+def test_the_best_alone_is_said_to_be_better_than_each():
+    said = headline(compared(a=0.9, b=0.5, c=0.48), "problems")
+
+    assert said.text.startswith("a (90.0) is better than b and c by ")
+    assert "would settle b and c" in said.step
+
+
+def test_where_nothing_differs_nothing_is_claimed():
+    said = headline(compared(n=10, a=0.5, b=0.5))
+
+    assert said.text == "a and b cannot be told apart on these 10 samples."
+    assert "better" not in said.text
+
+
+def test_many_models_are_counted_instead_of_named():
+    said = headline(compared(n=20, **{f"m{at}": 0.5 + at / 100 for at in range(9)}))
+
+    assert "and 8 others cannot be told apart on these 20 samples" in said.text
+
+
+def test_one_model_says_its_interval_and_what_would_halve_it():
+    summary = summarise_values([1.0] * 60 + [0.0] * 40, metric="score")
+    said = headline_of_one("a", summary, (0.0, 1.0), "problems")
+
+    assert said.text.startswith("a scores 60.0 on 100 problems; with 95 % confidence ")
+    assert "about 400" in said.step
+
+
+def test_means_over_different_samples_never_call_the_worse_one_better():
+    both = [str(at) for at in range(60)]
+    a = {name: Cell(float(int(name) < 30)) for name in both} | {f"x{at}": Cell(1.0) for at in range(900)}
+    b = {name: Cell(1.0) for name in both} | {f"y{at}": Cell(0.0) for at in range(900)}
+    said = headline(compare_sheet(Sheet("score", {"a": a, "b": b})))
+
+    assert (
+        said.text
+        == "On the 60 samples that both have b is better than a by 37 to 63 points, though a has the higher mean over its own."
+    )
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_a_model_without_scores_is_no_crash(n):
+    summary = summarise_values([], n_missing={"failed": n}, metric="score")
+
+    assert f"none of {n} problems could be scored" in headline_of_one("a", summary, (0.0, 1.0), "problems").text
