@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from markbook.rewards.desk import Desk, State, Work
 from markbook.rewards.lane import Lane
-from markbook.rewards.records import LOST, Busy, Closing, Order
+from markbook.rewards.records import Busy, Closing, Order
 from markbook.runs.sandboxes import BoxSettings
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox.job import digest, task_text
+from markbook.sandbox.outcomes import LOST
 from markbook.types import Missing, MissingKind, Outcome
 
 if TYPE_CHECKING:
@@ -277,8 +278,9 @@ def _key(order: Order) -> tuple[str, str]:
     """Return what names an order's content, and what names its task."""
     known = _ids.get(id(order.sample))
     if known is None or known[0] is not order.sample:
-        references = order.sample.references
-        known = (order.sample, digest(task_text(order.sample), references[0] if references else ""))
+        sample = order.sample
+        parts = (sample.language, repr((sample.seconds, sample.memory_bytes)), *sample.references[:1])
+        known = (sample, digest(task_text(sample), *parts))
         _ids[id(order.sample)] = known
         if len(_ids) > _TASKS:
             _ids.popitem(last=False)

@@ -16,7 +16,7 @@ from markbook.runs.self_check import ensure_marks
 from markbook.runs.streams import StreamMarker, goes_in_turns
 from markbook.sandbox import Sandbox
 from markbook.sandbox.job import Job, digest, task_text
-from markbook.sandbox.outcomes import all_failed
+from markbook.sandbox.outcomes import LOST, all_failed
 from markbook.sandbox.program import Executed
 from markbook.sandbox.program_box import ProgramSandbox
 from markbook.types import ErrorKind, Isolation, Limits, Outcome, Sample, Test, TestResult
@@ -54,6 +54,7 @@ class ProgramMarker:
         proves: bool = True,
         dedupe: bool = False,
         cache: Path | None = None,
+        stop: int | None = None,
     ) -> None:
         """Set up, starting nothing.
 
@@ -66,6 +67,7 @@ class ProgramMarker:
             proves: run what passed once more with a claim that no honest program gets past; else passes are unchecked.
             dedupe: run exactly equal answers to a problem once.
             cache: the folder for what takes long to build and serves every run.
+            stop: as for `ProgramSandbox`; what was stopped is of no use any more.
 
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.
@@ -83,6 +85,7 @@ class ProgramMarker:
             isolation=isolation,
             at_most=at_most,
             pinned=pinned,
+            stop=stop,
         )
         batches = ((tool, tool.language.batch) for tool in self._tools.values())
         self._batches = {tool.language.name: Waiting(tool, batch) for tool, batch in batches if batch is not None}
@@ -282,6 +285,7 @@ class ProgramMarker:
             error=bad.error if bad else None,
             error_type=bad.result.error_type if bad else "",
             error_message=bad.result.error_message if bad else "",
+            flags=(LOST,) if any(each.is_lost for each in found) else (),
             limit=next((each.limit for each in found if each.limit), ""),
             benchmark_fault=next((each.fault for each in found if each.fault), ""),
             isolation=self.level,

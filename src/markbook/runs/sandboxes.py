@@ -46,7 +46,20 @@ class BoxSettings:
         """
         if not self.languages:
             return box
-        marker = ProgramMarker(
+        return MixedBox(box, self.marker(workers=workers, pinned=pinned))
+
+    def marker(self, *, workers: int | None, pinned: bool = True, stop: int | None = None) -> ProgramMarker:
+        """Return what marks programs in its languages, not started.
+
+        Args:
+            workers: how many attempts run at once.
+            pinned: give each worker a processor of its own.
+            stop: a descriptor; once it is readable, what runs is ended, and the marker is of no use any more.
+
+        Raises:
+            EnvironmentUnfitError: the toolchain of one of them is not here.
+        """
+        return ProgramMarker(
             self.languages,
             workers=workers,
             isolation=self.isolation,
@@ -54,8 +67,8 @@ class BoxSettings:
             proves=self.separate,
             dedupe=self.dedupe,
             cache=folder(),
+            stop=stop,
         )
-        return MixedBox(box, marker)
 
     def sandbox(self, *, workers: int | None, pinned: bool = True) -> Sandbox:
         """Return one, not started."""

@@ -99,11 +99,9 @@ class Marking:
         return as_json({"rewards": numbers, "scores": numbers, "extra_logs": {"all_passed": passed}})
 
     async def _orders(self, items: Any, defaults: Defaults) -> list[Order]:
-        try:
-            named = {str(item.get("benchmark", "")) for item in items if isinstance(item, Mapping)}
-        except TypeError:
-            named = set()
-        slow = len(items) > _LOADS if isinstance(items, list) else False
+        objects = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+        named = {str(item.get("benchmark", "")) for item in objects}
+        slow = len(objects) > _LOADS or any("language" in item for item in objects)  # its toolchain may be looked for
         try:
             if slow or not all(map(self._shelf.is_loaded, named)):
                 return await asyncio.to_thread(read_items, items, self._shelf, defaults, self._most)
