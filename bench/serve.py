@@ -23,84 +23,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
 import os
-import socket
 import statistics
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
-BATCH = 64
-TRIVIAL = "def f(a):\n    return a + 1\n# {}\n"
-TESTS = ["f(1) == 2", "f(2) == 3"]
+from bench._serving import BATCH, Client, memory, server, trivial
+
 HOSTILE = (
     "def f(a):\n    while True:\n        pass\n# {}\n",
     "import time\ndef f(a):\n    time.sleep(100)\n# {}\n",
     "def f(a):\n    return len([0] * (1 << 34))\n# {}\n",
     "import os\nos._exit(0)\n# {}\n",
 )
-
-
-class Client:
-    """Keeps connections to a server and asks it; one request at a time on each."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
-
-    async def post(self, path: str, body: object) -> tuple[int, bytes]:
-        data = json.dumps(body).encode()
-        head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
-        return await self._ask(head.encode() + data)
-
-    async def get(self, path: str) -> tuple[int, bytes]:
-        return await self._ask(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-
-    async def _ask(self, request: bytes) -> tuple[int, bytes]:
-        link = self._free.pop() if self._free else await asyncio.open_connection("127.0.0.1", self._port)
-        reader, writer = link
-        writer.write(request)
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        body = await reader.readexactly(length)
-        self._free.append(link)
-        return int(head.split(b" ", 2)[1]), body
-
-    def close(self) -> None:
-        for _, writer in self._free:
-            writer.close()
-
-
-@contextlib.contextmanager
-def server(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Start one on a free port; end it and see that it ends by itself."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    command = [sys.executable, "-m", "markbook", "serve", "--port", str(port), *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    if not process.stdout.readline():
-        sys.exit("the server does not start")
-    try:
-        yield process, port
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def memory(pid: int) -> float:
-    """Return the resident MiB of one process."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def trivial(number: int | str) -> dict[str, object]:
-    return {"id": str(number), "code": TRIVIAL.format(number), "tests": TESTS, "entry_point": "f", "timeout": 2}
 
 
 async def in_batches(client: Client, items: list[dict[str, object]], lanes: int = 4) -> list[dict[str, object]]:
