@@ -84,6 +84,15 @@ def memory(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+def busy(pid: int) -> float:
+    """Return the CPU seconds of a process, of all below it, and of those of them that have ended."""
+    ticks = 0
+    for one in (pid, *below(pid)):
+        with contextlib.suppress(OSError):
+            ticks += sum(map(int, Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def below(pid: int) -> list[int]:
     """Return the processes below one."""
     found: list[int] = []
