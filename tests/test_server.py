@@ -17,9 +17,9 @@ pytest.importorskip("uvicorn")
 from markbook.rewards.languages import UnsupportedLanguage, toolchain  # noqa: E402 - after the extra is known
 from markbook.rewards.pool import PoolSettings  # noqa: E402
 from markbook.runs.sandboxes import BoxSettings  # noqa: E402
-from markbook.server.app import ServerSettings  # noqa: E402
 from markbook.server.guard import Guard  # noqa: E402
 from markbook.server.serve import bind, serve  # noqa: E402
+from markbook.server.settings import ServerSettings  # noqa: E402
 
 RIGHT = "def f(x):\n    return x\n"
 SLEEP = "import time\ndef f(x):\n    time.sleep(60)\n"
