@@ -35,7 +35,7 @@ class Client:
         return await self._ask(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
 
     async def _ask(self, request: bytes) -> tuple[int, bytes]:
-        link = self._free.pop() if self._free else await asyncio.open_connection("127.0.0.1", self._port)
+        link = self._open() or await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = link
         writer.write(request)
         head = await reader.readuntil(b"\r\n\r\n")
@@ -43,6 +43,15 @@ class Client:
         body = await reader.readexactly(length)
         self._free.append(link)
         return int(head.split(b" ", 2)[1]), body
+
+    def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """Return a connection that the server has not closed for having been idle."""
+        while self._free:
+            link = self._free.pop()
+            if not link[0].at_eof():
+                return link
+            link[1].close()
+        return None
 
     def close(self) -> None:
         for _, writer in self._free:

@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import multiprocessing
 import os
 import random
 import signal
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 from exam_kit import hold, problem, rows, write_rows
@@ -279,6 +281,37 @@ def test_leaving_a_stream_early_stops_the_rest():
             return reward.reward
 
     assert asyncio.run(main()) == 1.0
+
+
+def processes(workers=None):
+    """Make an engine of this machine's processes."""
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def test_an_engine_marks_as_this_machine_does():
+    items = [item(RIGHT, id="r"), item(WRONG, id="h"), item("def f(x:\n", id="s")]
+    pool = PoolSettings(engine="test_rewards:processes", box=BoxSettings(workers=1, isolation="weak"))
+
+    async def main():
+        pools = Pool(pool)
+        await pools.start()
+        try:
+            tickets = pools.offer("a", [read_item(one, "items[0]", Shelf(), Defaults()) for one in items], 60)
+            return [reward_of(ticket.order, await ticket.future) for ticket in tickets], pools.level
+        finally:
+            await pools.close()
+
+    found, level = asyncio.run(main())
+    assert found == marked(items)
+    assert level == found[0].isolation
+
+
+def test_an_engine_that_is_not_there_is_said():
+    async def main():
+        await Pool(PoolSettings(engine="nowhere")).start()
+
+    with pytest.raises(UsageError, match="nowhere"):
+        asyncio.run(main())
 
 
 TWICE = "twice() { echo $(( 2 * $1 )); }\n"

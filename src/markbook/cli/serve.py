@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from markbook.cli.options import isolation_option, python_option, timeout_option, workers_option
+from markbook.cli.options import engine_option, isolation_option, python_option, timeout_option, workers_option
 
 _EXAMPLES = """
 \b
@@ -51,6 +51,7 @@ Examples:
 )
 @isolation_option
 @python_option("programs")
+@engine_option
 def command(**options: Any) -> int:
     """Answer rewards over HTTP: programs marked in isolation, a number or a reason, until interrupted.
 
@@ -77,7 +78,7 @@ def command(**options: Any) -> int:
         )
     box = BoxSettings(workers=options["workers"], isolation=options["isolation"], python=options["python"])
     settings = ServerSettings(
-        pool=PoolSettings(box=box, queue=options["queue"]),
+        pool=PoolSettings(box=box, engine=options["engine"], queue=options["queue"]),
         guard=Guard(token=token),
         defaults=Defaults(timeout=options["timeout"], most_timeout=max(600.0, options["timeout"])),
         benchmarks=Path(options["benchmarks"]) if options["benchmarks"] else None,

@@ -20,6 +20,7 @@ from markbook.sandbox.outcomes import LOST
 from markbook.types import Missing, MissingKind, Outcome
 
 if TYPE_CHECKING:
+    from markbook.rewards.elsewhere import Remote
     from markbook.runs.programs import ProgramMarker
 
     Said = Callable[[Work, Outcome | Missing], None]
@@ -38,7 +39,15 @@ class Lane:
     """One worker of the pool."""
 
     def __init__(
-        self, number: int, desk: Desk, settings: BoxSettings, said: Said, *, most_jobs: int, most_bytes: int
+        self,
+        number: int,
+        desk: Desk,
+        settings: BoxSettings,
+        said: Said,
+        *,
+        most_jobs: int,
+        most_bytes: int,
+        remote: Remote | None = None,
     ) -> None:
         """Set up, starting nothing.
 
@@ -49,7 +58,9 @@ class Lane:
             said: is told, in this lane's thread, what became of each piece of work.
             most_jobs: pieces of work after which its worker is replaced.
             most_bytes: resident memory of its worker beyond which that is replaced.
+            remote: does the work instead of a worker of this machine; what runs there runs to its own time limit.
         """
+        self._remote = remote
         self.number = number
         self._desk = desk
         self._said = said
@@ -128,6 +139,8 @@ class Lane:
     def _outcome(self, work: Work) -> Outcome:
         order = work.order
         job = Job("", order.code, order.sample, order.limits)
+        if self._remote is not None:
+            return self._remote.outcome(job)
         if order.sample.language:
             ((_, found),) = self._marker(order.sample.language).run([job])
             return found
