@@ -210,7 +210,7 @@ def hostile(options: argparse.Namespace) -> None:
         print(f"{wrong} wrong; since both kinds were seen {grown(pid, held) if held[1] else 'too short to say'}")
         client.close()
 
-    with server() as (process, port):
+    with server("--cache", "64") as (process, port):
         asyncio.run(main(port, process.pid))
 
 

@@ -43,6 +43,13 @@ Examples:
     help="Items that may wait; above that callers are told 429.",
 )
 @click.option(
+    "--cache",
+    type=click.IntRange(min=0),
+    default=65536,
+    show_default=True,
+    help="Verdicts that are remembered by content; 0 for none.",
+)
+@click.option(
     "--grace",
     type=click.FloatRange(min=0),
     default=30.0,
@@ -78,7 +85,7 @@ def command(**options: Any) -> int:
         )
     box = BoxSettings(workers=options["workers"], isolation=options["isolation"], python=options["python"])
     settings = ServerSettings(
-        pool=PoolSettings(box=box, engine=options["engine"], queue=options["queue"]),
+        pool=PoolSettings(box=box, engine=options["engine"], queue=options["queue"], cache=options["cache"]),
         guard=Guard(token=token),
         defaults=Defaults(timeout=options["timeout"], most_timeout=max(600.0, options["timeout"])),
         benchmarks=Path(options["benchmarks"]) if options["benchmarks"] else None,
