@@ -331,6 +331,22 @@ def test_programs_in_other_languages_are_marked_by_what_stands_behind_them():
     assert [(one.reward, one.error) for one in found] == [(1, None), (0, None), (0, "Error"), (1, None)]
 
 
+def test_a_task_in_another_language_has_the_exams_verdict(tmp_path):
+    problems = [{"task_id": "a", "language": "bash", "tests": "set -e\n[[ $(twice 2) = 4 ]]\n"}]
+    codes = [TWICE, "twice() { echo 3; }\n", "exit 0\n", "if\n", ""]
+    answers = [{"task_id": "a", "model": f"m{number}", "candidate_solution": code} for number, code in enumerate(codes)]
+    run = hold(tmp_path, problems, answers)
+    wanted = [
+        (row["score_zero"] / 100, row["tests_passed"], row["total_tests"])
+        for number in range(len(codes))
+        for row in rows(run, f"m{number}")
+    ]
+    items = [{"id": one["model"], "code": one["candidate_solution"], "task_id": "a"} for one in answers]
+    found = marked(items, benchmark=tmp_path / "in" / "benchmark.jsonl", timeout=5.0)
+    assert [(one.reward, one.passed, one.total) for one in found] == wanted
+    assert [one[0] for one in wanted] == [1.0, 0.0, 0.0, 0.0, 0.0]
+
+
 def test_programs_that_read_and_write_are_marked_by_their_output():
     tests = [{"stdin": "2 3\n", "stdout": "5.0\n"}, {"stdin": "0.1 0.2\n", "stdout": "0.3", "checker": "float:1e-9"}]
     adds = "print(sum(map(float, input().split())))\n"
