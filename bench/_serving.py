@@ -102,13 +102,13 @@ def busy(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def below(pid: int) -> list[int]:
-    """Return the processes below one."""
+def below(pid: int, depth: int = 9) -> list[int]:
+    """Return the processes below one, down to so many floors."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                found += [int(child), *below(int(child))]
+            for child in (task / "children").read_text().split() if depth else ():
+                found += [int(child), *below(int(child), depth - 1)]
     return found
 
 

@@ -78,7 +78,7 @@ def verl(options: argparse.Namespace) -> None:
         found, said = client.check_correctness(url, given, code, timeout=seconds, language=language)
         return found[0], wanted, f"{language}: {code[:60]!r} is {found[0]}, not {wanted}: {said[0].get('api_response')}"
 
-    with server() as (_, port), ThreadPoolExecutor(8) as threads:
+    with server() as (_, port), ThreadPoolExecutor(options.at_once) as threads:
         url = f"http://127.0.0.1:{port}/run_code"
         results = list(threads.map(one, jobs))
     wrong = [words for found, wanted, words in results if found is not wanted and found != wanted]

@@ -101,8 +101,7 @@ class Faults:
             self.seen.counts[kind.__name__] += 1
             self.begun += 1
             try:
-                async with asyncio.timeout(PATIENCE):
-                    await kind(number)
+                await kind(number)
             except TimeoutError:
                 self.seen.fault(f"no answer within {PATIENCE:g} s to request {number} ({kind.__name__})")
             except (OSError, EOFError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
@@ -134,7 +133,7 @@ class Faults:
                 await asyncio.sleep(0.005)
             if whole:
                 await self.restart()
-            elif pids := below(self.process.pid):
+            elif pids := below(self.process.pid, 2):  # the workers; what they run is below, and may end as it likes
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self.dice.choice(pids), signal.SIGKILL)
                     self.seen.counts["workers killed"] += 1
@@ -240,7 +239,11 @@ class Faults:
         self, path: str, body: object, headers: dict[str, str] | None = None, *, pieces: int = 1
     ) -> tuple[int, dict]:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        reader, writer = await self.opened(path, data, headers or {})
+        async with asyncio.timeout(PATIENCE):
+            return await self.answered(path, data, headers or {}, pieces)
+
+    async def answered(self, path: str, data: bytes, headers: dict[str, str], pieces: int) -> tuple[int, dict]:
+        reader, writer = await self.opened(path, data, headers)
         try:
             step = max(1, len(data) // pieces)
             for start in range(0, len(data), step):
