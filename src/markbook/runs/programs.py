@@ -54,7 +54,6 @@ class ProgramMarker:
         proves: bool = True,
         dedupe: bool = False,
         cache: Path | None = None,
-        stop: int | None = None,
     ) -> None:
         """Set up, starting nothing.
 
@@ -67,7 +66,6 @@ class ProgramMarker:
             proves: run what passed once more with a claim that no honest program gets past; else passes are unchecked.
             dedupe: run exactly equal answers to a problem once.
             cache: the folder for what takes long to build and serves every run.
-            stop: as for `ProgramSandbox`; what was stopped is of no use any more.
 
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.
@@ -85,7 +83,6 @@ class ProgramMarker:
             isolation=isolation,
             at_most=at_most,
             pinned=pinned,
-            stop=stop,
         )
         batches = ((tool, tool.language.batch) for tool in self._tools.values())
         self._batches = {tool.language.name: Waiting(tool, batch) for tool, batch in batches if batch is not None}
@@ -139,6 +136,10 @@ class ProgramMarker:
                     f"{'passes' if passed else 'fails'}: {said}",
                     hint="is its toolchain where every user of this machine may read it?",
                 )
+
+    def end_on(self, stop: int) -> None:
+        """End what runs, and the workers, once a descriptor is readable; this marker is of no use any more then."""
+        self._box.stop = stop
 
     def close(self) -> None:
         """End the workers and everything in them."""

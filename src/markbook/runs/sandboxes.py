@@ -59,7 +59,7 @@ class BoxSettings:
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.
         """
-        return ProgramMarker(
+        marker = ProgramMarker(
             self.languages,
             workers=workers,
             isolation=self.isolation,
@@ -67,8 +67,10 @@ class BoxSettings:
             proves=self.separate,
             dedupe=self.dedupe,
             cache=folder(),
-            stop=stop,
         )
+        if stop is not None:
+            marker.end_on(stop)
+        return marker
 
     def sandbox(self, *, workers: int | None, pinned: bool = True) -> Sandbox:
         """Return one, not started."""

@@ -46,7 +46,7 @@ class ProgramSandbox:
             pinned: give each worker a processor of its own.
             stop: a descriptor; once it is readable, what runs is ended and so are the workers, until the next run.
         """
-        self._stop = stop
+        self.stop = stop
         self._crew = Crew(
             count=workers,
             isolation=isolation,
@@ -158,8 +158,8 @@ class ProgramSandbox:
             busy = [worker for worker in self._crew.workers if worker.jobs]
             for worker in busy:
                 selector.register(worker.sock, selectors.EVENT_READ, worker)
-            if self._stop is not None:
-                selector.register(self._stop, selectors.EVENT_READ, None)
+            if self.stop is not None:
+                selector.register(self.stop, selectors.EVENT_READ, None)
             patience = min(map(_deadline, busy)) - time.monotonic()
             events = selector.select(max(0.0, patience))
         if any(key.data is None for key, _ in events):
