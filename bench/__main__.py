@@ -21,6 +21,7 @@ BY_THEMSELVES = (
     "stdio_programs",
     "stdio_speed",
     "side_by_side",
+    "serve_faults",
     "task_language",
 )
 """Take long, or an argument: `all` leaves them out."""

@@ -12,7 +12,8 @@ rate      every canonical solution `--times` times, each unlike the others by a 
 latency   one trivial attempt a request, sent by the clock whether or not earlier ones are answered: p50, p99 at a share
           of what the server can do, which is measured first
 overload  the same above what it can do: how many 429, how many answered, and how memory grew
-hostile   trivial attempts at a tenth of capacity, alone and then with endless loops, sleepers and big allocations between
+hostile   trivial attempts at a tenth of capacity, in windows of 15 s in turns alone and with endless loops, sleepers, big
+          allocations and early exits between: latencies of the honest ones, and what the server holds; `--seconds 3600` is a soak
 agree     an answer a row, by the server and by the sandbox: how many rewards differ
 run_code  programs a second through /run_code, one request at a time on each core
 
@@ -23,84 +24,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
 import os
-import socket
 import statistics
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
-BATCH = 64
-TRIVIAL = "def f(a):\n    return a + 1\n# {}\n"
-TESTS = ["f(1) == 2", "f(2) == 3"]
+from bench._serving import BATCH, Client, below, busy, descriptors, memory, server, trivial
+
+WINDOW = 15.0
 HOSTILE = (
     "def f(a):\n    while True:\n        pass\n# {}\n",
     "import time\ndef f(a):\n    time.sleep(100)\n# {}\n",
     "def f(a):\n    return len([0] * (1 << 34))\n# {}\n",
     "import os\nos._exit(0)\n# {}\n",
 )
-
-
-class Client:
-    """Keeps connections to a server and asks it; one request at a time on each."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
-
-    async def post(self, path: str, body: object) -> tuple[int, bytes]:
-        data = json.dumps(body).encode()
-        head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
-        return await self._ask(head.encode() + data)
-
-    async def get(self, path: str) -> tuple[int, bytes]:
-        return await self._ask(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-
-    async def _ask(self, request: bytes) -> tuple[int, bytes]:
-        link = self._free.pop() if self._free else await asyncio.open_connection("127.0.0.1", self._port)
-        reader, writer = link
-        writer.write(request)
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        body = await reader.readexactly(length)
-        self._free.append(link)
-        return int(head.split(b" ", 2)[1]), body
-
-    def close(self) -> None:
-        for _, writer in self._free:
-            writer.close()
-
-
-@contextlib.contextmanager
-def server(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Start one on a free port; end it and see that it ends by itself."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    command = [sys.executable, "-m", "markbook", "serve", "--port", str(port), *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    if not process.stdout.readline():
-        sys.exit("the server does not start")
-    try:
-        yield process, port
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def memory(pid: int) -> float:
-    """Return the resident MiB of one process."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def trivial(number: int | str) -> dict[str, object]:
-    return {"id": str(number), "code": TRIVIAL.format(number), "tests": TESTS, "entry_point": "f", "timeout": 2}
 
 
 async def in_batches(client: Client, items: list[dict[str, object]], lanes: int = 4) -> list[dict[str, object]]:
@@ -155,7 +95,7 @@ def told(times: list[float]) -> str:
     if len(times) < 2:
         return "too few"
     cuts = statistics.quantiles(times, n=100)
-    return f"p50 {1000 * cuts[49]:.1f} ms, p99 {1000 * cuts[98]:.1f} ms"
+    return ", ".join(f"p{share} {1000 * cuts[share - 1]:.1f} ms" for share in (50, 95, 99))
 
 
 def canonical(path: str, times: int, mark: str) -> tuple[list[object], list[dict[str, object]]]:
@@ -207,48 +147,70 @@ def latency(options: argparse.Namespace) -> None:
     async def main(port: int, pid: int) -> None:
         client = Client(port)
         await capacity(client, "warm", 300)
+        before = busy(pid)
         most = await capacity(client, "most")
-        before = memory(pid)
+        print(
+            f"capacity {most:.0f} requests/s; {1500 / (busy(pid) - before):.0f} attempts a CPU second of the server's"
+        )
+        held = memory(pid), descriptors(pid), len(below(pid))
         times, statuses = [], Counter[int]()
         make = lambda number: ("honest", trivial(f"load {number}"))  # noqa: E731
         async for took, status, _, _ in open_loop(client, options.load * most, options.seconds, make):
             statuses[status] += 1
             if status == 200:
                 times.append(took)
-        print(f"capacity {most:.0f} requests/s; at {options.load:g} of it for {options.seconds:g} s: {told(times)}")
-        print(f"answers by status: {dict(statuses)}; the server grew by {memory(pid) - before:+.1f} MiB")
+        print(f"at {options.load:g} of it for {options.seconds:g} s: {told(times)}; by status: {dict(statuses)}")
+        print(grown(pid, held))
         client.close()
 
     with server("--queue", "256") as (process, port):
         asyncio.run(main(port, process.pid))
 
 
+def grown(pid: int, held: tuple[float, int, int]) -> str:
+    """Return what a server holds more than before."""
+    now = memory(pid), descriptors(pid), len(below(pid))
+    mib, files, processes = (later - before for later, before in zip(now, held, strict=True))
+    return f"the server grew by {mib:+.1f} MiB, {files:+d} descriptors, {processes:+d} processes"
+
+
 def hostile(options: argparse.Namespace) -> None:
     async def main(port: int, pid: int) -> None:
         client = Client(port)
         await capacity(client, "warm", 300)
-        most = await capacity(client, "most")
-        pace = most / 10
+        pace = await capacity(client, "most") / 10
         every = max(1, int(pace * 4))  # a hostile program every four seconds
-        for name in ("quiet", "mixed"):
-            before = memory(pid)
+        times: dict[str, list[float]] = {"quiet": [], "mixed": []}
+        wrong = 0
+        held = (0.0, 0, 0)
+        for turn in range(max(2, int(options.seconds / WINDOW))):
+            if turn == 2:
+                held = memory(pid), descriptors(pid), len(below(pid))  # both kinds have been seen
+            name = ("quiet", "mixed")[turn % 2]
 
-            def make(number: int, name: str = name) -> tuple[str, dict[str, object]]:
-                if name == "mixed" and number % every == 0:
-                    code = HOSTILE[number // every % len(HOSTILE)].format(number)
+            def make(
+                number: int, name: str = f"{('quiet', 'mixed')[turn % 2]} {turn}"
+            ) -> tuple[str, dict[str, object]]:
+                if name.startswith("mixed") and number % every == 0:
+                    code = HOSTILE[number // every % len(HOSTILE)].format(f"{name} {number}")
                     return "hostile", {**trivial(number), "code": code, "timeout": 1}
                 return "honest", trivial(f"{name} {number}")
 
-            times, wrong = [], 0
-            async for took, status, body, kind in open_loop(client, pace, options.seconds, make):
+            async for took, status, body, kind in open_loop(client, pace, min(WINDOW, options.seconds / 2), make):
                 reward = json.loads(body)["results"][0]["reward"] if status == 200 else None
                 if kind == "honest":
-                    times.append(took)
+                    times[name].append(took)
                 wrong += reward != (1.0 if kind == "honest" else 0.0)
-            print(f"{name:6} {told(times)}; {wrong} wrong; the server grew by {memory(pid) - before:+.1f} MiB")
+            print(
+                f"{turn + 1:3} {name:6} {memory(pid):6.1f} MiB, {descriptors(pid)} descriptors, {len(below(pid))} processes",
+                flush=True,
+            )
+        for name, found in times.items():
+            print(f"{name:6} {len(found)} honest attempts, {told(found)}")
+        print(f"{wrong} wrong; since both kinds were seen {grown(pid, held) if held[1] else 'too short to say'}")
         client.close()
 
-    with server() as (process, port):
+    with server("--cache", "64") as (process, port):
         asyncio.run(main(port, process.pid))
 
 

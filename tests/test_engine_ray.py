@@ -6,6 +6,7 @@ import operator
 import os
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,25 @@ def test_reviews_are_the_same_on_ray(tmp_path):
 
     assert local == ray
     assert "results.jsonl" in local
+
+
+@with_ray
+def test_the_reward_server_marks_on_a_cluster():
+    with subprocess.Popen(
+        [sys.executable, "-m", "markbook", "serve", "--port", "0", "--engine", "ray", "--workers", "2", "--isolation", "weak"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as server:  # fmt: skip
+        try:
+            address = server.stdout.readline().strip()
+            items = [{"id": text, "code": f"def f(x): return {text}", "tests": ["f(1) == 1"]} for text in ("x", "-x")]
+            request = urllib.request.Request(
+                f"{address}/v1/mark", json.dumps({"items": items}).encode(), {"Content-Type": "application/json"}
+            )
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                results = json.load(answer)["results"]
+        finally:
+            server.terminate()
+            _, said = server.communicate(timeout=60)
+
+    assert [one["reward"] for one in results] == [1.0, 0.0], said
+    assert server.returncode == 0, said

@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import multiprocessing
 import os
 import random
 import signal
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 from exam_kit import hold, problem, rows, write_rows
@@ -13,7 +15,7 @@ from markbook.errors import UsageError
 from markbook.rewards import Rewarder
 from markbook.rewards.items import Defaults, read_item, read_items
 from markbook.rewards.pool import Pool, PoolSettings
-from markbook.rewards.records import Busy, Closing, Reward
+from markbook.rewards.records import Busy, Closing, Reward, reward_of
 from markbook.rewards.shelf import Shelf
 from markbook.runs.sandboxes import BoxSettings
 from markbook.types import Missing, MissingKind
@@ -281,6 +283,112 @@ def test_leaving_a_stream_early_stops_the_rest():
     assert asyncio.run(main()) == 1.0
 
 
+def processes(workers=None):
+    """Make an engine of this machine's processes."""
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def test_an_engine_marks_as_this_machine_does():
+    items = [item(RIGHT, id="r"), item(WRONG, id="h"), item("def f(x:\n", id="s")]
+    pool = PoolSettings(engine="test_rewards:processes", box=BoxSettings(workers=1, isolation="weak"))
+
+    async def main():
+        pools = Pool(pool)
+        await pools.start()
+        try:
+            tickets = pools.offer("a", [read_item(one, "items[0]", Shelf(), Defaults()) for one in items], 60)
+            return [reward_of(ticket.order, await ticket.future) for ticket in tickets], pools.level
+        finally:
+            await pools.close()
+
+    found, level = asyncio.run(main())
+    assert found == marked(items)
+    assert level == found[0].isolation
+
+
+def test_an_engine_that_is_not_there_is_said():
+    async def main():
+        await Pool(PoolSettings(engine="nowhere")).start()
+
+    with pytest.raises(UsageError, match="nowhere"):
+        asyncio.run(main())
+
+
+TWICE = "twice() { echo $(( 2 * $1 )); }\n"
+IN_BASH = {"language": "bash", "tests": ["set -e\n[[ $(twice 2) = 4 ]]\n", "set -e\n[[ $(twice 1) = 2 ]]\n"]}
+
+
+def test_programs_in_other_languages_are_marked_by_what_stands_behind_them():
+    found = marked(
+        [
+            {"id": "right", "code": f"Sure:\n```bash\n{TWICE}```\n", **IN_BASH},
+            {"id": "wrong", "code": "twice() { echo 4; }\n", **IN_BASH},
+            {"id": "forged", "code": "exit 0\n", **IN_BASH},
+            {"id": "python", **item(RIGHT)},
+        ]
+    )
+    # programs stand or fall together, as in an exam
+    assert [(one.reward, one.error) for one in found] == [(1, None), (0, None), (0, "Error"), (1, None)]
+
+
+def test_a_task_in_another_language_has_the_exams_verdict(tmp_path):
+    problems = [{"task_id": "a", "language": "bash", "tests": "set -e\n[[ $(twice 2) = 4 ]]\n"}]
+    codes = [TWICE, "twice() { echo 3; }\n", "exit 0\n", "if\n", ""]
+    answers = [{"task_id": "a", "model": f"m{number}", "candidate_solution": code} for number, code in enumerate(codes)]
+    run = hold(tmp_path, problems, answers)
+    wanted = [
+        (row["score_zero"] / 100, row["tests_passed"], row["total_tests"])
+        for number in range(len(codes))
+        for row in rows(run, f"m{number}")
+    ]
+    items = [{"id": one["model"], "code": one["candidate_solution"], "task_id": "a"} for one in answers]
+    found = marked(items, benchmark=tmp_path / "in" / "benchmark.jsonl", timeout=5.0)
+    assert [(one.reward, one.passed, one.total) for one in found] == wanted
+    assert [one[0] for one in wanted] == [1.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_programs_that_read_and_write_are_marked_by_their_output():
+    tests = [{"stdin": "2 3\n", "stdout": "5.0\n"}, {"stdin": "0.1 0.2\n", "stdout": "0.3", "checker": "float:1e-9"}]
+    adds = "print(sum(map(float, input().split())))\n"
+    found = marked(
+        [
+            {"id": "right", "code": adds, "tests": tests},
+            {"id": "wrong", "code": adds.replace("float", "int"), "tests": tests},
+            {"id": "late", "code": "while True: pass\n", "tests": tests, "timeout": 0.5},
+        ]
+    )
+    assert [(one.reward, one.error) for one in found] == [(1, None), (0, None), (0, "TimeoutError")]
+
+
+def test_a_program_in_another_language_that_nobody_waits_for_ends():
+    async def body(pool):
+        (ticket,) = pool.offer("a", [order("sleep 60\n", **IN_BASH, timeout=50)], 3.0)
+        await until(lambda: pool.lanes[0]._markers and pool.lanes[0]._markers["bash"]._is_tried)
+        found = await ticket.future
+        (after,) = pool.offer("a", [order(TWICE, **IN_BASH)], 30)
+        return found, (await after.future).passed, pool.lanes[0].replaced["stopped"]
+
+    found, passed, stopped = with_pool(body)
+    assert (found.kind, passed, stopped) == (MissingKind.TIMEOUT, 2, 1)
+
+
+def test_a_lost_worker_of_another_language_is_no_zero():
+    async def body(pool):
+        (first,) = pool.offer("a", [order(TWICE, **IN_BASH)], 30)
+        await first.future
+        (ticket,) = pool.offer("a", [order("sleep 50\n", **IN_BASH | {"tests": "set -e\n"}, timeout=50)], 30)
+        crew = pool.lanes[0]._markers["bash"]._box._crew
+        for _ in range(2):
+            await until(lambda: crew.workers and crew.workers[0].jobs)
+            worker = crew.workers[0]
+            os.kill(worker.pid, signal.SIGKILL)
+            await until(lambda: ticket.future.done() or (crew.workers and crew.workers[0] is not worker))  # noqa: B023
+        return reward_of(ticket.order, await ticket.future)
+
+    found = with_pool(body)
+    assert (found.reward, found.missing.kind) == (None, MissingKind.UNAVAILABLE)
+
+
 BAD = [
     (7, "items[0]: it is no object"),
     ({}, "it has no tests"),
@@ -306,7 +414,19 @@ BAD = [
     ({"code": "x", "tests": TESTS, "timeout": 1e9}, "'timeout' is 1000000000.0"),
     ({"code": "x", "tests": TESTS, "memory_mb": 1}, "'memory_mb' is 1, and has to be a number from 64 to 8192"),
     ({"code": "x", "tests": TESTS, "deadline": -1}, "'deadline' is -1"),
-    ({"code": "x", "tests": TESTS, "language": "cpp"}, "unsupported language 'cpp' (known: python)"),
+    ({"code": "x", "tests": TESTS, "language": "cobol"}, "unsupported language 'cobol' (known: bash"),
+    ({"code": "x", "tests": [{"assertion": "1"}], "language": "bash"}, "unknown field 'assertion'"),
+    ({"code": "x", "tests": [{"setup": "1"}], "language": "bash"}, "it has no 'program'"),
+    ({"code": "x", "tests": TESTS, "language": "bash", "kind": "function"}, "'kind' is for answers in Python"),
+    ({"code": "x", "tests": [{"stdin": "1"}]}, "unknown field 'stdin'"),
+    ({"code": "x", "tests": [{"stdout": "1", "checker": "x"}]}, "unknown comparison 'x'"),
+    ({"code": "x", "tests": [{"stdout": "1", "points": -1}]}, "'points' is -1"),
+    ({"code": "x", "tests": [{"stdout": "1"}, "1"]}, "some of its tests have 'stdin' and others have not"),
+    ({"code": "x", "tests": [{"stdout": "1"}], "kind": "class"}, "'kind' is 'class' (its tests are of 'stdin')"),
+    (
+        {"code": "x", "benchmark": "b", "task_id": "t/1", "language": "bash"},
+        "'t/1' is answered in Python, not in 'bash'",
+    ),
     ({"code": "x", "tests": TESTS, "id": [1]}, "'id' is neither"),
     ({"code": "x", "tests": TESTS, "kind": "module"}, "'kind' is 'module' (one of function, class, text)"),
     ({"code": "x", "tests": TESTS, "timeot": 3}, "unknown field 'timeot' (did you mean 'timeout'?)"),
@@ -318,14 +438,14 @@ BAD = [
     ({"code": "x", "benchmark": "/etc/passwd", "task_id": "t/1"}, "there is no benchmark '/etc/passwd' here"),
     ({"code": "x", "benchmark": "b.jsonl/../b.jsonl", "task_id": "t/1"}, "there is no benchmark"),
     ({"code": "x", "benchmark": "", "task_id": "t/1"}, "'task_id' without 'benchmark'"),
-    ({"code": "x", "benchmark": "bash.jsonl", "task_id": "a"}, "unsupported language 'bash' (known: python)"),
+    ({"code": "x", "benchmark": "cobol.jsonl", "task_id": "a"}, "unsupported language 'cobol'"),
 ]
 
 
 @pytest.mark.parametrize(("value", "words"), BAD)
 def test_a_bad_item_is_refused_with_a_sentence(tmp_path, value, words):
     write_rows(tmp_path / "b.jsonl", [problem("t/1")])
-    write_rows(tmp_path / "bash.jsonl", [{"task_id": "a", "language": "bash", "tests": "[[ $(f 2) = 4 ]]\n"}])
+    write_rows(tmp_path / "cobol.jsonl", [{"task_id": "a", "language": "cobol", "tests": "1"}])
     with pytest.raises(UsageError) as refused:
         read_items([value], Shelf(tmp_path), Defaults(), 10)
     assert words in str(refused.value)

@@ -14,11 +14,12 @@ pytest.importorskip("starlette", reason="pip install 'markbook[serve]'")
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("uvicorn")
 
-from markbook.rewards.pool import PoolSettings  # noqa: E402 - after the extra is known to be there
+from markbook.rewards.languages import UnsupportedLanguage, toolchain  # noqa: E402 - after the extra is known
+from markbook.rewards.pool import PoolSettings  # noqa: E402
 from markbook.runs.sandboxes import BoxSettings  # noqa: E402
-from markbook.server.app import ServerSettings  # noqa: E402
 from markbook.server.guard import Guard  # noqa: E402
 from markbook.server.serve import bind, serve  # noqa: E402
+from markbook.server.settings import ServerSettings  # noqa: E402
 
 RIGHT = "def f(x):\n    return x\n"
 SLEEP = "import time\ndef f(x):\n    time.sleep(60)\n"
@@ -170,6 +171,59 @@ def test_every_outcome_of_a_program_has_its_status(client, code, status, phase, 
     assert found == (status, phase, return_code)
 
 
+ADD = {
+    "bash": ("read a b; echo $((a + b))\n", None, "exit 3"),
+    "cpp": (
+        "#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b << '\\n'; }\n",
+        "int main() { return 1 +; }\n",
+        "int main() { return 3; }\n",
+    ),
+    "nodejs": (
+        "const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Number); console.log(a + b)\n",
+        None,
+        "process.exit(3)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", ADD)
+def test_a_program_in_another_language_is_built_and_run(client, language):
+    try:
+        toolchain(language)
+    except UnsupportedLanguage as error:
+        pytest.skip(str(error))
+    right, torn, wrong = ADD[language]
+    got = ran(client, right, language=language, stdin="2 3\n")
+    assert (got["status"], got["run_result"]["stdout"]) == ("Success", "5\n"), got
+    assert (got["compile_result"] is None) is (torn is None)
+    failed = ran(client, wrong, language=language)
+    assert (failed["status"], failed["run_result"]["return_code"]) == ("Failed", 3)
+    if torn is not None:
+        broken = ran(client, torn, language=language)
+        assert (broken["status"], broken["compile_result"]["return_code"], broken["run_result"]) == ("Failed", 1, None)
+        assert "error" in broken["compile_result"]["stderr"]
+        files = {"in/data.txt": base64.b64encode(b"7").decode()}
+        reads = '#include <cstdio>\nint main() { FILE *f = fopen("in/data.txt", "r"); putchar(getc(f)); }\n'
+        assert ran(client, reads, language=language, files=files)["run_result"]["stdout"] == "7"
+        refused = client.post("/run_code", json={"code": "x", "language": language, "fetch_files": ["a"]})
+        assert "no files are fetched from programs in C++" in refused.json()["error"]
+
+
+def test_a_program_that_changes_what_fetches_its_files_changes_nothing(client):
+    code = "import os\nfor name in os.listdir('.'):\n    open(name, 'w').write('print(1)')\nopen('a', 'w').write('b')\n"
+    assert ran(client, code, fetch_files=["a"])["files"] == {"a": base64.b64encode(b"b").decode()}
+
+
+def test_a_program_ends_when_its_caller_leaves(client):
+    with pytest.raises(httpx.ReadTimeout):
+        client.post(
+            "/run_code", json={"code": "while True: pass", "language": "python", "run_timeout": 60}, timeout=0.5
+        )
+    before = time.monotonic()
+    assert ran(client, "print(1)")["status"] == "Success"  # by the one worker that there is
+    assert time.monotonic() - before < 20
+
+
 def test_files_go_in_and_come_back(client):
     files = {"in/data.txt": base64.b64encode(b"\xff\x00").decode(), "absent": None}
     code = "data = open('in/data.txt', 'rb').read()\nopen('out.bin', 'wb').write(data * 2)\n"
@@ -181,7 +235,7 @@ def test_files_go_in_and_come_back(client):
     ("body", "words"),
     [
         ({"code": 3}, "'code' is missing or no string"),
-        ({"language": "cobol"}, "unsupported language 'cobol' (known: python)"),
+        ({"language": "cobol"}, "unsupported language 'cobol' (known: "),
         ({"language": None}, "'language' is missing"),
         ({"run_timeout": 0}, "'run_timeout' is 0"),
         ({"compile_timeout": "x"}, "'compile_timeout' is x"),

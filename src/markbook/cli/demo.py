@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from markbook.cli.options import ended_by_signal
+from markbook.cli.options import ended_by_signal, isolation_option
 
 _SECONDS = 2.0
 """The demo's CPU limit: one of its answers loops for ever, and nobody wants to wait a minute to see that."""
@@ -14,13 +14,7 @@ _SECONDS = 2.0
 @click.option(
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
 )
-@click.option(
-    "--isolation",
-    type=click.Choice(["auto", "strict", "weak"]),
-    default="auto",
-    show_default=True,
-    help="As for `markbook exam`.",
-)
+@isolation_option
 def command(output: str, isolation: str) -> int:
     """Mark three recorded models on the bundled exam: no network, no key, a few seconds."""
     from markbook.cli.terminal.exam import Terminal, show_run

@@ -15,10 +15,14 @@ from markbook.cli.options import (
     engine_option,
     fail_under_option,
     hold_against_baseline,
+    isolation_option,
     json_option,
     label_options,
+    python_option,
     read_baseline,
     resume_option,
+    timeout_option,
+    workers_option,
 )
 from markbook.cli.resume import EXECUTED, Kept, fill_from_run
 
@@ -44,13 +48,11 @@ Examples:
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
 )
 @click.option("--verbose", is_flag=True, help="Name each skipped row with its file and line.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="CPU seconds a solution may use."
-)
+@timeout_option("a solution may use")
 @click.option(
     "--memory-mb", type=click.IntRange(min=64), default=2048, show_default=True, help="Memory a solution may use."
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Solutions run at once [default: one a core].")
+@workers_option("Solutions")
 @click.option(
     "--error-policy",
     type=click.Choice(["zero", "partial"]),
@@ -58,13 +60,7 @@ Examples:
     show_default=True,
     help="What an attempt with an error scores: 0, or the share of tests that passed.",
 )
-@click.option(
-    "--isolation",
-    type=click.Choice(["auto", "strict", "weak"]),
-    default="auto",
-    show_default=True,
-    help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
-)
+@isolation_option
 @click.option(
     "--format", "format", default="auto", show_default=True, help="The benchmark's format, if it is not detected."
 )
@@ -75,13 +71,7 @@ Examples:
     show_default=True,
     help="Look for the code in raw replies: those that do not compile, all, or none.",
 )
-@click.option(
-    "--python",
-    "python",
-    type=click.Path(),
-    default="",
-    help="Interpreter (3.11 or newer) whose packages solutions may import.",
-)
+@python_option("solutions")
 @click.option(
     "--adaptive-timeout/--fixed-timeout",
     "adaptive",

@@ -116,6 +116,40 @@ def json_option(function: _F) -> _F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout instead of tables.")(function)
 
 
+def workers_option(what: str) -> Callable[[_F], _F]:
+    """Add `--workers N`; `what` says whose number it is."""
+    return click.option("--workers", type=click.IntRange(min=1), help=f"{what} run at once [default: one a core].")
+
+
+def timeout_option(what: str) -> Callable[[_F], _F]:
+    """Add `--timeout SECONDS`; `what` says for what they are."""
+    return click.option(
+        "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help=f"CPU seconds {what}."
+    )
+
+
+def isolation_option(function: _F) -> _F:
+    """Add `--isolation auto|strict|weak`."""
+    return click.option(
+        "--isolation",
+        type=click.Choice(["auto", "strict", "weak"]),
+        default="auto",
+        show_default=True,
+        help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
+    )(function)
+
+
+def python_option(what: str) -> Callable[[_F], _F]:
+    """Add `--python PATH`; `what` says who may import its packages."""
+    return click.option(
+        "--python",
+        "python",
+        type=click.Path(),
+        default="",
+        help=f"Interpreter (3.11 or newer) whose packages {what} may import.",
+    )
+
+
 def engine_option(function: _F) -> _F:
     """Add `--engine NAME`."""
     return click.option(

@@ -18,11 +18,14 @@ from markbook.cli.options import (
     engine_option,
     fail_under_option,
     hold_against_baseline,
+    isolation_option,
     json_option,
     label_options,
     read_baseline,
     resume_option,
     task_names,
+    timeout_option,
+    workers_option,
 )
 from markbook.cli.resume import Kept, fill_from_run, sent_a_key, written
 
@@ -87,21 +90,9 @@ class _Run(Spread):
     show_default=True,
     help="How a missing value counts in a mean.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.1),
-    default=60.0,
-    show_default=True,
-    help="CPU seconds for an answer's tests.",
-)
-@click.option("--workers", type=click.IntRange(min=1), help="Answers tested at once [default: one a core].")
-@click.option(
-    "--isolation",
-    type=click.Choice(["auto", "strict", "weak"]),
-    default="auto",
-    show_default=True,
-    help="For tests; see `markbook doctor`.",
-)
+@timeout_option("for an answer's tests")
+@workers_option("Answers' tests")
+@isolation_option
 @click.option("--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="Requests at a time.")
 @click.option(
     "--requests-per-minute",

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from markbook.cli.options import engine_option, isolation_option, python_option, timeout_option, workers_option
+
 _EXAMPLES = """
 \b
 Examples:
@@ -22,16 +24,10 @@ Examples:
     "--host", default="127.0.0.1", show_default=True, help="Address; any but this machine's own wants a token."
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 for a free one.")
-@click.option("--workers", type=click.IntRange(min=1), help="Programs run at once [default: one a core].")
+@workers_option("Programs")
 @click.option("--benchmarks", type=click.Path(), help="Folder of benchmarks whose tasks items may name.")
 @click.option("--token-file", type=click.Path(), help="File with the token that callers must send.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.1),
-    default=60.0,
-    show_default=True,
-    help="CPU seconds of a program where its item does not say.",
-)
+@timeout_option("of a program where its item does not say")
 @click.option(
     "--deadline",
     type=click.FloatRange(min=0.1),
@@ -47,22 +43,22 @@ Examples:
     help="Items that may wait; above that callers are told 429.",
 )
 @click.option(
+    "--cache",
+    type=click.IntRange(min=0),
+    default=65536,
+    show_default=True,
+    help="Verdicts that are remembered by content; 0 for none.",
+)
+@click.option(
     "--grace",
     type=click.FloatRange(min=0),
     default=30.0,
     show_default=True,
     help="Seconds to finish in when told to end.",
 )
-@click.option(
-    "--isolation",
-    type=click.Choice(["auto", "strict", "weak"]),
-    default="auto",
-    show_default=True,
-    help="auto refuses below level B, strict below A, weak runs with what there is; see `markbook doctor`.",
-)
-@click.option(
-    "--python", "python", type=click.Path(), default="", help="Interpreter whose packages programs may import."
-)
+@isolation_option
+@python_option("programs")
+@engine_option
 def command(**options: Any) -> int:
     """Answer rewards over HTTP: programs marked in isolation, a number or a reason, until interrupted.
 
@@ -78,9 +74,9 @@ def command(**options: Any) -> int:
     from markbook.rewards.items import Defaults
     from markbook.rewards.pool import PoolSettings
     from markbook.runs.sandboxes import BoxSettings
-    from markbook.server.app import ServerSettings
     from markbook.server.guard import Guard
     from markbook.server.serve import bind, is_loopback, read_token, serve
+    from markbook.server.settings import ServerSettings
 
     token = read_token(Path(options["token_file"])) if options["token_file"] else ""
     if not token and not is_loopback(options["host"]):
@@ -89,7 +85,7 @@ def command(**options: Any) -> int:
         )
     box = BoxSettings(workers=options["workers"], isolation=options["isolation"], python=options["python"])
     settings = ServerSettings(
-        pool=PoolSettings(box=box, queue=options["queue"]),
+        pool=PoolSettings(box=box, engine=options["engine"], queue=options["queue"], cache=options["cache"]),
         guard=Guard(token=token),
         defaults=Defaults(timeout=options["timeout"], most_timeout=max(600.0, options["timeout"])),
         benchmarks=Path(options["benchmarks"]) if options["benchmarks"] else None,

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import ast
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from markbook.errors import UsageError
+from markbook.languages import Toolchain
 from markbook.load.assembly import RowText, assemble
-from markbook.load.faults import fault_of
 from markbook.plugins import suggest
-from markbook.rewards.languages import language
+from markbook.rewards.item_tests import Item, read_tests
+from markbook.rewards.languages import installed, toolchain
 from markbook.rewards.records import Order
 from markbook.rewards.shelf import Shelf
 from markbook.runs.exam.marks import ErrorPolicy
-from markbook.text import python
-from markbook.types import Limits, Missing, MissingKind, ProblemType, Sample, Test
+from markbook.types import Limits, Missing, MissingKind, ProblemType, Sample
 
-MAX_CODE = 1 << 20
-"""Characters of one program."""
-MAX_TESTS = 1000
-MAX_TEXT = 4 << 20
-"""Characters of all tests of an item."""
 _FIELDS = (
     "id", "code", "completion", "language", "timeout", "deadline", "memory_mb",
     "tests", "entry_point", "canonical", "prompt", "kind", "benchmark", "task_id",
 )  # fmt: skip
 _OWN = ("tests", "entry_point", "canonical", "prompt", "kind")
 _KINDS = (ProblemType.FUNCTION, ProblemType.CLASS, ProblemType.TEXT)
-"""What an item with tests of its own may be; programs that read and write come from a benchmark."""
-_SYNONYMS = {"ctx": "setup", "keyword": "pattern"}
-"""The benchmark's own words for parts of a test."""
-_PARTS = ("setup", "assertion", "inspection", "pattern", "program", *_SYNONYMS)
+"""What an item with tests in Python may be; one whose tests have `stdout` is a program that reads and writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +64,7 @@ def read_item(value: object, at: str, shelf: Shelf, defaults: Defaults) -> Order
     for name in value:
         if name not in _FIELDS:
             raise UsageError(f"unknown field {str(name)[:40]!r}", at=at, hint=suggest(str(name)[:40], list(_FIELDS)))
-    item = _Item(value, at)
-    language(item.text("language") or "python")
+    item = Item(value, at)
     sample = _sample(item, shelf, defaults)
     missing, code = _code(item, sample)
     limits = Limits(
@@ -90,35 +78,7 @@ def read_item(value: object, at: str, shelf: Shelf, defaults: Defaults) -> Order
     return Order(str(name), code, sample, limits, defaults.policy, seconds, missing)
 
 
-class _Item:
-    """One item, and where it stands."""
-
-    def __init__(self, value: Mapping[str, Any], at: str) -> None:
-        self.value = value
-        self.at = at
-
-    def text(self, key: str, most: int = MAX_CODE) -> str:
-        found = self.value.get(key)
-        if found is None:
-            return ""
-        if not isinstance(found, str):
-            raise UsageError(f"{key!r} is no string", at=self.at)
-        if len(found) > most:
-            raise UsageError(f"{key!r} has {len(found)} characters", at=self.at, hint=f"at most {most}")
-        return found
-
-    def number(self, key: str, default: float, most: float, *, least: float = 0.0) -> float:
-        found = self.value.get(key)
-        if found is None:
-            return default
-        is_number = isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
-        if not is_number or not least <= found <= most or found == 0:
-            span = f"from {least:g} to {most:g}" if least else f"above 0 and at most {most:g}"
-            raise UsageError(f"{key!r} is {str(found)[:40]}, and has to be a number {span}", at=self.at)
-        return float(found)
-
-
-def _sample(item: _Item, shelf: Shelf, defaults: Defaults) -> Sample:
+def _sample(item: Item, shelf: Shelf, defaults: Defaults) -> Sample:
     """Return the task that an item is an answer to."""
     name = item.text("benchmark", 200) or ("" if "tests" in item.value else defaults.benchmark)
     if not name:
@@ -135,13 +95,16 @@ def _sample(item: _Item, shelf: Shelf, defaults: Defaults) -> Sample:
     except UsageError as error:
         raise UsageError(error.message, at=item.at, hint=error.hint) from None
     try:
-        language(sample.language or "python")
+        if sample.language:
+            installed(sample.language)
+        elif toolchain(item.text("language", 80)) is not None:
+            raise UsageError(f"{task!r} is answered in Python, not in {item.text('language')!r}")
     except UsageError as error:
         raise UsageError(error.message, at=item.at, hint=error.hint) from None
     return sample
 
 
-def _code(item: _Item, sample: Sample) -> tuple[Missing | None, str]:
+def _code(item: Item, sample: Sample) -> tuple[Missing | None, str]:
     """Return the program of an item, assembled as an exam does, or why there is none."""
     keys = [key for key in ("code", "completion") if key in item.value]
     if len(keys) != 1:
@@ -154,73 +117,39 @@ def _code(item: _Item, sample: Sample) -> tuple[Missing | None, str]:
     return None, assemble(row, sample).text
 
 
-def _own_sample(item: _Item) -> Sample:
-    tests = _tests(item)
+def _own_sample(item: Item) -> Sample:
+    try:
+        tool = toolchain(item.text("language", 80))
+    except UsageError as error:
+        raise UsageError(error.message, at=item.at, hint=error.hint) from None
+    tests = read_tests(item, elsewhere=tool is not None)
+    canonical = item.text("canonical")
+    known = Sample(id="", tests=tests, references=(canonical,) if canonical else (), prompt_code=item.text("prompt"))
+    if tests[0].stdin is not None:
+        return _of_streams(known, item, tool)
+    if tool is not None:
+        if item.value.get("kind") is not None:
+            raise UsageError("'kind' is for answers in Python", at=item.at, hint="leave it out")
+        return replace(known, language=tool.language.name)
     kind = item.text("kind", 20)
     if kind and kind not in _KINDS:
         raise UsageError(f"'kind' is {kind!r}", at=item.at, hint=f"one of {', '.join(_KINDS)}")
-    canonical = item.text("canonical")
-    return Sample(
-        id="",
-        tests=tests,
-        entry_point=item.text("entry_point", 200),
-        references=(canonical,) if canonical else (),
-        prompt_code=item.text("prompt"),
-        problem_type=ProblemType(kind) if kind else None,
+    return replace(known, entry_point=item.text("entry_point", 200), problem_type=ProblemType(kind) if kind else None)
+
+
+def _of_streams(known: Sample, item: Item, tool: Toolchain | None) -> Sample:
+    """Return the task of a program that reads and writes; a `timeout` of the item's own is that of each test."""
+    if tool is not None:
+        raise UsageError(
+            f"programs in {tool.language.title} that read and write cannot be marked yet", at=item.at, hint="Python can"
+        )
+    if item.text("kind", 20) not in ("", ProblemType.STDIN):
+        raise UsageError(f"'kind' is {item.text('kind')!r}", at=item.at, hint="its tests are of 'stdin'")
+    if known.prompt_code:
+        raise UsageError("'prompt' beside tests with 'stdout'", at=item.at, hint="such an answer is a whole program")
+    seconds = item.value.get("timeout")
+    return replace(
+        known,
+        problem_type=ProblemType.STDIN,
+        seconds=float(seconds) if isinstance(seconds, int | float) else None,
     )
-
-
-def _tests(item: _Item) -> tuple[Test, ...]:
-    value = item.value.get("tests")
-    if value is None or value in ([], ""):
-        raise UsageError("it has no tests", at=item.at, hint="give 'tests', or 'benchmark' with 'task_id'")
-    if isinstance(value, str):
-        value = [{"program": value}]
-    if not isinstance(value, list):
-        raise UsageError("'tests' is neither a list nor a string", at=item.at)
-    if len(value) > MAX_TESTS:
-        raise UsageError(f"{len(value)} tests are too many", at=item.at, hint=f"at most {MAX_TESTS}")
-    found = tuple(_test(test, f"{item.at}.tests[{number}]") for number, test in enumerate(value))
-    if sum(len(test.setup) + len(test.assertion) + len(test.program) for test in found) > MAX_TEXT:
-        raise UsageError("the tests are too long", at=item.at, hint=f"at most {MAX_TEXT} characters together")
-    return found
-
-
-def _test(value: object, at: str) -> Test:
-    if isinstance(value, str):
-        value = _claim(value)
-    if not isinstance(value, Mapping):
-        raise UsageError("it is neither a string nor an object", at=at)
-    test = Test(**{_SYNONYMS.get(str(key), str(key)): _part(key, part, at) for key, part in value.items()})
-    if test == Test():
-        raise UsageError("it is empty", at=at)
-    if test.program and (test.setup or test.assertion):
-        raise UsageError("it has a 'program' beside 'setup' or 'assertion'", at=at, hint="a program stands alone")
-    if fault := fault_of(test):
-        raise UsageError(fault, at=at)
-    return test
-
-
-def _part(key: object, part: object, at: str) -> Any:
-    if key not in _PARTS:
-        raise UsageError(f"unknown field {str(key)[:40]!r}", at=at, hint=suggest(str(key)[:40], list(_PARTS)))
-    if key == "inspection":
-        words = [part] if isinstance(part, str) else part
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise UsageError("'inspection' is neither a string nor a list of strings", at=at)
-        return tuple(words)
-    if not isinstance(part, str):
-        raise UsageError(f"{key!r} is no string", at=at)
-    return part
-
-
-def _claim(text: str) -> dict[str, str]:
-    """Return a test that is one expression or `assert` as what it claims, so that each counts for itself."""
-    tree = python.parse(text)
-    if tree is not None and len(tree.body) == 1:
-        (node,) = tree.body
-        if isinstance(node, ast.Assert):
-            return {"assertion": ast.unparse(node.test)}
-        if isinstance(node, ast.Expr):
-            return {"assertion": text.strip()}
-    return {"program": text}

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markbook.errors import MarkbookError
+from markbook.rewards.bell import Bell
 from markbook.rewards.desk import Desk, State, Work
-from markbook.rewards.records import LOST
 from markbook.runs.sandboxes import BoxSettings
 from markbook.sandbox import Job, Sandbox, Stopped
+from markbook.sandbox.outcomes import LOST
 from markbook.types import Missing, MissingKind, Outcome
 
 if TYPE_CHECKING:
+    from markbook.rewards.elsewhere import Remote
+    from markbook.runs.programs import ProgramMarker
+
     Said = Callable[[Work, Outcome | Missing], None]
 
 _log = logging.getLogger(__name__)
@@ -35,7 +39,15 @@ class Lane:
     """One worker of the pool."""
 
     def __init__(
-        self, number: int, desk: Desk, settings: BoxSettings, said: Said, *, most_jobs: int, most_bytes: int
+        self,
+        number: int,
+        desk: Desk,
+        settings: BoxSettings,
+        said: Said,
+        *,
+        most_jobs: int,
+        most_bytes: int,
+        remote: Remote | None = None,
     ) -> None:
         """Set up, starting nothing.
 
@@ -46,14 +58,18 @@ class Lane:
             said: is told, in this lane's thread, what became of each piece of work.
             most_jobs: pieces of work after which its worker is replaced.
             most_bytes: resident memory of its worker beyond which that is replaced.
+            remote: does the work instead of a worker of this machine; what runs there runs to its own time limit.
         """
+        self._remote = remote
         self.number = number
         self._desk = desk
         self._said = said
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
+        self._settings = settings
         self.box: Sandbox = settings.sandbox(workers=1, pinned=False)
-        self._wake, self._bell = os.pipe()
-        os.set_blocking(self._wake, False)
+        self._markers: dict[str, ProgramMarker] = {}
+        """What marks programs in other languages, by language: each is started by its first program."""
+        self._bell = Bell()
         self._lock = threading.Lock()
         self._work: Work | None = None
         self._done = 0
@@ -69,15 +85,14 @@ class Lane:
         """End a piece of work at once if this lane runs it."""
         with self._lock:
             if self._work is work:
-                os.write(self._bell, b"x")
+                self._bell.ring()
 
     def join(self) -> None:
         """Wait for the thread, once its desk is closed, and end the worker."""
         if self._thread.ident is not None:
             self._thread.join()
-        self.box.close()
-        for descriptor in (self._wake, self._bell):
-            os.close(descriptor)
+        self._end_workers()
+        self._bell.close()
 
     def _serve(self) -> None:
         while (work := self._desk.take(self.number)) is not None:
@@ -86,8 +101,7 @@ class Lane:
             found = self._run(work)
             with self._lock:
                 self._work = None
-                with contextlib.suppress(BlockingIOError):
-                    os.read(self._wake, 64)
+                self._bell.hush()
             work.state = State.OVER
             self._said(work, found)
             self._age()
@@ -99,6 +113,7 @@ class Lane:
         try:
             return self._outcome(work)
         except Stopped:
+            self._drop_markers()
             self.replaced["stopped"] += 1
             return _NOBODY
         except (MarkbookError, OSError) as error:
@@ -113,6 +128,7 @@ class Lane:
             time.sleep(_AGAIN)
             return self._outcome(work)
         except Stopped:
+            self._drop_markers()
             return _NOBODY
         except (MarkbookError, OSError) as error:
             self._replace("fault")
@@ -122,11 +138,23 @@ class Lane:
 
     def _outcome(self, work: Work) -> Outcome:
         order = work.order
+        job = Job("", order.code, order.sample, order.limits)
+        if self._remote is not None:
+            return self._remote.outcome(job)
+        if order.sample.language:
+            ((_, found),) = self._marker(order.sample.language).run([job])
+            return found
         before = self.box.pids
-        ((_, found),) = self.box.run([Job("", order.code, order.sample, order.limits)], stop=self._wake)
+        ((_, found),) = self.box.run([job], stop=self._bell.heard)
         if before and (LOST in found.flags or self.box.pids != before):
             self.replaced["fault"] += 1
         return found
+
+    def _marker(self, name: str) -> ProgramMarker:
+        if name not in self._markers:
+            settings = replace(self._settings, languages=(name,), dedupe=False)  # the pool remembers verdicts
+            self._markers[name] = settings.marker(workers=1, pinned=False, stop=self._bell.heard)
+        return self._markers[name]
 
     def _fault(self, error: Exception) -> Missing:
         """Return that our own code failed, and begin anew: the number of others is not to depend on what is left."""
@@ -145,7 +173,17 @@ class Lane:
     def _replace(self, why: str) -> None:
         """End the worker; the next piece of work starts another."""
         self.replaced[why] += 1
+        self._end_workers()
+
+    def _end_workers(self) -> None:
         self.box.close()
+        self._drop_markers()
+
+    def _drop_markers(self) -> None:
+        """End them: each remembers what it had under way, so that a new one takes its place."""
+        for marker in self._markers.values():
+            marker.close()
+        self._markers.clear()
 
 
 _NOBODY = Missing(MissingKind.UNAVAILABLE, "nobody waits for it any more")

@@ -12,16 +12,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from markbook.rewards.desk import Desk, State, Work
+from markbook.rewards.elsewhere import Remote
 from markbook.rewards.lane import Lane
-from markbook.rewards.records import LOST, Busy, Closing, Order
+from markbook.rewards.records import Busy, Closing, Order
 from markbook.runs.sandboxes import BoxSettings
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox.job import digest, task_text
+from markbook.sandbox.outcomes import LOST
 from markbook.types import Missing, MissingKind, Outcome
 
 if TYPE_CHECKING:
     from markbook.types import Isolation
 
+_AT_ONCE = 64
+"""Pieces of work given to an engine at a time; it runs as many of them at once as it has processors."""
 _RECENT = 30.0
 """Seconds over which the present rate is taken."""
 
@@ -32,6 +36,8 @@ class PoolSettings:
 
     box: BoxSettings = field(default_factory=BoxSettings)
     """`workers` is how many pieces of work run at once; one a core when None."""
+    engine: str = "local"
+    """Where they run: in sandboxes of this machine, or of an engine's workers."""
     queue: int = 4096
     """Pieces of work that may wait."""
     cache: int = 65536
@@ -57,7 +63,8 @@ class Pool:
     def __init__(self, settings: PoolSettings = PoolSettings()) -> None:
         """Set up, starting nothing."""
         self.settings = settings
-        count = settings.box.workers or len(os.sched_getaffinity(0))
+        self._remote = None if settings.engine == "local" else Remote(settings.engine, settings.box)
+        count = settings.box.workers or (_AT_ONCE if self._remote else len(os.sched_getaffinity(0)))
         self._desk = Desk(settings.queue)
         self.lanes = [
             Lane(
@@ -67,6 +74,7 @@ class Pool:
                 self._heard,
                 most_jobs=settings.most_jobs,
                 most_bytes=settings.most_bytes,
+                remote=self._remote,
             )
             for number in range(count)
         ]
@@ -84,19 +92,23 @@ class Pool:
         """Start the workers.
 
         Raises:
-            EnvironmentUnfitError: this machine cannot isolate the code well enough, or marks wrongly.
+            EnvironmentUnfitError: a machine cannot isolate the code well enough, or marks wrongly.
+            ExtraMissingError: the engine's package is not installed.
         """
         self._loop = asyncio.get_running_loop()
-        refuse_unsupported()
-        for lane in self.lanes:
-            await asyncio.to_thread(ensure_marks, lane.box)
+        if self._remote is not None:
+            self._remote.start()  # in this thread: engines may see to the signals of their process
+        else:
+            refuse_unsupported()
+            for lane in self.lanes:
+                await asyncio.to_thread(ensure_marks, lane.box)
         for lane in self.lanes:
             lane.start()
 
     @property
     def level(self) -> Isolation:
         """The level of isolation that was reached."""
-        return self.lanes[0].box.level
+        return self.lanes[0].box.level if self._remote is None else self._remote.level
 
     @property
     def waiting(self) -> int:
@@ -268,6 +280,8 @@ class Pool:
         self._desk.close()
         for lane in self.lanes:
             await asyncio.to_thread(lane.join)
+        if self._remote is not None:
+            self._remote.close()
 
 
 _ids: OrderedDict[int, tuple[object, str]] = OrderedDict()
@@ -275,13 +289,15 @@ _ids: OrderedDict[int, tuple[object, str]] = OrderedDict()
 
 def _key(order: Order) -> tuple[str, str]:
     """Return what names an order's content, and what names its task."""
-    known = _ids.get(id(order.sample))
-    if known is None or known[0] is not order.sample:
-        references = order.sample.references
-        known = (order.sample, digest(task_text(order.sample), references[0] if references else ""))
-        _ids[id(order.sample)] = known
-        if len(_ids) > _TASKS:
-            _ids.popitem(last=False)
+    sample = order.sample
+    known = _ids.get(id(sample))
+    if known is None or known[0] is not sample:
+        parts = (sample.language, repr((sample.seconds, sample.memory_bytes)), *sample.references[:1])
+        known = (sample, digest(task_text(sample), *parts))
+        if sample.id:  # a benchmark's: an item's own tests are a new sample each time
+            _ids[id(sample)] = known
+            if len(_ids) > _TASKS:
+                _ids.popitem(last=False)
     return digest(order.code, known[1], repr(order.limits)), known[1]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from markbook.errors import MarkbookError
 from markbook.runs.exam.marks import ErrorPolicy, counted_tests, mark
 from markbook.runs.exam.rows import test_detail
+from markbook.sandbox.outcomes import LOST
 from markbook.types import Limits, Missing, MissingKind, Outcome, Sample, TestResult, Verdict
 
 
@@ -126,10 +127,6 @@ def _test(record: Mapping[str, Any]) -> TestResult:
         error_message=record.get("error_message") or "",
         own_operator=bool(record.get("own_operator")),
     )
-
-
-LOST = "crash"
-"""The flag of an outcome whose worker was lost again and again."""
 
 
 def reward_of(order: Order, found: Outcome | Missing) -> Reward:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from markbook.errors import DataError, UsageError
 from markbook.load.benchmark import data_files, load_benchmark
 from markbook.load.faults import without_faults
 from markbook.plugins import suggest
+from markbook.rewards.languages import installed
 from markbook.types import Sample
 
 
@@ -56,6 +58,9 @@ class Shelf:
         with self._lock:
             if path not in self._loaded:
                 sound, _ = without_faults(load_benchmark(path))
+                for language in {sample.language for sample in sound.samples} - {""}:
+                    with suppress(UsageError):  # said of each of its tasks when it is asked for
+                        installed(language)  # looked for here, where nothing else waits for it
                 self._loaded[path] = {sample.id: sample for sample in sound.samples}
             return self._loaded[path]
 

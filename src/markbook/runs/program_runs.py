@@ -30,6 +30,8 @@ class Found:
     fault: str = ""
     seconds: float = 0.0
     wall: float = 0.0
+    is_lost: bool = False
+    """Whether nothing was found out, because its worker was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves:
     """Return what the phases of a run come to."""
     if not executed:
         failed = TestResult(passed=False, error_type="Crash", error_message="the worker was lost twice while it ran")
-        return Found(failed, ErrorKind.OTHER)
+        return Found(failed, ErrorKind.OTHER, is_lost=True)
     seconds, wall = sum(one.seconds for one in executed), sum(one.wall_seconds for one in executed)
     runs = executed[run.phases[0].builds :]
     if not runs:

@@ -16,7 +16,7 @@ from markbook.runs.self_check import ensure_marks
 from markbook.runs.streams import StreamMarker, goes_in_turns
 from markbook.sandbox import Sandbox
 from markbook.sandbox.job import Job, digest, task_text
-from markbook.sandbox.outcomes import all_failed
+from markbook.sandbox.outcomes import LOST, all_failed
 from markbook.sandbox.program import Executed
 from markbook.sandbox.program_box import ProgramSandbox
 from markbook.types import ErrorKind, Isolation, Limits, Outcome, Sample, Test, TestResult
@@ -136,6 +136,10 @@ class ProgramMarker:
                     f"{'passes' if passed else 'fails'}: {said}",
                     hint="is its toolchain where every user of this machine may read it?",
                 )
+
+    def end_on(self, stop: int) -> None:
+        """End what runs, and the workers, once a descriptor is readable; this marker is of no use any more then."""
+        self._box.stop = stop
 
     def close(self) -> None:
         """End the workers and everything in them."""
@@ -282,6 +286,7 @@ class ProgramMarker:
             error=bad.error if bad else None,
             error_type=bad.result.error_type if bad else "",
             error_message=bad.result.error_message if bad else "",
+            flags=(LOST,) if any(each.is_lost for each in found) else (),
             limit=next((each.limit for each in found if each.limit), ""),
             benchmark_fault=next((each.fault for each in found if each.fault), ""),
             isolation=self.level,

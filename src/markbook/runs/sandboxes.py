@@ -47,6 +47,19 @@ class BoxSettings:
         """
         if not self.languages:
             return box
+        return MixedBox(box, self.marker(workers=workers, pinned=pinned))
+
+    def marker(self, *, workers: int | None, pinned: bool = True, stop: int | None = None) -> ProgramMarker:
+        """Return what marks programs in its languages, not started.
+
+        Args:
+            workers: how many attempts run at once.
+            pinned: give each worker a processor of its own.
+            stop: a descriptor; once it is readable, what runs is ended, and the marker is of no use any more.
+
+        Raises:
+            EnvironmentUnfitError: the toolchain of one of them is not here.
+        """
         marker = ProgramMarker(
             self.languages,
             workers=workers,
@@ -56,7 +69,9 @@ class BoxSettings:
             dedupe=self.dedupe,
             cache=folder(),
         )
-        return MixedBox(box, marker)
+        if stop is not None:
+            marker.end_on(stop)
+        return marker
 
     def sandbox(self, *, workers: int | None, pinned: bool = True) -> Sandbox:
         """Return one, not started."""

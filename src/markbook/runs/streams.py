@@ -23,7 +23,7 @@ from markbook.runs.judging import (
 from markbook.sandbox.crew import Crew
 from markbook.sandbox.guest.examination import rules
 from markbook.sandbox.job import Job, limits_for, wall_limits
-from markbook.sandbox.outcomes import all_failed, clean
+from markbook.sandbox.outcomes import LOST, all_failed, clean
 from markbook.sandbox.program import Executed, Phase, ProgramRun
 from markbook.sandbox.seats import Lost, Seat, Seats, Side, Steps, Turn
 from markbook.sandbox.worker import Interpreter
@@ -136,7 +136,9 @@ class StreamMarker:
 
     def _lost(self, job: Job, lost: Lost) -> Outcome:
         message = f"the worker of the {lost.side} was lost twice while it ran"
-        found = all_failed(job.sample, ErrorKind.OTHER, message=message, isolation=self.level, error_type="Crash")
+        found = all_failed(
+            job.sample, ErrorKind.OTHER, message=message, isolation=self.level, error_type="Crash", flags=(LOST,)
+        )
         if lost.side is Side.PROGRAM:
             return replace(found, flags=("crash",))
         tests = tuple(replace(test, result="JE") for test in found.tests)

@@ -7,6 +7,6 @@ from markbook.sandbox.controller import Sandbox
 from markbook.sandbox.crew import Layer
 from markbook.sandbox.job import Job
 from markbook.sandbox.kept import Keep
-from markbook.sandbox.scheduler import Stopped
+from markbook.sandbox.worker import Stopped
 
 __all__ = ["Job", "Keep", "Layer", "Sandbox", "Stopped", "arun_tests", "run_tests"]

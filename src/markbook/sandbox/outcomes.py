@@ -11,6 +11,8 @@ from markbook.why import Why, why_of
 if TYPE_CHECKING:
     from markbook.sandbox.guest.wire_records import RawTest, WorkerAnswer
 
+LOST = "crash"
+"""The flag of an outcome whose worker was lost again and again: it says nothing of the attempt."""
 MESSAGE_LENGTH = 300
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _KINDS = {

@@ -14,7 +14,7 @@ from markbook.sandbox.crew import Crew, Layer
 from markbook.sandbox.guest.walls.isolation import inside
 from markbook.sandbox.job import wall_limits
 from markbook.sandbox.program import Executed, ProgramRun, executed, on_wire
-from markbook.sandbox.worker import Interpreter, Worker, WorkerLost
+from markbook.sandbox.worker import Interpreter, Stopped, Worker, WorkerLost
 from markbook.types import Isolation
 
 _GRACE = 30.0
@@ -34,6 +34,7 @@ class ProgramSandbox:
         isolation: Literal["auto", "strict", "weak"] = "auto",
         at_most: Isolation = Isolation.A,
         pinned: bool = True,
+        stop: int | None = None,
     ) -> None:
         """Set up, starting nothing.
 
@@ -43,7 +44,9 @@ class ProgramSandbox:
             isolation: `auto` refuses below level B, `strict` below A, `weak` nothing.
             at_most: leave out the layers above this level.
             pinned: give each worker a processor of its own.
+            stop: a descriptor; once it is readable, what runs is ended and so are the workers, until the next run.
         """
+        self.stop = stop
         self._crew = Crew(
             count=workers,
             isolation=isolation,
@@ -116,6 +119,7 @@ class ProgramSandbox:
 
         Raises:
             IndexError: nothing was submitted.
+            Stopped: whoever wanted it does not any more.
         """
         self.start()
         while not self._done:
@@ -154,14 +158,25 @@ class ProgramSandbox:
             busy = [worker for worker in self._crew.workers if worker.jobs]
             for worker in busy:
                 selector.register(worker.sock, selectors.EVENT_READ, worker)
+            if self.stop is not None:
+                selector.register(self.stop, selectors.EVENT_READ, None)
             patience = min(map(_deadline, busy)) - time.monotonic()
             events = selector.select(max(0.0, patience))
+        if any(key.data is None for key, _ in events):
+            self._end()
+            raise Stopped
         for key, _ in events:
             self._read(key.data)
         if not events:
             for worker in busy:
                 if time.monotonic() > _deadline(worker):
                     self._lost(worker)
+
+    def _end(self) -> None:
+        """End what runs and forget what waits."""
+        self.close()
+        self._waiting.clear()
+        self._done.clear()
 
     def _read(self, worker: Worker) -> None:
         try:

@@ -12,9 +12,9 @@ from markbook.sandbox import job as jobs
 from markbook.sandbox.crew import Crew
 from markbook.sandbox.job import Job
 from markbook.sandbox.known import Known, Plan, beside
-from markbook.sandbox.outcomes import all_failed, outcome
+from markbook.sandbox.outcomes import LOST, all_failed, outcome
 from markbook.sandbox.waiting import Entry, Task, Waiting
-from markbook.sandbox.worker import Worker, WorkerLost
+from markbook.sandbox.worker import Stopped, Worker, WorkerLost
 from markbook.types import ErrorKind, Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -42,10 +42,6 @@ class Rules:
     dedupe: bool
     adaptive: bool
     explain: bool = False
-
-
-class Stopped(Exception):  # noqa: N818 - an event, not a mistake
-    """Whoever asked for the outcomes does not want them any more; what ran was ended."""
 
 
 class Scheduler:
@@ -332,7 +328,7 @@ class Scheduler:
             message="the worker was lost twice while it ran",
             isolation=self._crew.level,
             error_type="Crash",
-            flags=("crash",),
+            flags=(LOST,),
         )
 
     def _out_of_time(self, entry: Entry) -> Outcome:

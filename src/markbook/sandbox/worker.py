@@ -48,6 +48,10 @@ class InterpreterFacts(TypedDict):
     release: list[int]
 
 
+class Stopped(Exception):  # noqa: N818 - an event, not a mistake
+    """Whoever asked for the outcomes does not want them any more; what ran was ended."""
+
+
 class Interpreter:
     """The Python that runs the candidates, and the folders that it needs."""
 

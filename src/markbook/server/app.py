@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -13,37 +11,22 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from markbook.installed import version
-from markbook.rewards.items import Defaults
-from markbook.rewards.pool import Pool, PoolSettings
+from markbook.rewards.pool import Pool
 from markbook.rewards.shelf import Shelf
 from markbook.server.answers import HEADERS, as_json, refusal
 from markbook.server.figures import Figures
-from markbook.server.guard import Gate, Guard, Refused
+from markbook.server.guard import Gate, Refused
 from markbook.server.marking import Marking
 from markbook.server.openapi import document
 from markbook.server.page import page
 from markbook.server.programs import Programs
 from markbook.server.scoring import Scoring
+from markbook.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     Endpoint = Callable[[Request], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
-    """How a server is set up."""
-
-    pool: PoolSettings = field(default_factory=PoolSettings)
-    guard: Guard = field(default_factory=Guard)
-    defaults: Defaults = field(default_factory=Defaults)
-    benchmarks: Path | None = None
-    """The folder whose benchmarks items may name; nothing else of this machine can be named."""
-    most_items: int = 1024
-    """Items of one request."""
-    deadline: float = 600.0
-    """Seconds that a request is worked for at most."""
 
 
 class Service:
@@ -59,15 +42,7 @@ class Service:
         self.figures = Figures()
         guard = settings.guard
         shelf = Shelf(settings.benchmarks)
-        marking = Marking(
-            self.pool,
-            shelf,
-            guard,
-            self.figures,
-            settings.defaults,
-            most=settings.most_items,
-            deadline=settings.deadline,
-        )
+        marking = Marking(self.pool, shelf, self.figures, settings)
         scoring = Scoring(guard)
         self.programs = Programs(self.pool, guard, settings.pool)
         routes = [

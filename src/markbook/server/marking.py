@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from markbook.rewards.pool import Pool, Ticket
     from markbook.rewards.shelf import Shelf
     from markbook.server.figures import Figures
-    from markbook.server.guard import Guard
+    from markbook.server.settings import ServerSettings
 
 LINES = "application/x-ndjson"
 _FIELDS = ("items", "detail", "deadline", "error_policy")
@@ -39,25 +39,15 @@ _LOADS = 256
 class Marking:
     """Marks batches with a pool."""
 
-    def __init__(
-        self,
-        pool: Pool,
-        shelf: Shelf,
-        guard: Guard,
-        figures: Figures,
-        defaults: Defaults,
-        *,
-        most: int,
-        deadline: float,
-    ) -> None:
-        """Take what it works with; `most` items a request, waited for no longer than `deadline` seconds."""
+    def __init__(self, pool: Pool, shelf: Shelf, figures: Figures, settings: ServerSettings) -> None:
+        """Take what it works with."""
         self._pool = pool
         self._shelf = shelf
-        self._guard = guard
         self._figures = figures
-        self._defaults = defaults
-        self._most = most
-        self._deadline = deadline
+        self._guard = settings.guard
+        self._defaults = settings.defaults
+        self._most = settings.most_items
+        self._deadline = settings.deadline
 
     async def mark(self, request: Request) -> Response:
         """Answer `POST /v1/mark`."""
@@ -99,11 +89,9 @@ class Marking:
         return as_json({"rewards": numbers, "scores": numbers, "extra_logs": {"all_passed": passed}})
 
     async def _orders(self, items: Any, defaults: Defaults) -> list[Order]:
-        try:
-            named = {str(item.get("benchmark", "")) for item in items if isinstance(item, Mapping)}
-        except TypeError:
-            named = set()
-        slow = len(items) > _LOADS if isinstance(items, list) else False
+        objects = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+        named = {str(item.get("benchmark", "")) for item in objects}
+        slow = len(objects) > _LOADS or any("language" in item for item in objects)  # its toolchain may be looked for
         try:
             if slow or not all(map(self._shelf.is_loaded, named)):
                 return await asyncio.to_thread(read_items, items, self._shelf, defaults, self._most)

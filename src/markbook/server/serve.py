@@ -14,7 +14,8 @@ from pathlib import Path
 import uvicorn
 
 from markbook.errors import DataError, OutputError, UsageError
-from markbook.server.app import ServerSettings, Service
+from markbook.server.app import Service
+from markbook.server.settings import ServerSettings
 
 _CONNECTIONS = 2048
 _MARGIN = 5.0

@@ -1,0 +1,147 @@
+"""The fields of one item, and its own tests."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.errors import UsageError
+from markbook.load.faults import fault_of
+from markbook.plugins import suggest
+from markbook.text import python
+from markbook.types import Test
+
+MAX_CODE = 1 << 20
+"""Characters of one program."""
+MAX_TESTS = 1000
+MAX_TEXT = 4 << 20
+"""Characters of all tests of an item."""
+_SYNONYMS = {"ctx": "setup", "keyword": "pattern"}
+"""The benchmark's own words for parts of a test."""
+_STREAMS = ("stdin", "stdout", "checker", "points")
+"""Parts of a test that feeds a program and compares what it prints."""
+_MUCH = 1e9
+_IN_PYTHON = ("setup", "assertion", "inspection", "pattern", "program", *_SYNONYMS)
+_ELSEWHERE = ("setup", "program")
+"""Parts of a test in another language: what stands before the answer, and what stands behind it."""
+
+
+class Item:
+    """One item, and where it stands."""
+
+    def __init__(self, value: Mapping[str, Any], at: str) -> None:
+        self.value = value
+        self.at = at
+
+    def text(self, key: str, most: int = MAX_CODE) -> str:
+        """Return a field that is a string; empty if it is not there."""
+        found = self.value.get(key)
+        if found is None:
+            return ""
+        if not isinstance(found, str):
+            raise UsageError(f"{key!r} is no string", at=self.at)
+        if len(found) > most:
+            raise UsageError(f"{key!r} has {len(found)} characters", at=self.at, hint=f"at most {most}")
+        return found
+
+    def number(self, key: str, default: float, most: float, *, least: float = 0.0) -> float:
+        """Return a field that is a number within bounds."""
+        found = self.value.get(key)
+        if found is None:
+            return default
+        is_number = isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
+        if not is_number or not least <= found <= most or found == 0:
+            span = f"from {least:g} to {most:g}" if least else f"above 0 and at most {most:g}"
+            raise UsageError(f"{key!r} is {str(found)[:40]}, and has to be a number {span}", at=self.at)
+        return float(found)
+
+
+def read_tests(item: Item, *, elsewhere: bool) -> tuple[Test, ...]:
+    """Return an item's tests; `elsewhere` says that they are in another language than Python.
+
+    Raises:
+        UsageError: what is wrong, and with which of them.
+    """
+    value = item.value.get("tests")
+    if value is None or value in ([], ""):
+        raise UsageError("it has no tests", at=item.at, hint="give 'tests', or 'benchmark' with 'task_id'")
+    if isinstance(value, str):
+        value = [{"program": value}]
+    if not isinstance(value, list):
+        raise UsageError("'tests' is neither a list nor a string", at=item.at)
+    if len(value) > MAX_TESTS:
+        raise UsageError(f"{len(value)} tests are too many", at=item.at, hint=f"at most {MAX_TESTS}")
+    found = tuple(_test(test, f"{item.at}.tests[{number}]", elsewhere) for number, test in enumerate(value))
+    if sum(len(text) for test in found for text in _texts(test)) > MAX_TEXT:
+        raise UsageError("the tests are too long", at=item.at, hint=f"at most {MAX_TEXT} characters together")
+    if len({test.stdin is None for test in found}) > 1:
+        hint = "a program reads and writes, or has tests that call it"
+        raise UsageError("some of its tests have 'stdin' and others have not", at=item.at, hint=hint)
+    return found
+
+
+def _texts(test: Test) -> tuple[str, ...]:
+    return test.setup, test.assertion, test.program, test.stdin or "", test.stdout
+
+
+def _test(value: object, at: str, elsewhere: bool) -> Test:  # noqa: FBT001 - a part of `read_tests`
+    if isinstance(value, str):
+        value = {"program": value} if elsewhere else _claim(value)
+    if not isinstance(value, Mapping):
+        raise UsageError("it is neither a string nor an object", at=at)
+    if "stdout" in value:
+        return _of_streams(value, at)
+    known = _ELSEWHERE if elsewhere else _IN_PYTHON
+    test = Test(**{_SYNONYMS.get(str(key), str(key)): _part(key, part, at, known) for key, part in value.items()})
+    if elsewhere:
+        if not test.program:
+            raise UsageError("it has no 'program'", at=at, hint="the code that stands behind the answer and tests it")
+        return test
+    if test == Test():
+        raise UsageError("it is empty", at=at)
+    if test.program and (test.setup or test.assertion):
+        raise UsageError("it has a 'program' beside 'setup' or 'assertion'", at=at, hint="a program stands alone")
+    if fault := fault_of(test):
+        raise UsageError(fault, at=at)
+    return test
+
+
+def _of_streams(value: Mapping[Any, Any], at: str) -> Test:
+    """Return a test of a program that reads and writes."""
+    texts = {str(key): _part(key, part, at, _STREAMS) for key, part in value.items() if key != "points"}
+    points = value.get("points")
+    if points is not None and (
+        isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < _MUCH
+    ):
+        raise UsageError(f"'points' is {str(points)[:40]}, and has to be a number of 0 or more", at=at)
+    test = Test(**{"stdin": "", **texts}, points=None if points is None else float(points))
+    if fault := fault_of(test):
+        raise UsageError(fault, at=at)
+    return test
+
+
+def _part(key: object, part: object, at: str, known: tuple[str, ...]) -> Any:
+    if key not in known:
+        raise UsageError(f"unknown field {str(key)[:40]!r}", at=at, hint=suggest(str(key)[:40], list(known)))
+    if key == "inspection":
+        words = [part] if isinstance(part, str) else part
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise UsageError("'inspection' is neither a string nor a list of strings", at=at)
+        return tuple(words)
+    if not isinstance(part, str):
+        raise UsageError(f"{key!r} is no string", at=at)
+    return part
+
+
+def _claim(text: str) -> dict[str, str]:
+    """Return a test that is one expression or `assert` as what it claims, so that each counts for itself."""
+    tree = python.parse(text)
+    if tree is not None and len(tree.body) == 1:
+        (node,) = tree.body
+        if isinstance(node, ast.Assert):
+            return {"assertion": ast.unparse(node.test)}
+        if isinstance(node, ast.Expr):
+            return {"assertion": text.strip()}
+    return {"program": text}

@@ -1,0 +1,274 @@
+"""SandboxFusion's shapes: a program as its clients send it, and what became of it in its words."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypedDict
+
+from markbook.languages import Toolchain
+from markbook.languages.whole import whole
+from markbook.rewards.languages import UnsupportedLanguage, toolchain
+from markbook.sandbox.program import Executed, Phase, ProgramRun
+from markbook.server.guard import Refused
+from markbook.types import Limits
+
+_MOST_SECONDS = 600.0
+_MOST_CODE = 1 << 20
+_MOST_FILES = 64
+_MEMORY = 2 << 30
+_BUILD_FILES = 256 << 20
+_BUILD_PROCESSES = 256
+_FOLDERS = ("/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
+"""What a program in Python may read beside its own files."""
+_FETCH = """\
+import base64, json, sys
+found = {}
+for name in json.loads(sys.argv[1]):
+    try:
+        with open(name, "rb") as file:
+            found[name] = base64.b64encode(file.read(16 << 20)).decode()
+    except OSError:
+        continue
+print(json.dumps(found))
+"""
+_MAIN = ".markbook-main.py"
+"""What a program in Python is called beside the caller's files."""
+
+
+class PhaseAnswer(TypedDict):
+    """What became of one phase."""
+
+    status: str
+    execution_time: float
+    return_code: int | None
+    stdout: str
+    stderr: str
+
+
+class Answer(TypedDict):
+    """What became of a program."""
+
+    status: str
+    message: str
+    compile_result: PhaseAnswer | None
+    run_result: PhaseAnswer | None
+    executor_pod_name: None
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A program that somebody wants run."""
+
+    run: ProgramRun
+    language: str
+    folders: tuple[str, ...]
+    """What it may read beside its own files."""
+    builds: bool
+    """Whether its first phase is that of a compiler."""
+    fetches: bool
+    """Whether its last phase is ours, which fetches files."""
+
+
+def read_program(body: Mapping[str, Any], python: str) -> Asked:
+    """Return the program of a request.
+
+    Raises:
+        Refused: a field is missing or wrong.
+    """
+    code = body.get("code")
+    if not isinstance(code, str):
+        raise Refused(400, "'code' is missing or no string")
+    if len(code) > _MOST_CODE:
+        raise Refused(413, f"'code' has {len(code)} characters; at most {_MOST_CODE} are taken")
+    name = body.get("language")
+    if not isinstance(name, str):
+        raise Refused(400, "'language' is missing or no string")
+    try:
+        tool = toolchain(name)
+    except UnsupportedLanguage as error:
+        raise Refused(400, str(error)) from None
+    stdin = body.get("stdin")
+    if stdin is not None and not isinstance(stdin, str):
+        raise Refused(400, "'stdin' is neither a string nor null")
+    compiling, seconds = _seconds(body, "compile_timeout"), _seconds(body, "run_timeout")
+    given = _Given(
+        code=code,
+        stdin=(stdin or "").encode(),
+        limits=Limits(seconds=seconds, wall_seconds=seconds, memory_bytes=_memory(body)),
+        files=_files(body),
+        fetched=tuple(_fetched(body)),
+    )
+    return _in_python(given, python) if tool is None else _elsewhere(given, tool, compiling, python)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a request says of a program."""
+
+    code: str
+    stdin: bytes
+    limits: Limits
+    files: dict[str, bytes]
+    fetched: tuple[str, ...]
+
+
+_PLAIN = {"PYTHONIOENCODING": "utf-8", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_FETCHING = Limits(seconds=10.0, output_bytes=32 << 20)
+_COPYING = ("/bin/sh", "-c", 'cp -R "$0/." . && exec "$@"', "{build}/.given")
+"""Puts the caller's files where a program that was compiled begins."""
+
+
+def _in_python(given: _Given, python: str) -> Asked:
+    files = {**given.files, _MAIN: given.code.encode()}
+    command = (python, "-B", f"{{build}}/{_MAIN}")
+    phases = [Phase(command, given.limits, given.stdin, builds=True, environment=_PLAIN), *_fetching(given, python)]
+    run = ProgramRun("", files, tuple(phases))
+    return Asked(run, "", _python_folders(python), builds=False, fetches=bool(given.fetched))
+
+
+def _fetching(given: _Given, python: str) -> list[Phase]:
+    if not given.fetched:
+        return []
+    command = (python, "-I", "-B", "-c", _FETCH, json.dumps(given.fetched))  # no file that the program could change
+    return [Phase(command, _FETCHING, builds=True, environment=_PLAIN)]
+
+
+def _python_folders(python: str) -> tuple[str, ...]:
+    folders = dict.fromkeys([*_FOLDERS, sys.base_prefix, sys.prefix, str(Path(python).parent.parent)])
+    return tuple(folder for folder in folders if folder.strip("/.") and Path(folder).exists())
+
+
+def _elsewhere(given: _Given, tool: Toolchain, compiling: float, python: str) -> Asked:
+    """Return a program in another language: what a compiler makes may only be run where it cannot be changed any more."""
+    language = tool.language
+    made = whole(tool, given.code)
+    if made.programs and given.fetched:
+        raise Refused(
+            400, f"'fetch_files': no files are fetched from programs in {language.title}; print what you want"
+        )
+    limits = replace(given.limits, processes=max(given.limits.processes, language.processes))
+    files = {**given.files, **made.files}
+    command = made.run
+    if made.programs and given.files:
+        files |= {f".given/{name}": data for name, data in given.files.items()}
+        command = (*_COPYING, *command)
+    phases = []
+    if made.build:
+        bounds = Limits(
+            seconds=compiling,
+            wall_seconds=compiling,
+            memory_bytes=language.build_memory_bytes,
+            file_bytes=_BUILD_FILES,
+            processes=_BUILD_PROCESSES,
+        )
+        phases.append(Phase(made.build, bounds, builds=True, environment=made.build_environment))
+    stays = not made.programs  # its text is interpreted: it may write beside it, and files are fetched from there
+    phases.append(Phase(command, limits, given.stdin, builds=stays, environment=made.environment))
+    phases += _fetching(given, python)
+    run = ProgramRun("", files, tuple(phases), programs=made.programs)
+    folders = dict.fromkeys([*tool.folders, *_python_folders(python)])
+    return Asked(run, language.name, tuple(folders), builds=bool(made.build), fetches=bool(given.fetched))
+
+
+def _seconds(body: Mapping[str, Any], key: str) -> float:
+    value = body.get(key, 10)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not is_number or not 0 < value <= _MOST_SECONDS:
+        raise Refused(400, f"{key!r} is {str(value)[:40]}, and has to be above 0 and at most {_MOST_SECONDS:g}")
+    return float(value)
+
+
+def _memory(body: Mapping[str, Any]) -> int:
+    value = body.get("memory_limit_MB", -1)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (value == -1 or 16 <= value <= 65536):
+        raise Refused(400, f"'memory_limit_MB' is {str(value)[:40]}, and has to be from 16 to 65536, or -1")
+    return _MEMORY if value == -1 else int(value) << 20
+
+
+def _name(name: object, at: str) -> str:
+    """Return a file's name that stays in its folder.
+
+    Raises:
+        Refused: it does not.
+    """
+    is_good = isinstance(name, str) and 0 < len(name) <= 255 and name.isprintable() and name != _MAIN
+    parts = name.split("/") if isinstance(name, str) else []
+    if not is_good or any(part in ("", ".", "..") for part in parts):
+        raise Refused(400, f"{at}: {str(name)[:40]!r} is no plain path within the program's own folder")
+    return str(name)
+
+
+def _files(body: Mapping[str, Any]) -> dict[str, bytes]:
+    given = body.get("files") or {}
+    if not isinstance(given, Mapping):
+        raise Refused(400, "'files' is no object")
+    if len(given) > _MOST_FILES:
+        raise Refused(400, f"{len(given)} files are too many: at most {_MOST_FILES}")
+    found: dict[str, bytes] = {}
+    for name, text in given.items():
+        if text is None:
+            continue
+        try:
+            found[_name(name, "files")] = base64.b64decode(text, validate=True)
+        except (TypeError, ValueError, binascii.Error):
+            raise Refused(400, f"files: {name[:40]!r} is no base64") from None
+    return found
+
+
+def _fetched(body: Mapping[str, Any]) -> list[str]:
+    given = body.get("fetch_files") or []
+    if not isinstance(given, list) or len(given) > _MOST_FILES:
+        raise Refused(400, f"'fetch_files' is no list of at most {_MOST_FILES} paths")
+    return [_name(name, "fetch_files") for name in given]
+
+
+def answer(asked: Asked, found: Sequence[Executed], fault: str = "") -> Answer:
+    """Return what became of a program, in SandboxFusion's words."""
+    if not found:
+        return _answer("SandboxError", fault or "the worker was lost twice while the program ran")
+    if refused := next((one.refused for one in found if one.refused), ""):
+        return _answer("SandboxError", refused)
+    compiled = _phase(found[0]) if asked.builds else None
+    ran = found[asked.builds : asked.builds + 1]
+    last = ran[0] if ran else found[0]
+    fetched = asked.fetches and len(found) == len(asked.run.phases) and found[-1].is_good
+    files = json.loads(found[-1].stdout) if fetched else {}
+    message = f"the {'program' if ran else 'compiler'} hit its limit: {last.limit}" if last.limit else ""
+    status = "Success" if ran and last.is_good else "Failed"
+    return _answer(status, message, compiled, _phase(last) if ran else None, files)
+
+
+def _phase(found: Executed) -> PhaseAnswer:
+    is_late = found.limit in ("cpu", "wall")
+    return {
+        "status": "TimeLimitExceeded" if is_late else "Finished",
+        "execution_time": round(found.wall_seconds, 6),
+        "return_code": None if is_late else (found.status if found.status is not None else -found.signal),
+        "stdout": found.stdout.decode("utf-8", "replace"),
+        "stderr": found.stderr.decode("utf-8", "replace"),
+    }
+
+
+def _answer(
+    status: str,
+    message: str,
+    compiled: PhaseAnswer | None = None,
+    ran: PhaseAnswer | None = None,
+    files: dict[str, str] | None = None,
+) -> Answer:
+    return {
+        "status": status,
+        "message": message,
+        "compile_result": compiled,
+        "run_result": ran,
+        "executor_pod_name": None,
+        "files": files or {},
+    }
