@@ -16,9 +16,7 @@ def decided(gaps, planned, **options):
     return sequential_sign_test(gaps, planned, **options).stats.get("decided_at")
 
 
-@pytest.mark.parametrize(
-    "sizes", [[1.0] * 9, [1.0, 0.0, 0.5, 0.25, 0.75, 1 / 3, 1.0, 0.1, 0.9], [0.02] * 9]
-)
+@pytest.mark.parametrize("sizes", [[1.0] * 9, [1.0, 0.0, 0.5, 0.25, 0.75, 1 / 3, 1.0, 0.1, 0.9], [0.02] * 9])
 def test_over_all_signs_it_decides_in_one_of_twenty_at_most(sizes):
     # Every one of the 2^9 ways in which the differences can be turned is as likely as any other.
     count = sum(
@@ -79,7 +77,7 @@ def test_what_cannot_be_is_refused():
 def test_a_mean_within_a_range_has_the_interval_of_its_difference_from_the_middle():
     rng = random.Random(3)
     values = [rng.choice((0.0, 1.0, 1.0)) for _ in range(60)]
-    one, hundred = anytime_mean(values), anytime_mean([100 * value for value in values], range=(0, 100))
+    one, hundred = anytime_mean(values), anytime_mean([100 * value for value in values], limits=(0, 100))
     assert one.value == pytest.approx(sum(values) / 60)
     assert one.low < one.value < one.high
     assert (100 * one.low, 100 * one.high) == pytest.approx((hundred.low, hundred.high))

@@ -168,6 +168,25 @@ def baseline_option(function: _F) -> _F:
     )(function)
 
 
+def stopping_options(function: _F) -> _F:
+    """Add `--against RUN` and `--stop-when RULE`."""
+    stop = click.option(
+        "--stop-when",
+        default="",
+        metavar="decided|precise:X",
+        help="Do the samples in a drawn order and stop when the difference from --against is decided, or its interval "
+        "is +-X or closer; both hold however often they are looked at.",
+    )
+    against = click.option(
+        "--against",
+        type=click.Path(),
+        callback=_one_run,
+        metavar="RUN",
+        help="The earlier run, or another tool's results, that --stop-when is about.",
+    )
+    return stop(against(function))
+
+
 def read_baseline(path: str | None, command: str) -> Baseline | None:
     """Return what `--fail-if-worse` names, read before any work.
 

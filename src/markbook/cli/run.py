@@ -21,6 +21,7 @@ from markbook.cli.options import (
     json_option,
     read_baseline,
     resume_option,
+    stopping_options,
     task_names,
 )
 from markbook.cli.resume import Kept, fill_from_run, sent_a_key, written
@@ -143,6 +144,7 @@ class _Run(Spread):
 )
 @fail_under_option("a metric, or TASK/METRIC")
 @baseline_option
+@stopping_options
 @engine_option
 @resume_option
 @json_option
@@ -185,7 +187,8 @@ def _processors() -> int:
 
 
 _KEPT = (
-    *(Kept(name, f"sources.{name}") for name in ("tasks", "predictions", "data")),
+    *(Kept(name, f"sources.{name}") for name in ("tasks", "predictions", "data", "against")),
+    Kept("stop_when", "config.stop", turned=lambda stop: stop["when"]),
     *(Kept(name, f"config.{name}") for name in ("model", "limit", "samples", "contexts", "missing", "timeout")),
     *(Kept(name, f"config.{name}") for name in ("profile", "seed")),
     *(Kept(name, f"asking.{name}") for name in ("concurrency", "retries", "max_cost", "price")),

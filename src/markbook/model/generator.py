@@ -31,6 +31,7 @@ class ModelGenerator:
         self.patience = patience
         self.price = price
         self._base_url = base_url
+        self._asker: Asker | None = None
         self.spent = 0.0
         """US dollars spent at most, a resumed run's earlier ones included: set it before `generate`."""
 
@@ -67,7 +68,7 @@ class ModelGenerator:
         waiting = iter(requests)
         budget = Budget(self.patience.max_cost, self.price, self.spent)
         async with connect.connected(self.name, self._base_url, self.patience.seconds) as client:
-            asker = Asker(self.name, self.patience, budget)
+            asker = self._asker = Asker(self.name, self.patience, budget, self._asker)
 
             async def work() -> None:
                 for request in waiting:  # one iterator for all: each takes the next

@@ -24,6 +24,12 @@ ALPHA = 0.05
 LOOKS = 16
 """So many samples are done between two looks; the decision itself is about every sample in its order."""
 
+STOPPED_NOTE = (
+    "stopped when it had seen enough: p values and intervals here are those of a size fixed beforehand and err more "
+    "often; its own report has those that hold at all looks"
+)
+"""What a comparison says of a run that stopped."""
+
 
 @dataclass(frozen=True, slots=True)
 class StopRule:
@@ -146,7 +152,7 @@ class Stopping:
         known = [gap for gap in gaps if gap is not None]
         lost = len(gaps) - len(known)
         if held is None:
-            mean = anytime_mean(known, range=self.range, confidence=1 - alpha)
+            mean = anytime_mean(known, limits=self.range, confidence=1 - alpha)
             return Stand(model, "", mean.n, lost, mean, done if self._is_precise(mean) else None)
         found = anytime_difference(known, width=self.width, confidence=1 - alpha)
         if self.rule.when == "precise":

@@ -66,19 +66,19 @@ def anytime_difference(gaps: Sequence[float], *, width: float = 1.0, confidence:
 
 
 def anytime_mean(
-    values: Sequence[float], *, range: tuple[float, float] = (0.0, 1.0), confidence: float = 0.95
+    values: Sequence[float], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = 0.95
 ) -> Estimate:
     """Return the mean of values within a range with an interval that holds at every look at once.
 
     Args:
         values: in the order in which they came.
-        range: its two ends.
+        limits: the two ends of their range.
         confidence: that the interval holds the true mean at all times.
 
     Raises:
         ValueError: a value lies outside the range, or an end is open.
     """
-    low, high = range
+    low, high = limits
     found = anytime_difference([2 * value - low - high for value in values], width=high - low, confidence=confidence)
 
     def turned(end: float | None) -> float | None:
