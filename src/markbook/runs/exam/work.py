@@ -86,6 +86,8 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     manifest = plan.manifest
     results = ExamResults(journal, {"command": manifest.command, "config": manifest.config})
     extra: dict[str, Any] = {"own_solution_fails": unsound} if unsound else {}
+    if results.stopped:
+        extra["stopped"] = {name: value for name, value in results.stopped.items() if name != "samples"}
     if plan.unavailable:
         extra["unavailable"] = list(plan.unavailable)
     return Ended(facts={"isolation": results.isolation, "attempts": results.planned, **extra}, results=results)
