@@ -101,3 +101,15 @@ def test_helms_inputs_are_read_out_of_the_scenario_where_nobody_summarised(tmp_p
     (tmp_path / "scenario_state.json").write_text(json.dumps(states))
     rows = {row["id"]: row["prompt"] for row in results_of(open_run(path)).rows()}
     assert rows == {"id1": "plain", "id1 (typos)": "plian"}
+
+
+def test_items_of_one_cluster_are_not_taken_for_as_many_by_themselves(tmp_path):
+    # Two passages of four questions each: 4 right and 4 wrong is one passage understood and one not.
+    rows = [("item,model,score,passage"), *(f"{at},m,{int(at < 4)},p{at // 4}" for at in range(8))]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    columns = {"item": "item", "model": "model", "score": "score", "cluster": "passage"}
+    (one,) = standings(results_of(open_run(tmp_path / "t.csv", columns=columns)).sheet(None))
+    assert one.summary.value == 0.5
+    assert one.summary.interval.method == "cluster-cr1"
+    # se = sqrt(2 / 1) * sqrt(2^2 + 2^2) / 8 = .5, times t(1) = 12.7: nothing is known, clipped into the range.
+    assert (one.summary.interval.low, one.summary.interval.high) == (0.0, 1.0)

@@ -131,7 +131,7 @@ def map_option(function: _F) -> _F:
         "columns",
         callback=_columns,
         metavar="ROLE=COLUMN,...",
-        help="Which column of a CSV, JSON Lines or Parquet file says what. ROLE: item, model, score, repeat, input, output, error.",
+        help="Which column of a CSV, JSON Lines or Parquet file says what. ROLE: item, model, score, repeat, cluster, input, output, error.",
     )(function)
 
 
