@@ -113,3 +113,13 @@ def test_items_of_one_cluster_are_not_taken_for_as_many_by_themselves(tmp_path):
     assert one.summary.interval.method == "cluster-cr1"
     # se = sqrt(2 / 1) * sqrt(2^2 + 2^2) / 8 = .5, times t(1) = 12.7: nothing is known, clipped into the range.
     assert (one.summary.interval.low, one.summary.interval.high) == (0.0, 1.0)
+
+
+def test_evalplus_of_a_folder_is_called_after_it_and_one_failed_half_fails(tmp_path):
+    statuses = [("pass", "pass"), ("fail", None), (None, "fail"), (None, "pass")]
+    tried = {f"t/{at}": [{"base_status": base, "plus_status": plus}] for at, (base, plus) in enumerate(statuses)}
+    tried["t/1"][0]["plus_status"] = "error"
+    (tmp_path / "gpt").mkdir()
+    path = tmp_path / "gpt" / "eval_results.json"
+    path.write_text(json.dumps({"date": "2026-01-02", "hash": "h", "eval": tried}))
+    assert figures(path, "plus") == {"gpt": (1 / 3, 3, {"failed": 1})}
