@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+
+import pytest
 
 from markbook import open_run
+from markbook.errors import DataError
+from markbook.files import content
 from markbook.results.kind import results_of
 from markbook.results.standing import standings
 
@@ -123,3 +128,29 @@ def test_evalplus_of_a_folder_is_called_after_it_and_one_failed_half_fails(tmp_p
     path = tmp_path / "gpt" / "eval_results.json"
     path.write_text(json.dumps({"date": "2026-01-02", "hash": "h", "eval": tried}))
     assert figures(path, "plus") == {"gpt": (1 / 3, 3, {"failed": 1})}
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("p.json", b'{"evalId": "x", "results": {"version": 3, "results": ['),
+        ("d.json", b'{"testCases": [{"metricsData": ['),
+        ("per_instance_stats.json", b'[{"instance_id": "a", "train_trial_index": 0, "stats": ['),
+        ("m_eval_results.json", b'{"eval": {"a": [{"base_status": "pass"'),
+        ("log.json", b'{"status": "success", "eval": {"dataset": {}, "model": "m"'),
+    ],
+)
+def test_a_document_of_two_gigabytes_is_refused_by_its_size_unread(tmp_path, monkeypatch, name, start):
+    path = tmp_path / name
+    path.write_bytes(start)
+    os.truncate(path, 2 << 30)  # a hole: it takes no place on the disk
+    read = []
+    pieces = content.pieces
+    monkeypatch.setattr(
+        content, "pieces", lambda *args, **options: (read.append(len(one)) or one for one in pieces(*args, **options))
+    )
+
+    with pytest.raises(DataError, match="larger than 256 MiB"):
+        results_of(open_run(path)).sheet(None)
+
+    assert sum(read) < 1 << 20
