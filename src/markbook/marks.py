@@ -24,6 +24,8 @@ class Row:
     """What was handed in."""
     content: str = ""
     """What the sample is known by beside its id: who says so, a colon, and a digest of what was asked."""
+    cluster: str = ""
+    """What samples it belongs together with, such as a passage that several ask about; empty of one by itself."""
 
     def record(self) -> dict[str, Any]:
         """Return it as a line of results.jsonl holds it."""
@@ -37,6 +39,8 @@ class Row:
             "metrics": {name: None if name in lost else value for name, value in self.metrics.items()},
             "missing": {name: why.to_record() for name, why in lost.items()},
         }
+        if self.cluster:
+            found["cluster"] = self.cluster
         return found | {"content": self.content} if self.content else found
 
 

@@ -21,6 +21,7 @@ from markbook.cli.options import (
     python_option,
     read_baseline,
     resume_option,
+    stopping_options,
     timeout_option,
     workers_option,
 )
@@ -117,6 +118,7 @@ Examples:
 @click.option("--seed", type=int, default=0, show_default=True, help="For resampled intervals.")
 @fail_under_option("a model, or exam_score for all of them")
 @baseline_option
+@stopping_options
 @engine_option
 @label_options
 @resume_option
@@ -158,6 +160,8 @@ def command(**options: Any) -> int:
 _KEPT = (
     Kept("benchmark", "sources.benchmark"),
     Kept("solutions", "sources.solutions"),
+    Kept("against", "sources.against"),
+    Kept("stop_when", "config.stop", turned=lambda stop: stop["when"]),
     Kept("format", "config.format", lambda value: EXECUTED if ":" in value else ""),
     Kept("timeout", "config.timeout"),
     Kept("memory_mb", "config.memory_mb"),

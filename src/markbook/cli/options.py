@@ -176,7 +176,7 @@ def map_option(function: _F) -> _F:
         "columns",
         callback=_columns,
         metavar="ROLE=COLUMN,...",
-        help="Which column of a CSV, JSON Lines or Parquet file says what. ROLE: item, model, score, repeat, input, output, error.",
+        help="Which column of a CSV, JSON Lines or Parquet file says what. ROLE: item, model, score, repeat, cluster, input, output, error.",
     )(function)
 
 
@@ -211,6 +211,25 @@ def baseline_option(function: _F) -> _F:
         help="Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
         "compare` shows it, lies on the worse side.",
     )(function)
+
+
+def stopping_options(function: _F) -> _F:
+    """Add `--against RUN` and `--stop-when RULE`."""
+    stop = click.option(
+        "--stop-when",
+        default="",
+        metavar="decided|precise:X",
+        help="Do the samples in a drawn order and stop when the difference from --against is decided, or its interval "
+        "is +-X or closer; both hold however often they are looked at.",
+    )
+    against = click.option(
+        "--against",
+        type=click.Path(),
+        callback=_one_run,
+        metavar="RUN",
+        help="The earlier run, or another tool's results, that --stop-when is about.",
+    )
+    return stop(against(function))
 
 
 def read_baseline(path: str | None, command: str) -> Baseline | None:

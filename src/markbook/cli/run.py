@@ -23,6 +23,7 @@ from markbook.cli.options import (
     label_options,
     read_baseline,
     resume_option,
+    stopping_options,
     task_names,
     timeout_option,
     workers_option,
@@ -146,6 +147,7 @@ class _Run(Spread):
 )
 @fail_under_option("a metric, or TASK/METRIC")
 @baseline_option
+@stopping_options
 @engine_option
 @label_options
 @resume_option
@@ -189,7 +191,8 @@ def _processors() -> int:
 
 
 _KEPT = (
-    *(Kept(name, f"sources.{name}") for name in ("tasks", "predictions", "data")),
+    *(Kept(name, f"sources.{name}") for name in ("tasks", "predictions", "data", "against")),
+    Kept("stop_when", "config.stop", turned=lambda stop: stop["when"]),
     *(Kept(name, f"config.{name}") for name in ("model", "limit", "samples", "contexts", "missing", "timeout")),
     *(Kept(name, f"config.{name}") for name in ("num_fewshot", "gen_kwargs", "system", "turns")),
     *(Kept(name, f"config.{name}") for name in ("profile", "seed")),

@@ -84,11 +84,14 @@ def whole(path: Path, digest: hashlib._Hash | None = None, *, limit: int = MAX_D
     Raises:
         DataError: it is larger than the limit; also as `pieces`.
     """
+    too_large = DataError(f"the file is larger than {limit >> 20} MiB", at=str(path), hint="use JSON Lines")
+    if not is_gzip(path) and path.stat().st_size > limit:
+        raise too_large  # its size says so, and nothing need be read
     content = bytearray()
     for piece in pieces(path, digest):
         content += piece
         if len(content) > limit:
-            raise DataError(f"the file is larger than {limit >> 20} MiB", at=str(path), hint="use JSON Lines")
+            raise too_large
     return bytes(content.removeprefix(BOM))
 
 

@@ -25,6 +25,8 @@ class EvalPlus:
     def read(self, probe: Probe) -> Marked:
         """Return one row for each solution."""
         model = stem_of(probe.path, "_eval_results.json", ".eval_results.json", "-eval_results.json")
+        if model == "eval_results":  # the results of a folder of samples
+            model = probe.path.parent.name or model
         found = mapping(mapping(probe.document).get("eval"))
         is_old = any(isinstance(one, dict) for one in found.values())
         rows = [row for task, tried in found.items() for row in _solutions(model, task, tried)]
@@ -54,7 +56,7 @@ def _statuses(base: object, plus: object) -> dict[str, float | Missing]:
     if plus is not None:
         both = [_passed(base), _passed(plus)]
         lost = next((one for one in both if isinstance(one, Missing)), None)
-        found["plus"] = lost if lost is not None else float(all(both))
+        found["plus"] = lost if lost is not None and 0.0 not in both else float(all(both))
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.foreign.records import Marked, Probe, columns_of, content_of, mapping, objects, shown, value_of
+from markbook.foreign.records import ABSENT, Marked, Probe, columns_of, content_of, mapping, objects, shown, value_of
 from markbook.marks import Row
 from markbook.types import Missing, MissingKind
 
@@ -30,18 +30,53 @@ class Helm:
         return 90 if probe.head.lstrip()[:1] == "[" and probe.has("instance_id", "train_trial_index", "stats") else 0
 
     def read(self, probe: Probe) -> Marked:
-        """Return the rows, absent ones for instances that have no stats."""
+        """Return the rows, absent ones for instances that were asked about and have no stats.
+
+        Every metric of a run notes its stats of an instance by themselves: they are brought together here.
+        """
         folder = probe.path.parent
         spec = mapping(_beside(folder / "run_spec.json"))
         about = mapping(spec.get("adapter_spec"))
         model = str(about.get("model") or about.get("model_deployment") or folder.name)
-        inputs = {
-            str(one.get("id")): mapping(one.get("input")).get("text")
-            for one in objects(_beside(folder / "instances.json"))
-        }
-        rows = [row for one in objects(probe.document) if (row := _row(one, model, inputs)).metrics]
-        lower = {name for row in rows for name in row.metrics if name.startswith(_LOWER)}
+        asked = {_instance(one): mapping(one.get("input")).get("text") for one in _instances(folder)}
+        found: dict[tuple[_Instance, int], dict[str, float | Missing]] = {}
+        for one in objects(probe.document):
+            if not isinstance(one.get("instance_id"), str):
+                raise DataError("an instance without an id", at=str(probe.path))
+            trial = one.get("train_trial_index")
+            at = _instance(one), trial if isinstance(trial, int) and trial > 0 else 0
+            found.setdefault(at, {}).update(_stats(objects(one.get("stats"))))
+        names = list(dict.fromkeys(name for metrics in found.values() for name in metrics))
+        lacking = Missing(MissingKind.UNDEFINED, "HELM notes no value of this instance, as it does of what is NaN")
+        rows = [
+            _row(model, at, {name: metrics.get(name, lacking) for name in names}, asked.get(at[0]))
+            for at, metrics in found.items()
+            if metrics
+        ]
+        have = {at for (at, _), metrics in found.items() if metrics}
+        rows += [
+            _row(model, (at, 0), dict.fromkeys(names, ABSENT), text) for at, text in asked.items() if at not in have
+        ]
+        lower = {name for name in names if name.startswith(_LOWER)}
         return Marked(rows, columns_of(rows, first=_FIRST, lower=lower), str(spec.get("name") or ""))
+
+
+_Instance = tuple[str, str]
+"""An instance's id, and what it was perturbed by."""
+
+
+def _instance(one: Mapping[str, Any]) -> _Instance:
+    name = one.get("instance_id", one.get("id"))
+    return str(name), str(mapping(one.get("perturbation")).get("name") or "")
+
+
+def _instances(folder: Path) -> list[Mapping[str, Any]]:
+    """Return what was asked: as `helm-summarize` writes it, else out of the state of the scenario."""
+    found = objects(_beside(folder / "instances.json"))
+    if found:
+        return found
+    states = objects(mapping(_beside(folder / "scenario_state.json")).get("request_states"))
+    return [mapping(one.get("instance")) for one in states if isinstance(one.get("instance"), dict)]
 
 
 def _beside(path: Path) -> Any:
@@ -49,22 +84,10 @@ def _beside(path: Path) -> Any:
     return Probe(path).document if path.is_file() and not path.is_symlink() else None
 
 
-def _row(one: Mapping[str, Any], model: str, inputs: Mapping[str, Any]) -> Row:
-    name = one.get("instance_id")
-    if not isinstance(name, str):
-        raise DataError("an instance without an id")
-    perturbed = mapping(one.get("perturbation")).get("name")
-    trial = one.get("train_trial_index")
-    asked = inputs.get(name)
-    return Row(
-        model,
-        f"{name} ({perturbed})" if perturbed else name,
-        dict(_stats(objects(one.get("stats")))),
-        trial if isinstance(trial, int) and trial > 0 else 0,
-        shown(asked),
-        "",
-        "" if perturbed else content_of("helm", asked),
-    )
+def _row(model: str, at: tuple[_Instance, int], metrics: Mapping[str, float | Missing], asked: Any) -> Row:
+    (name, perturbed), trial = at
+    called = f"{name} ({perturbed})" if perturbed else name
+    return Row(model, called, metrics, trial, shown(asked), "", "" if perturbed else content_of("helm", asked))
 
 
 def _stats(stats: list[Mapping[str, Any]]) -> Iterator[tuple[str, float | Missing]]:

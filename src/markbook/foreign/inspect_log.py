@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from markbook.errors import DataError
@@ -27,6 +28,10 @@ from markbook.types import Missing
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """What Inspect itself makes of words (`value_to_float`)."""
+
+
+_EVERY = ""
+"""Stands for every metric of a sample that broke off: what the scorers would have given is known from the others."""
 
 
 class InspectResults:
@@ -92,8 +97,7 @@ def _row(sample: Mapping[str, Any], model: str, lone: list[str]) -> Row:
     for name, score in scores.items():
         metrics |= _values(name, mapping(score).get("value"))
     if sample.get("error"):
-        why = failed(mapping(sample["error"]).get("message") or sample["error"])
-        metrics = dict.fromkeys(metrics or lone, why)
+        metrics = {_EVERY: failed(mapping(sample["error"]).get("message") or sample["error"])}
     output = mapping(sample.get("output"))
     said = output.get("completion") or next(
         (mapping(one.get("message")).get("content") for one in objects(output.get("choices"))), ""
@@ -129,14 +133,14 @@ def _number(value: object) -> float | Missing:
 
 def _whole(rows: list[Row], about: Mapping[str, Any]) -> list[Row]:
     """Return the rows with every scorer's metric in each, and those of the data set that the log lacks."""
-    names = list(dict.fromkeys(name for row in rows for name in row.metrics)) or [
+    names = list(dict.fromkeys(name for row in rows for name in row.metrics if name != _EVERY)) or [
         str(one.get("name")) for one in objects(about.get("scorers"))
     ]
     unscored = failed("the sample was not scored")
     filled = [
-        Row(row.model, row.id, {name: row.metrics.get(name, unscored) for name in names}, row.index, row.prompt, row.text, row.content)
+        replace(row, metrics={name: row.metrics.get(name, row.metrics.get(_EVERY, unscored)) for name in names})
         for row in rows
-    ]  # fmt: skip
+    ]
     ids = mapping(about.get("dataset")).get("sample_ids")
     epochs = mapping(about.get("config")).get("epochs")
     have = {(row.id, row.index) for row in filled}

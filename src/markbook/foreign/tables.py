@@ -26,7 +26,7 @@ from markbook.marks import Row
 from markbook.plugins import suggest
 from markbook.types import Missing, MissingKind
 
-ROLES = ("item", "model", "score", "repeat", "input", "output", "error")
+ROLES = ("item", "model", "score", "repeat", "cluster", "input", "output", "error")
 """What a column may say."""
 _EMPTY = ("", "na", "n/a", "none", "null", "nan")
 
@@ -120,6 +120,7 @@ def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str) -
         shown(asked),
         shown(cell("output")),
         known,
+        words(cell("cluster")),
     )
 
 

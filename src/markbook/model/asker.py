@@ -91,13 +91,23 @@ class Ended(Generic[T]):
 class Asker:
     """What the questions to one model share. Made and used within one event loop."""
 
-    def __init__(self, model: str, patience: Patience, budget: Budget) -> None:
-        """Take the limits; nothing is asked."""
+    def __init__(self, model: str, patience: Patience, budget: Budget, before: Asker | None = None) -> None:
+        """Take the limits; nothing is asked.
+
+        Args:
+            model: its name.
+            patience: how much is done for one answer.
+            budget: what all questions may cost.
+            before: who asked this model so far, in another event loop: its pace and its verdict on the server go on.
+        """
         self.patience = patience
         self.budget = budget
         self.account = Account()
-        self._pace = Pace(patience.per_minute)
-        self._breaker = Breaker(model)
+        self.pace = Pace(patience.per_minute)
+        self.breaker = Breaker(model)
+        if before is not None:
+            self.pace.go_on_from(before.pace)
+            self.breaker = before.breaker
         self._gate = asyncio.Semaphore(patience.concurrency)
 
     async def ask(self, question: Question[T]) -> Ended[T]:
@@ -112,7 +122,7 @@ class Asker:
 
     async def _ask(self, question: Question[T], ended: Ended[T]) -> None:
         counted = 0
-        while (stop := self._breaker.missing) is None:
+        while (stop := self.breaker.missing) is None:
             held = await self.budget.hold(question.weight)
             if held is None:
                 stop = Missing(MissingKind.BUDGET, f"the budget of ${self.budget.limit:g} would be exceeded")
@@ -130,12 +140,12 @@ class Asker:
                 missing = Missing(fault.kind, fault.detail)
                 if fault.is_reply:
                     ended.missing, ended.is_lasting = missing, True
-                    self._breaker.answered()
+                    self.breaker.answered()
                 else:
-                    ended.missing = self._breaker.failed(missing, fatal=fault.fatal)
+                    ended.missing = self.breaker.failed(missing, fatal=fault.fatal)
                 return
             ended.is_lasting = True
-            self._breaker.answered()
+            self.breaker.answered()
             return
         ended.missing = stop
 
@@ -144,8 +154,8 @@ class Asker:
         cost: float | None = 0.0
         try:
             async with question.ready():
-                await self._pace.turn()
-                if (stop := self._breaker.missing) is not None:
+                await self.pace.turn()
+                if (stop := self.breaker.missing) is not None:
                     raise Fault(stop.detail, kind=stop.kind, again=False)
                 cost = None  # until the bill is there
                 try:
@@ -195,7 +205,7 @@ class Asker:
             fault.detail = f"the server asks for a pause of {fault.wait:.0f} s, try again then: {fault.detail}"
             return False
         if fault.wait is not None:
-            self._pace.close_for(fault.wait)
+            self.pace.close_for(fault.wait)
         if not fault.again or counted > self.patience.retries:
             return False
         if not fault.is_reply:

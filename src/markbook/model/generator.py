@@ -31,6 +31,7 @@ class ModelGenerator:
         self.patience = patience
         self.price = price
         self._base_url = base_url
+        self._asker: Asker | None = None
         self.spent = 0.0
         """US dollars spent at most, a resumed run's earlier ones included: set it before `generate`."""
 
@@ -71,7 +72,7 @@ class ModelGenerator:
         waiting = iter(requests)
         budget = Budget(self.patience.max_cost, self.price, self.spent)
         async with self._questions() as question_of:
-            asker = Asker(self.name, self.patience, budget)
+            asker = self._asker = Asker(self.name, self.patience, budget, self._asker)
 
             async def work() -> None:
                 for request in waiting:  # one iterator for all: each takes the next

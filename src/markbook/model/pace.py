@@ -25,6 +25,10 @@ class Pace:
         # Whoever waits for the next turn holds the door. One that gives up has taken none yet, so none is lost.
         self._door = asyncio.Lock()
 
+    def go_on_from(self, other: Pace) -> None:
+        """Keep to the turn that another one has given last."""
+        self._next = other._next
+
     async def turn(self) -> None:
         """Return when the next request may start."""
         if not self._gap and self._next <= time.monotonic():

@@ -126,14 +126,16 @@ def _common(sheet: Sheet, first: str, second: str) -> tuple[list[str], list[floa
     return samples, a, b, left
 
 
-def difference_of(a: Sequence[float], b: Sequence[float], width: float, confidence: float) -> Estimate:
+def difference_of(
+    a: Sequence[float], b: Sequence[float], width: float, confidence: float, clusters: Sequence[str] | None = None
+) -> Estimate:
     """Return the paired difference, with an interval also where all differences are equal.
 
     n equal differences show that other behaviour is rare, not that it is absent: with u the Wilson upper end of
     0 in n, a share u of samples could differ by anything the range allows. A finite `width` is needed for that.
     """
-    found = paired_difference(a, b, confidence=confidence)
-    if found.n < 2 or found.low is not None or found.value is None or not 0 < width < float("inf"):
+    found = paired_difference(a, b, clusters=clusters, confidence=confidence)
+    if found.n < 2 or found.se != 0 or found.value is None or not 0 < width < float("inf"):
         return found
     share = wilson_interval(0, found.n, confidence=confidence).high
     assert share is not None
@@ -162,8 +164,10 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
     width = sheet.range[1] - sheet.range[0]
     found = []
     for (first, second, samples, a, b, left), (p, method) in zip(raw, ps, strict=True):
-        difference = difference_of(a, b, width, 1 - alpha)
-        used = (p, method) if p is not None else (difference.p, difference.method)
+        clusters = sheet.clusters_of(samples)
+        difference = difference_of(a, b, width, 1 - alpha, clusters)
+        # The signs of related samples are not drawn one by one.
+        used = (p, method) if p is not None and clusters is None else (difference.p, difference.method)
         found.append(_pair(sheet, (first, second), samples, difference, used, left))
     adjusted = holm([pair.p for pair in found])
     return [_judged(pair, p, alpha, sheet) for pair, p in zip(found, adjusted, strict=True)]
@@ -201,7 +205,8 @@ def _pair(
     passes = [(sheet.marks[first][s].passed, sheet.marks[second][s].passed) for s in samples]
     known = [(one, two) for one, two in passes if one is not None and two is not None]
     only = (sum(one and not two for one, two in known), sum(two and not one for one, two in known))
-    sd = difference.stats.get("sd", 0.0)
+    is_clustered = "n_clusters" in difference.stats and difference.se is not None
+    sd = (difference.se or 0.0) * difference.n**0.5 if is_clustered else difference.stats.get("sd", 0.0)
     return Pair(
         first=first,
         second=second,
@@ -232,7 +237,7 @@ def _topics(sheet: Sheet, names: tuple[str, str], samples: Sequence[str], confid
     found = {}
     for topic, ids in sorted(parts.items()):
         a, b = ([_value(sheet, name, sample) for sample in ids] for name in names)
-        found[topic] = difference_of(a, b, width, confidence)
+        found[topic] = difference_of(a, b, width, confidence, sheet.clusters_of(ids))
     return found
 
 

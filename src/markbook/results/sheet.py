@@ -15,6 +15,8 @@ from typing import Any
 
 from markbook.types import Direction, Missing
 
+CLUSTER = "cluster"
+"""Where a sample's meta says which others it belongs together with."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -103,6 +105,12 @@ class Sheet:
     """How the samples of several runs were paired, and how many were not."""
     notes: tuple[str, ...] = ()
     """What a reader of a comparison has to know about its inputs."""
+
+    def clusters_of(self, samples: Sequence[str]) -> list[str] | None:
+        """Return which cluster each of these samples belongs to; None where none is said of any."""
+        found = [self.meta.get(sample, {}).get(CLUSTER, "") for sample in samples]
+        # One of which nothing is said stands by itself: an empty name would put all of those together.
+        return [name or f"\0{sample}" for name, sample in zip(found, samples, strict=True)] if any(found) else None
 
     @property
     def models(self) -> list[str]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from markbook.results.sheet import Sheet
 from markbook.results.summary import summarise_cells
-from markbook.types import Summary
+from markbook.stats.intervals import clustered_standard_error
+from markbook.types import Interval, Summary
 
 _DRAWS = 2000
 _MOST_GROUPS = 200
@@ -71,7 +72,7 @@ def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Stand
 
 
 def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
-    return summarise_cells(
+    found = summarise_cells(
         list(sheet.marks[model].values()),
         metric=sheet.metric,
         group=model,
@@ -80,6 +81,15 @@ def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
         confidence=1 - alpha,
         seed=seed,
     )
+    known = {sample: cell.value for sample, cell in sheet.marks[model].items() if cell.value is not None}
+    clusters = sheet.clusters_of(list(known))
+    if clusters is None:
+        return found
+    clustered = clustered_standard_error(list(known.values()), clusters, confidence=1 - alpha)
+    if clustered.low is None or clustered.high is None:
+        return replace(found, interval=None, note=clustered.note)
+    low, high = max(clustered.low, sheet.range[0]), min(clustered.high, sheet.range[1])
+    return replace(found, interval=Interval(low, high, clustered.method, 1 - alpha))
 
 
 def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) -> list[tuple[int, int]]:

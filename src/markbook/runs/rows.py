@@ -18,7 +18,7 @@ from markbook.results.alignment import digest
 from markbook.results.files_view import SCHEMA, FilesView
 from markbook.results.kind import Content, Entry, Shown, Status
 from markbook.results.rows import reasons_text, value_of
-from markbook.results.sheet import Sheet, cell_of
+from markbook.results.sheet import CLUSTER, Sheet, cell_of
 from markbook.results.standing import standings
 from markbook.text import cut
 from markbook.types import Missing, range_of, range_record
@@ -62,6 +62,7 @@ def summary_of(records: Sequence[Mapping[str, object]], metrics: Mapping[str, Co
 def _sheet(records: Iterable[Mapping[str, Any]], metric: str, column: Column) -> Sheet:
     found: dict[str, dict[str, list[float | Missing]]] = {}
     digests: dict[str, str] = {}
+    meta: dict[str, dict[str, str]] = {}
     loose = False
     for record in records:
         sample = str(record["id"])
@@ -69,13 +70,15 @@ def _sheet(records: Iterable[Mapping[str, Any]], metric: str, column: Column) ->
             value = value_of(record["metrics"], metric, record)
             found.setdefault(str(record["model"]), {}).setdefault(sample, []).append(value)
             content = record.get("content")
+            if record.get("cluster"):
+                meta[sample] = {CLUSTER: str(record["cluster"])}
             loose = loose or content is not None
             digests.setdefault(sample, digest([sample, record["prompt"]]) if content is None else str(content))
     marks = {
         model: {sample: cell_of(values, column.range) for sample, values in samples.items()}
         for model, samples in found.items()
     }
-    return Sheet(metric, marks, range=column.range, direction=column.direction, digests=digests, loose=loose)
+    return Sheet(metric, marks, column.range, column.direction, meta, digests=digests, loose=loose)
 
 
 class RowsResults(FilesView):

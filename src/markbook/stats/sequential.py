@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markbook.stats.arrays import check_confidence, finite
@@ -62,6 +63,31 @@ def anytime_difference(gaps: Sequence[float], *, width: float = 1.0, confidence:
     mean = float(array.mean())
     ends = min(mean, width * low), max(mean, width * high)
     return Estimate(mean, *ends, n=array.size, method="betting", confidence=confidence, stats=stats)
+
+
+def anytime_mean(
+    values: Sequence[float], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = 0.95
+) -> Estimate:
+    """Return the mean of values within a range with an interval that holds at every look at once.
+
+    Args:
+        values: in the order in which they came.
+        limits: the two ends of their range.
+        confidence: that the interval holds the true mean at all times.
+
+    Raises:
+        ValueError: a value lies outside the range, or an end is open.
+    """
+    low, high = limits
+    found = anytime_difference([2 * value - low - high for value in values], width=high - low, confidence=confidence)
+
+    def turned(end: float | None) -> float | None:
+        return None if end is None else (end + low + high) / 2
+
+    note = found.note and "no items"
+    return replace(
+        found, value=turned(found.value), low=turned(found.low), high=turned(found.high), note=note, stats={}
+    )
 
 
 def _shares() -> Floats:

@@ -187,6 +187,7 @@ def show_run(run: Run, *, as_json: bool) -> None:
             "run": str(run.folder),
             "status": run.status,
             "isolation": run.manifest.get("isolation"),
+            **({"stopped": run.manifest["stopped"]} if "stopped" in run.manifest else {}),
             "models": models,
         }
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))

@@ -66,6 +66,10 @@ class Terminal(Watcher):
         for reason, count in self._reasons.items():
             click.echo(f"no answer ({count} of {self._total}): {reason}", err=True)
 
+    def noted(self, line: str, *, topic: str = "") -> None:  # noqa: ARG002 - a watcher's signature
+        """Say it."""
+        click.echo(terminal(line, limit=1000), err=True)
+
     def planned(self, plan: Planned) -> None:
         """Say what was skipped; refuse a gate that nothing can pass, and a baseline that nothing can be held against.
 

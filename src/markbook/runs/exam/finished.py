@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -61,11 +62,13 @@ class ExamResults(ExamView):
         Raises:
             UsageError: another metric than `exam_score` is asked for.
         """
+        from markbook.results.stopping import STOPPED_NOTE
         from markbook.runs.exam.sheet import exam_sheet
 
         if metric not in (None, "exam_score"):
             raise UsageError(f"an exam has no metric {metric!r}", hint=suggest(str(metric), ["exam_score"]))
-        return exam_sheet(list(self.tallies.values()))
+        found = exam_sheet(list(self.tallies.values()))
+        return replace(found, notes=(STOPPED_NOTE,)) if self.stopped else found
 
     def page(self) -> Page:
         """Return everything that an exam's report shows."""

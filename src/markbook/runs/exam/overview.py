@@ -14,6 +14,7 @@ def overview(view: ExamView) -> dict[str, object]:
         "command": "exam",
         "config": dict(view.config),
         "isolation": view.isolation,
+        **({"stopped": dict(view.stopped)} if view.stopped else {}),
         "models": {model: _exam(view, model) for model in view.tallies},
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from markbook.report.page import Page
 from markbook.results.comparison import compare_sheet
 from markbook.results.headline import Headline, headline_of
+from markbook.results.stopping import words_of
 from markbook.runs.exam.markdown import head_notes
 from markbook.runs.exam.marks import Tally
 from markbook.runs.exam.problems import problems_of
@@ -74,6 +75,8 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
         found.append(f"{len(view.faults)} tests of the benchmark are broken in themselves and charged to no model.")
     if view.partial_note():
         found.insert(0, view.partial_note())
+    if view.stopped:
+        found[:0] = words_of(view.stopped)
     small = len(view.samples)
     if small < 30:
         found.append(f"With {small} problems only large differences can be seen: look at the intervals.")

@@ -15,6 +15,7 @@ from markbook.load.assembly import Extract
 from markbook.load.benchmark import Benchmark, RowError, load_benchmark
 from markbook.load.faults import Fault, without_faults
 from markbook.runs.exam.marks import ErrorPolicy
+from markbook.runs.exam.stopping import ExamStop, plan_stop
 from markbook.runs.kind import Planned, Skipped
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions, aside
@@ -61,6 +62,10 @@ class ExamOptions(RunOptions):
     dedupe: bool = aside(True)
     reuse_verdicts: bool = aside(False)
     """Give an attempt that was run before, in the same way, the outcome that it had."""
+    against: str | os.PathLike[str] | None = aside(None)
+    """A finished run to be held against, where `stop_when` says so; its marks and the rule are in the manifest's config."""
+    stop_when: str = aside("")
+    """`decided` or `precise:0.03`; empty to do all."""
     reports: Sequence[str] = aside(REPORTS)
 
     @property
@@ -100,6 +105,8 @@ class ExamPlan(Planned):
     answers: Answers
     unavailable: Sequence[str] = ()
     """What is left out because its toolchain is not here, in a line each."""
+    stop: ExamStop | None = None
+    """What says when enough was marked; None where all is."""
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -125,8 +132,9 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     sound, unavailable = available(whole, skip=request.skip_unavailable)
     paths = [Path(path) for path in request.solutions]
     answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_named))
+    stop = plan_stop(sound.samples, answers.models, request.against, request.stop_when, request.seed)
     return ExamPlan(
-        manifest=_manifest(request, sound, answers, unavailable),
+        manifest=_manifest(request, sound, answers, unavailable, stop),
         skipped=_skipped(paper, answers),
         options=request,
         paper=paper,
@@ -134,6 +142,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
         faults=faults,
         answers=answers,
         unavailable=unavailable,
+        stop=stop,
     )
 
 
@@ -208,7 +217,9 @@ def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
     )
 
 
-def _manifest(request: ExamOptions, benchmark: Benchmark, answers: Answers, unavailable: Sequence[str]) -> Manifest:
+def _manifest(
+    request: ExamOptions, benchmark: Benchmark, answers: Answers, unavailable: Sequence[str], stop: ExamStop | None
+) -> Manifest:
     inputs = {"benchmark": benchmark.digest}
     for number, digest in enumerate(answers.inputs.values(), start=1):
         inputs[f"solutions/{number}"] = digest
@@ -219,10 +230,16 @@ def _manifest(request: ExamOptions, benchmark: Benchmark, answers: Answers, unav
         "benchmark_format": benchmark.format,
         "models": answers.models,
         **({"unavailable": list(unavailable)} if unavailable else {}),
+        **({} if stop is None else {"stop": stop.identity}),
     }
-    source = os.fspath(request.benchmark)
+    sources = {
+        "benchmark": os.fspath(request.benchmark),
+        "benchmark_files": list(benchmark.files),
+        "solutions": list(answers.inputs),
+        **({} if request.against is None else {"against": os.fspath(request.against)}),
+    }
     extra = {
-        "sources": {"benchmark": source, "benchmark_files": list(benchmark.files), "solutions": list(answers.inputs)},
+        "sources": sources,
         "skipped": {
             "benchmark_rows": len(benchmark.rejections),
             "answers_invalid": answers.invalid.count,

@@ -17,7 +17,7 @@ from markbook.runs.exam.marks import Tally, outcome_of, outcome_record
 from markbook.text import cut
 from markbook.types import Attempt, Outcome, ProblemType, Sample, Test
 
-SAMPLE, MODEL, OUTCOME, FAULT = "sample", "model", "outcome", "fault"
+SAMPLE, MODEL, OUTCOME, FAULT, STOPPED = "sample", "model", "outcome", "fault", "stopped"
 """The kinds of journal row that an exam writes."""
 _KEPT_BYTES, _KEPT = 8 << 20, 10_000
 """So much of the journal and so many attempts stay decoded; they are a few times as large then."""
@@ -95,6 +95,8 @@ class _Journal:
     """What was decoded first, by location."""
     isolation: str = ""
     """The weakest level of any attempt."""
+    stopped: Mapping[str, Any] = field(default_factory=dict)
+    """How an exam ended that had seen enough; empty of one that did not stop by itself."""
 
     def add(self, location: int, row: Row, place_of: Mapping[str, int]) -> None:
         """Take up where an attempt lies."""
@@ -150,6 +152,9 @@ class ExamView:
     def _settled(self) -> frozenset[int]:
         """The problems whose planned attempts are all marked."""
         places = set(range(len(self._all_samples)))
+        if self.stopped:
+            seen = set(self.stopped["samples"])
+            return frozenset(place for place in places if self._all_samples[place].id in seen)
         if self.marked == self.planned:
             return frozenset(places)
         for model, about in self.models.items():
@@ -159,13 +164,19 @@ class ExamView:
 
     def partial_note(self) -> str:
         """Return what to say of a run that broke off, empty for a whole one."""
-        if self.marked == self.planned:
+        if self.marked == self.planned or self.stopped:
             return ""
         return (
             f"This run broke off: scored {self.marked} of {self.planned} attempts. Every number is over the "
             f"{len(self.samples)} of {len(self._all_samples)} problems whose attempts are all marked; "
-            "those reached first may not be typical."
+            "those reached first may not be typical, and p values of an exam that is looked at while it grows err "
+            "more often than they say."
         )
+
+    @property
+    def stopped(self) -> Mapping[str, Any]:
+        """How an exam ended that stopped when it had seen enough (`results.stopping`); empty of any other."""
+        return self._read.stopped
 
     @cached_property
     def tallies(self) -> dict[str, Tally]:
@@ -236,6 +247,8 @@ class ExamView:
                 found.keys.setdefault(str(row.key[0]), (array("Q"), array("Q")))
             elif row.kind == FAULT:
                 faults[_number(row)] = dict(row.data)
+            elif row.kind == STOPPED:
+                found.stopped = row.data
         for location, row in early:
             found.add(location, row, place_of)
         # By number and by name: a repaired journal has rows that were lost at its end.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from markbook.results.stopping import words_of
 from markbook.runs.conductor import conduct
 from markbook.runs.exam import Exam
 from markbook.runs.exam.finished import ExamResults
+from markbook.runs.exam.marking import Marking, all_attempts
 from markbook.runs.exam.marks import mark, outcome_of
 from markbook.runs.exam.plan import REPORTS, ExamOptions, ExamPlan
 from markbook.runs.exam.view import FAULT, MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
@@ -84,6 +86,8 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     manifest = plan.manifest
     results = ExamResults(journal, {"command": manifest.command, "config": manifest.config})
     extra: dict[str, Any] = {"own_solution_fails": unsound} if unsound else {}
+    if results.stopped:
+        extra["stopped"] = {name: value for name, value in results.stopped.items() if name != "samples"}
     return Ended(facts={"isolation": results.isolation, "attempts": results.planned, **extra}, results=results)
 
 
@@ -92,17 +96,28 @@ def _hold(plan: ExamPlan, writer: RunWriter, box: Sandbox | MixedBox | RemoteSan
     _record_inputs(writer, plan)
     tried, solved = _solved_before(writer, plan) if writer.is_resumed else (Counter[str](), Counter[str]())
     watch.started(writer.folder, Start(plan.attempts, tried.total(), solved.total(), _about(plan, box)))
-    running: dict[str, Attempt] = {}
-    jobs = _jobs(writer, plan, running)
-    for job, outcome in run_fresh(box, jobs) if plan.options.fresh_tests else box.run(jobs):
-        attempt = running.pop(job.key)
-        result = mark(job.sample, outcome)
-        tried[attempt.sample_id] += 1
-        solved[attempt.sample_id] += result.all_passed
-        trouble = f"{outcome.error_type}: {outcome.error_message}" if outcome.error else ""
-        watch.did(Step(f"{attempt.model} {attempt.sample_id} [{attempt.index}]", result.all_passed, trouble))
-        key = (attempt.model, attempt.sample_id, attempt.index)
-        writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
+    marking = None if plan.stop is None else Marking(plan, writer)
+
+    def run(attempts: Iterable[Attempt]) -> None:
+        running: dict[str, Attempt] = {}
+        jobs = _jobs(writer, plan, attempts, running)
+        for job, outcome in run_fresh(box, jobs) if plan.options.fresh_tests else box.run(jobs):
+            attempt = running.pop(job.key)
+            result = mark(job.sample, outcome)
+            tried[attempt.sample_id] += 1
+            solved[attempt.sample_id] += result.all_passed
+            trouble = f"{outcome.error_type}: {outcome.error_message}" if outcome.error else ""
+            watch.did(Step(f"{attempt.model} {attempt.sample_id} [{attempt.index}]", result.all_passed, trouble))
+            key = (attempt.model, attempt.sample_id, attempt.index)
+            writer.add(OUTCOME, key, attempt_record(attempt, outcome), remember=False)
+            if marking is not None:
+                marking.add(attempt.model, attempt.sample_id, outcome)
+
+    if plan.stop is None or marking is None:
+        run(all_attempts(plan))
+    else:
+        for line in words_of(marking.until_enough(plan.stop, run)):
+            watch.noted(line)
     return [sample for sample in plan.benchmark.samples if tried[sample.id] and not solved[sample.id]]
 
 
@@ -147,19 +162,20 @@ def _solved_before(writer: RunWriter, plan: ExamPlan) -> tuple[Counter[str], Cou
     return tried, solved
 
 
-def _jobs(writer: RunWriter, plan: ExamPlan, running: dict[str, Attempt]) -> Iterator[Job]:
+def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], running: dict[str, Attempt]) -> Iterator[Job]:
+    """Yield a job for each of these attempts that was not run yet."""
     samples: Mapping[str, Sample] = {sample.id: sample for sample in plan.benchmark.samples}
     limits = plan.options.limits()
-    for number, model in enumerate(plan.answers.models):
-        for attempt in plan.answers.attempts(model):
-            if writer.was_there(OUTCOME, (model, attempt.sample_id, attempt.index)):
-                continue
-            key = f"{number}:{attempt.sample_id}:{attempt.index}"
-            running[key] = attempt
-            sample = samples[attempt.sample_id]
-            if attempt.language:
-                sample = replace(sample, language=attempt.language)
-            yield Job(key, attempt.text, sample, limits, plan.options.all_tests)
+    numbers = {model: number for number, model in enumerate(plan.answers.models)}
+    for attempt in attempts:
+        if writer.was_there(OUTCOME, (attempt.model, attempt.sample_id, attempt.index)):
+            continue
+        key = f"{numbers[attempt.model]}:{attempt.sample_id}:{attempt.index}"
+        running[key] = attempt
+        sample = samples[attempt.sample_id]
+        if attempt.language:
+            sample = replace(sample, language=attempt.language)
+        yield Job(key, attempt.text, sample, limits, plan.options.all_tests)
 
 
 def _record_inputs(writer: RunWriter, plan: ExamPlan) -> None:

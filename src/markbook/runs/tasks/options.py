@@ -51,6 +51,10 @@ class TaskOptions(RunOptions):
     data: str | os.PathLike[str] | None = aside(None)
     """A file of rows to use instead of the one that the tasks name."""
     model: str | None = aside(None)
+    against: str | os.PathLike[str] | None = aside(None)
+    """A finished run to be held against, where `stop_when` says so; its marks and the rule are in the manifest's config."""
+    stop_when: str = aside("")
+    """`decided` or `precise:0.03`; empty to do all."""
     base_url: str = aside("")
     isolation: Literal["auto", "strict", "weak"] = aside("auto")
     concurrency: int = aside(8, kept=ASKING)

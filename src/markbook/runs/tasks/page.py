@@ -12,6 +12,7 @@ from markbook.results.comparison_tables import p_value
 from markbook.results.files_view import FilesView
 from markbook.results.kind import Status
 from markbook.results.rows import reasons_of, reasons_text
+from markbook.results.stopping import words_of
 from markbook.runs.tasks.contexts import ContextGap
 from markbook.runs.tasks.cost import cost_sections
 from markbook.runs.tasks.tables import panel_rows
@@ -38,7 +39,7 @@ def task_page(view: FilesView) -> Page:
             ("Model", summary["model"] or "recorded answers"),
             ("Profile", str(summary["profile"])),
         ),
-        warnings=tuple(_warnings(tasks)),
+        warnings=(*(words_of(summary["stopped"]) if "stopped" in summary else ()), *_warnings(tasks)),
         sections=(*_sections(summary), *(cost_sections(view) if asked else ())),
         problems=tuple(problems),
         problems_total=sum(one["rows"] for one in tasks.values()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from markbook.files.spool import Spool
@@ -31,7 +32,6 @@ class Results:
         self._lines: Spool[str] = Spool()
         self._broken: Counter[str] = Counter()
         self._answered: Counter[str] = Counter()
-        self.columns: list[Column] = []
         self.answers = 0
 
     def add(self, plan: TaskPlan, filtered: Filtered, marked: Sequence[MarkedAnswer]) -> None:
@@ -50,6 +50,11 @@ class Results:
                     self._broken[f"{plan.task.name}: {one.missing.kind.value}"] += 1
             self._lines.append(_ENCODER.encode(_row(plan, filtered, each)) + "\n")
 
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The marks of each task by each metric, once all rows are taken."""
+        return [column for taken in self._taken.values() for column in taken.columns()]
+
     @property
     def broken(self) -> dict[str, int]:
         """How many values are missing for a reason that lies in the run, by `task: kind`."""
@@ -61,7 +66,6 @@ class Results:
 
     def summary(self, model: str) -> dict[str, Any]:
         """Return `summary.json`."""
-        self.columns = [column for taken in self._taken.values() for column in taken.columns()]
         tasks = {each.task.name: self._task(each) for each in self._plan.tasks}
         return {
             "schema": SCHEMA,

@@ -11,6 +11,7 @@ from markbook.results.alignment import digest
 from markbook.results.files_view import FilesView
 from markbook.results.rows import value_of
 from markbook.results.sheet import Cell, Sheet, cell_of
+from markbook.results.stopping import STOPPED_NOTE
 from markbook.runs.tasks.summary import pass_cell
 from markbook.types import Summary
 
@@ -52,8 +53,9 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
         for model, cells in found.items()
     }
     return Sheet(
-        chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place
-    )
+        chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
+        notes=(STOPPED_NOTE,) if "stopped" in view.summary else (),
+    )  # fmt: skip
 
 
 def _chosen(tasks: Mapping[str, Any], metric: str | None) -> str:

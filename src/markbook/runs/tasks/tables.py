@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markbook.results.stopping import words_of
 from markbook.runs.tasks.contexts import ContextGap
 from markbook.text.table import NOTHING, Table
 from markbook.types import Interval, Summary
@@ -41,7 +42,8 @@ def panel_rows(tasks: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def summary_text(summary: Mapping[str, Any]) -> str:
     """Return `summary.md`."""
-    return "# Tasks\n\n" + "\n".join(table.markdown() for table in tables(summary))
+    stopped = "".join(f"{line}\n\n" for line in words_of(summary["stopped"])) if "stopped" in summary else ""
+    return f"# Tasks\n\n{stopped}" + "\n".join(table.markdown() for table in tables(summary))
 
 
 def number(value: float | None) -> str:

@@ -13,8 +13,9 @@ from typing import Any
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.model import Generator, Reply
+from markbook.model import Generator, Reply, Request
 from markbook.model.connect import without_secrets
+from markbook.results.stopping import words_of
 from markbook.runs.conductor import conduct
 from markbook.runs.kind import Ended, Planned, Skipped, Start, Step, Watcher
 from markbook.runs.machines import Machines
@@ -27,6 +28,7 @@ from markbook.runs.tasks.options import ASKING, JUDGING, TaskOptions
 from markbook.runs.tasks.plan import Plan, TaskPlan, plan_tasks
 from markbook.runs.tasks.results import Results
 from markbook.runs.tasks.shards import Workers, start_workers
+from markbook.runs.tasks.stopping import TaskStop, ask_until_enough, plan_stop
 from markbook.runs.tasks.tables import summary_text
 from markbook.runs.tasks.together import Together
 from markbook.store import Manifest, Run, RunWriter
@@ -96,6 +98,8 @@ class TasksPlan(Planned):
     """Asks the model; None where the answers exist."""
     workers: Workers | None
     """Where measuring runs; None for this process alone."""
+    stop: TaskStop | None = None
+    """What says when enough was asked; None where all is."""
 
     @property
     def runs_tests(self) -> bool:
@@ -120,13 +124,15 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
     found = plan_tasks(options)
     if options.model is not None:
         check_askable(found.tasks, options)
+    stop = plan_stop(found, options)
     return TasksPlan(
-        manifest=_manifest(found, options),
+        manifest=_manifest(found, options, stop),
         skipped=Skipped(len(found.rejections), next(iter(found.rejections), None)),
         options=options,
         plan=found,
         generator=None if options.model is None else _generator(options.model, options),
         workers=workers,
+        stop=stop,
     )
 
 
@@ -149,24 +155,30 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
 
 def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
     """Ask what is not answered yet, run what is not run yet, and measure."""
-    generator, options, box = plan.generator, plan.options, machines.box
-    replies = _ask(journal, plan, watch) if generator is not None else {}
+    options, box = plan.options, machines.box
+    asked = _Asked(journal, plan, watch)
+    stopped: dict[str, Any] = {}
     with remembered(plan.plan, journal, watch) as (judged, memory):
-        results = Results(judged, options)
-        for each in judged.tasks:
-            for filtered in each.pipelines:
-                for samples in pieces_of(each):
-                    given = list(answers(each, filtered, samples, replies, options.model or ""))
-                    outcomes = _execute(journal, each, given, box, options) if each.passes else {}
-                    results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
-    summary = results.summary(options.model or "")
+        done = judged
+
+        def marked(part: Plan) -> Results:
+            replies = asked.replies_to(part)
+            return _marked(part, replies, plan, journal, box)
+
+        if plan.stop is not None:
+            done, stopped = ask_until_enough(plan.stop, judged, journal, marked)
+        results = marked(done)
+    replies = asked.replies_to(done)
+    summary = results.summary(options.model or "") | ({"stopped": stopped} if stopped else {})
+    for line in words_of(stopped) if stopped else ():
+        watch.noted(line)
     files = {
         "results.jsonl": results.rows(),
         "summary.json": json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         "summary.md": summary_text(summary),
         "timings.jsonl": _timings(replies),
     }
-    usage = _usage(list(replies.values())) if generator is not None else None
+    usage = _usage(list(replies.values())) if plan.generator is not None else None
     broken = results.broken
     facts = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
     if memory is not None:
@@ -185,6 +197,18 @@ def pieces_of(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
         yield plan.samples[start : start + size]
 
 
+def _marked(part: Plan, replies: Mapping[Key, Reply], plan: TasksPlan, journal: RunWriter, box: Any) -> Results:
+    """Return the marks of what was answered."""
+    results, options = Results(part, plan.options), plan.options
+    for each in part.tasks:
+        for filtered in each.pipelines:
+            for samples in pieces_of(each):
+                given = list(answers(each, filtered, samples, replies, options.model or ""))
+                outcomes = _execute(journal, each, given, box, options) if each.passes else {}
+                results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
+    return results
+
+
 def _generator(model: str, options: TaskOptions) -> Generator:
     made: Generator = plugins.create(
         "generators",
@@ -201,7 +225,7 @@ def _generator(model: str, options: TaskOptions) -> Generator:
     return made
 
 
-def _manifest(work: Plan, options: TaskOptions) -> Manifest:
+def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manifest:
     config = {
         **options.identity(),
         "model": options.model,
@@ -211,11 +235,14 @@ def _manifest(work: Plan, options: TaskOptions) -> Manifest:
     }
     if judges := {name: metric.signature for name, metric in judges_of(work.tasks)}:
         config["judges"] = judges
+    if stop is not None:
+        config["stop"] = {**stop.identity, "metric": stop.metric}
     extra = {
         "sources": {
             "tasks": [os.fspath(task) for task in options.tasks],
             "predictions": None if options.predictions is None else os.fspath(options.predictions),
             "data": None if options.data is None else os.fspath(options.data),
+            **({} if options.against is None else {"against": os.fspath(options.against)}),
         },
         ASKING: options.kept(ASKING),
         **({JUDGING: _plain_judging(options)} if judges else {}),
@@ -240,33 +267,51 @@ def _plain_judging(options: TaskOptions) -> dict[str, Any]:
     }
 
 
-def _ask(writer: RunWriter, plan: TasksPlan, watch: Watcher) -> dict[Key, Reply]:
-    """Return the model's replies, each kept on disk before the next step; those of a resumed run are not asked again."""
-    replies = {row.key: _reply_of(row.key, row.data) for row in writer.rows(COMPLETION)}
-    continues, seed = goes_on(plan.options.model or ""), plan.options.seed
-    requests = [request for each in plan.plan.tasks for request in each.requests(seed, continues=continues)]
-    generator = plan.generator
-    watch.started(writer.folder, Start(len(requests), len(replies), len(replies), f"{len(requests)} questions"))
-    # Questions that brought nothing have cost something too, each time that they were asked.
-    lost = list(writer.rows(UNANSWERED))
-    generator.spent = sum(row.data.get("cost_at_most") or 0.0 for row in itertools.chain(writer.rows(COMPLETION), lost))
-    times = itertools.count(len(lost))
-    committed = Together(writer.commit)
+class _Asked:
+    """A model's replies, each kept on disk before the next step; of answers that exist there are none."""
 
-    def keep(reply: Reply) -> None:
-        replies[reply.key] = reply
+    def __init__(self, journal: RunWriter, plan: TasksPlan, watch: Watcher) -> None:
+        """Take up what a resumed run had; nothing of that is asked again."""
+        self._journal, self._plan, self._watch = journal, plan, watch
+        self._generator = plan.generator
+        if self._generator is None:
+            return
+        self._replies = {row.key: _reply_of(row.key, row.data) for row in journal.rows(COMPLETION)}
+        self._committed = Together(journal.commit)
+        total, done = len(self._requests(plan.plan)), len(self._replies)
+        watch.started(journal.folder, Start(total, done, done, f"{total} questions"))
+        # Questions that brought nothing have cost something too, each time that they were asked.
+        lost = list(journal.rows(UNANSWERED))
+        spent = (row.data.get("cost_at_most") for row in itertools.chain(journal.rows(COMPLETION), lost))
+        self._generator.spent = sum(one or 0.0 for one in spent)
+        self._times = itertools.count(len(lost))
+
+    def _requests(self, part: Plan) -> list[Request]:
+        options = self._plan.options
+        continues = goes_on(options.model or "")
+        return [request for each in part.tasks for request in each.requests(options.seed, continues=continues)]
+
+    def replies_to(self, part: Plan) -> dict[Key, Reply]:
+        """Return the replies to the rows of a plan; the model is asked for those that nobody asked it for yet."""
+        if self._generator is None:
+            return {}
+        requests = self._requests(part)
+        waiting = [request for request in requests if request.key not in self._replies]
+        if waiting:
+            self._generator.generate(waiting, self._keep)
+        return {request.key: self._replies[request.key] for request in requests}
+
+    def _keep(self, reply: Reply) -> None:
+        self._replies[reply.key] = reply
         if reply.missing is None:
-            writer.add(COMPLETION, reply.key, reply.as_record())
-            committed.soon()
+            self._journal.add(COMPLETION, reply.key, reply.as_record())
+            self._committed.soon()
         elif reply.cost_at_most:
             record = {"requests": reply.requests, "cost_at_most": reply.cost_at_most}
-            writer.add(UNANSWERED, (*reply.key, next(times)), record, remember=False)
-            committed.soon()
+            self._journal.add(UNANSWERED, (*reply.key, next(self._times)), record, remember=False)
+            self._committed.soon()
         why = "" if reply.missing is None else reply.missing.detail
-        watch.did(Step(" ".join(map(str, reply.key)), reply.missing is None, why))
-
-    generator.generate([request for request in requests if request.key not in replies], keep)
-    return replies
+        self._watch.did(Step(" ".join(map(str, reply.key)), reply.missing is None, why))
 
 
 def _reply_of(key: Key, data: Mapping[str, Any]) -> Reply:

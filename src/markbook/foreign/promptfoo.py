@@ -1,0 +1,114 @@
+"""promptfoo's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markbook.foreign.records import (
+    Marked,
+    Probe,
+    columns_of,
+    content_of,
+    failed,
+    mapping,
+    numbered,
+    objects,
+    shown,
+    value_of,
+)
+from markbook.marks import Row
+from markbook.types import Missing
+
+_ERROR = 2
+"""The failure reason of a test that broke off; 1 is an assertion that did not hold."""
+
+
+class Promptfoo:
+    """Reads one row for each test and provider; with several prompts each provider and prompt is a model."""
+
+    name = "promptfoo"
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 90 for an object with results, and in them results of providers."""
+        if probe.head.lstrip()[:1] != "{" or not probe.has("results"):
+            return 0
+        return (
+            90 if probe.has("evalId") or (probe.has("version") and (probe.has("provider") and probe.has("vars"))) else 0
+        )
+
+    def read(self, probe: Probe) -> Marked:
+        """Return the rows of version 2 and 3 of the format."""
+        document = mapping(probe.document)
+        results = mapping(document.get("results"))
+        found = objects(results.get("results"))
+        several = len({_prompt(one) for one in found}) > 1
+        names = _names(found)
+        rows = [_row(one, names[at], several=several) for at, one in enumerate(found)]
+        columns = columns_of(rows, first=("score", "pass"))
+        return Marked(numbered(rows), columns, f"version {results.get('version', 1)}")
+
+
+def _prompt(one: Mapping[str, Any]) -> str:
+    prompt = mapping(one.get("prompt"))
+    return str(prompt.get("label") or prompt.get("raw") or "")
+
+
+def _given(one: Mapping[str, Any]) -> Any:
+    return one.get("vars") or mapping(one.get("testCase")).get("vars")
+
+
+def _names(found: list[Mapping[str, Any]]) -> list[str]:
+    """Return what test each row is of: the first number that a test of these variables and assertions had.
+
+    `--repeat` gives every repeat of a test a number of its own. Before version 3 there is none.
+    """
+    first: dict[str, str] = {}
+    for at, one in enumerate(found):
+        known = _test(one)
+        if known not in first:
+            unnumbered = content_of("promptfoo", _given(one)).partition(":")[2][:12] or str(at)
+            first[known] = str(one["testIdx"]) if "testIdx" in one else unnumbered
+    return [first[_test(one)] for one in found]
+
+
+def _test(one: Mapping[str, Any]) -> str:
+    if not _given(one):
+        return str(one.get("testIdx"))
+    return content_of("promptfoo", [_given(one), mapping(one.get("testCase")).get("assert")])
+
+
+def _row(one: Mapping[str, Any], name: str, *, several: bool) -> Row:
+    provider = one.get("provider")
+    about = mapping(provider)
+    model = str(about.get("label") or about.get("id") or (provider if isinstance(provider, str) else "") or "model")
+    if several:
+        model = f"{model} / {_prompt(one)[:80]}"
+    given = _given(one)
+    named = {str(key): value_of(value) for key, value in mapping(one.get("namedScores")).items()}
+    metrics: dict[str, float | Missing] = {
+        "score": value_of(one.get("score")),
+        "pass": value_of(one.get("success")),
+        **named,
+    }
+    if _broke_off(one):
+        # A test that broke off has no named scores: its assertions say which they would be.
+        would = [one.get("metric") for one in objects(mapping(one.get("testCase")).get("assert"))]
+        why = failed(one.get("error") or "promptfoo counts it as an error")
+        metrics = dict.fromkeys([*metrics, *(name for name in would if isinstance(name, str))], why)
+    said = mapping(one.get("response")).get("output")
+    return Row(
+        model,
+        name,
+        metrics,
+        0,
+        shown(mapping(one.get("prompt")).get("raw") or given),
+        shown(said),
+        content_of("promptfoo", given),
+    )
+
+
+def _broke_off(one: Mapping[str, Any]) -> bool:
+    if "failureReason" in one:
+        return bool(one["failureReason"] == _ERROR)
+    return bool(one.get("error")) and not isinstance(one.get("gradingResult"), dict)

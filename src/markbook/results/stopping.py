@@ -1,0 +1,256 @@
+"""When a run need not go on: its difference from a baseline is decided, or known well enough.
+
+Looked at after every sample, a fixed-size p value errs far too often; what decides here errs in `alpha` of all runs at
+most, over all looks together. The samples come in a random order that does not depend on their marks.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from markbook.errors import DataError, UsageError
+from markbook.results.alignment import merged
+from markbook.results.compare import counterpart
+from markbook.results.sheet import Cell, Sheet
+from markbook.stats.records import Estimate
+from markbook.stats.sequential import anytime_difference, anytime_mean
+from markbook.stats.sequential_signs import SequentialSigns
+
+ALPHA = 0.05
+LOOKS = 16
+"""So many samples are done between two looks; the decision itself is about every sample in its order."""
+
+STOPPED_NOTE = (
+    "stopped when it had seen enough: p values and intervals here are those of a size fixed beforehand and err more "
+    "often; its own report has those that hold at all looks"
+)
+"""What a comparison says of a run that stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopRule:
+    """What is enough."""
+
+    when: Literal["decided", "precise"]
+    half_width: float = 0.0
+    """Of the interval that is precise, in the metric's unit."""
+
+    @property
+    def text(self) -> str:
+        """What the user wrote."""
+        return self.when if self.when == "decided" else f"precise:{self.half_width:g}"
+
+
+def parse_rule(text: str) -> StopRule:
+    """Return the rule of `decided` or `precise:0.03`.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if text == "decided":
+        return StopRule("decided")
+    name, _, width = text.partition(":")
+    try:
+        half = float(width)
+    except ValueError:
+        half = math.nan
+    if name != "precise" or not 0 < half < math.inf:
+        raise UsageError(
+            f"{text!r} says of no moment when to stop", hint="decided, or precise:0.03 for an interval of +-0.03"
+        )
+    return StopRule("precise", half)
+
+
+def drawn_order(samples: Sequence[str], seed: int) -> list[str]:
+    """Return the samples in a random order: the same for a seed, whatever order they came in."""
+    found = sorted(samples)
+    random.Random(f"markbook stop {seed}").shuffle(found)  # noqa: S311 - a drawing of lots, no secret
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """Where one model stands."""
+
+    model: str
+    baseline: str
+    n: int
+    """Samples that both have a value for."""
+    n_missing: int
+    """Samples that were done and that one of the two has no value for."""
+    estimate: Estimate
+    """The difference, or the mean where there is no baseline, with an interval that holds at all looks."""
+    decided_at: int | None
+    """After which sample of the order it was enough; None while it is not."""
+    better: str | None = None
+    """Which of the two is shown to be better; None where a difference is not decided, or not asked for."""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        held = ("model", "baseline", "n", "n_missing", "decided_at", "better")
+        return {**{name: getattr(self, name) for name in held}, "difference": self.estimate.to_record()}
+
+
+class Stopping:
+    """Holds models' marks against a baseline while they come, in one order of the samples."""
+
+    def __init__(self, rule: StopRule, plan: Sheet, baseline: Sheet | None, *, seed: int = 0) -> None:
+        """Pair the samples.
+
+        Args:
+            rule: what is enough.
+            plan: the models and samples that there will be; its marks are not looked at.
+            baseline: what is known already; None for a precise mean.
+            seed: of the order.
+
+        Raises:
+            UsageError: the rule needs a baseline, a range with ends, or a model that the baseline does not have.
+            DataError: the two have no sample in common.
+        """
+        self.rule = rule
+        self.range, self.direction = plan.range, plan.direction
+        if rule.when == "decided" and baseline is None:
+            raise UsageError("nothing says against what it is to be decided", hint="name a finished run with --against")
+        if not math.isfinite(self.width):
+            raise UsageError(f"{plan.metric!r} has no worst and best value, so no moment to stop can be told")
+        self._held = {model: _held_against(model, plan, baseline) for model in plan.models}
+        self.order = drawn_order([name for name in plan.samples if self._is_of_use(name)], seed)
+        if not self.order:
+            raise DataError("the baseline has no sample in common with this run", hint="name a run of the same samples")
+
+    @property
+    def width(self) -> float:
+        """Of the metric's range."""
+        return self.range[1] - self.range[0]
+
+    def batches(self) -> Iterator[list[str]]:
+        """Yield the order, as many samples at a time as are done between two looks."""
+        for start in range(0, len(self.order), LOOKS):
+            yield self.order[start : start + LOOKS]
+
+    def stands(self, done: int, marks: Mapping[str, Mapping[str, Cell]]) -> list[Stand]:
+        """Return where each model stands when the first samples of the order are done.
+
+        Args:
+            done: how many of the order.
+            marks: by model and sample.
+        """
+        alpha = ALPHA / len(self._held)  # several models are several chances to err
+        return [self._stand(model, done, marks[model], alpha) for model in self._held]
+
+    def _is_of_use(self, sample: str) -> bool:
+        """Whether any model has a counterpart there; where there is no baseline every sample is."""
+        return any(held is None or sample in held[1] for held in self._held.values())
+
+    def _stand(self, model: str, done: int, marks: Mapping[str, Cell], alpha: float) -> Stand:
+        held = self._held[model]
+        gaps = [self._gap(held, sample, marks) for sample in self.order[:done]]
+        known = [gap for gap in gaps if gap is not None]
+        lost = len(gaps) - len(known)
+        if held is None:
+            mean = anytime_mean(known, limits=self.range, confidence=1 - alpha)
+            return Stand(model, "", mean.n, lost, mean, done if self._is_precise(mean) else None)
+        found = anytime_difference(known, width=self.width, confidence=1 - alpha)
+        if self.rule.when == "precise":
+            return Stand(model, held[0], found.n, lost, found, done if self._is_precise(found) else None)
+        signs = SequentialSigns(len(self.order), width=self.width, alpha=alpha)
+        for gap in gaps:
+            if signs.add(gap):
+                break
+        better = None
+        if signs.decided_at is not None:
+            better = model if (signs.sum > 0) == (self.direction == "higher") else held[0]
+        return Stand(model, held[0], found.n, lost, found, signs.decided_at, better)
+
+    def _gap(self, held: _Held | None, sample: str, marks: Mapping[str, Cell]) -> float | None:
+        cell = marks.get(sample)
+        value = None if cell is None else cell.value
+        if held is None or value is None:
+            return value
+        before = held[1].get(sample)
+        return None if before is None else value - before
+
+    def _is_precise(self, found: Estimate) -> bool:
+        if found.low is None or found.high is None:
+            return False
+        return (found.high - found.low) / 2 <= self.rule.half_width
+
+    def record(self, done: int, planned: int, stands: Sequence[Stand]) -> dict[str, Any]:
+        """Return what the journal keeps of the end.
+
+        Args:
+            done: samples of the order that were done.
+            planned: samples that the run has without a rule.
+            stands: of the models then.
+        """
+        return {
+            "rule": self.rule.text,
+            "alpha": ALPHA,
+            "method": "sequential-signs" if self.rule.when == "decided" else "betting",
+            "planned": planned,
+            "in_order": len(self.order),
+            "done": done,
+            "samples": self.order[:done],
+            "models": [stand.to_record() for stand in stands],
+        }
+
+
+_Held = tuple[str, Mapping[str, float]]
+"""What a model is held against: its name, and its values by this run's names of the samples."""
+
+
+def _held_against(model: str, plan: Sheet, baseline: Sheet | None) -> _Held | None:
+    if baseline is None:
+        return None
+    name = counterpart(model, baseline.models)
+    together = merged([("run", _only(plan, model)), ("baseline", _only(baseline, name))])
+    ours, theirs = together.marks.values()
+    # Names of the whole are given in the plan's own order.
+    own = dict(zip(ours, plan.marks[model], strict=True))
+    values = {own[sample]: cell.value for sample, cell in theirs.items() if sample in own and cell.value is not None}
+    return name, values
+
+
+def _only(sheet: Sheet, model: str) -> Sheet:
+    """Return the sheet of one model, whatever its metric is called."""
+    return Sheet(
+        "", {model: sheet.marks[model]}, sheet.range, "higher",
+        digests=sheet.digests, by_place=sheet.by_place, loose=sheet.loose,
+    )  # fmt: skip
+
+
+def words_of(record: Mapping[str, Any]) -> list[str]:
+    """Return what a report says of how a run ended, a sentence a model and one of what was saved."""
+    done, planned = int(record["done"]), int(record["planned"])
+    found = [
+        f"Stopped by `{record['rule']}` after {done} of {planned} samples in a drawn order: "
+        f"{100 * (1 - done / planned):.0f} % were not needed."
+        if done < planned
+        else f"The rule `{record['rule']}` took all {planned} samples: nothing was saved."
+    ]
+    found += [_of_model(one, str(record["rule"])) for one in record["models"]]
+    found.append(
+        f"These intervals hold at all looks together, and so does the error of {100 * record['alpha']:g} % of the "
+        f"decision ({record['method']}); p values and intervals elsewhere are those of a size fixed beforehand."
+    )
+    return found
+
+
+def _of_model(one: Mapping[str, Any], rule: str) -> str:
+    found = one["difference"]
+    interval = found["interval"]
+    ends = "" if interval is None else f" [{interval['low']:+.3f}, {interval['high']:+.3f}]"
+    value = "no value" if found["value"] is None else f"{found['value']:+.3f}"
+    lost = f", {one['n_missing']} without a value" if one["n_missing"] else ""
+    against = f" against {one['baseline']}" if one["baseline"] else ""
+    if one["decided_at"] is None:
+        what = "not decided" if rule == "decided" else "not as precise as that"
+    elif rule == "decided":
+        what = f"{one['better']} is better, decided at sample {one['decided_at']}"
+    else:
+        what = f"precise enough at sample {one['decided_at']}"
+    return f"{one['model']}{against}: {what}; {value}{ends}, {one['n']} samples{lost}."
