@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
 import zipfile
 
@@ -168,10 +169,11 @@ def test_view_shows_them(tmp_path):
 
     inspect_log(tmp_path, 0)
     site = Site(tmp_path)
-    assert "log-0.eval" in site.page("/", {})
-    page = site.page("/run/0", {})
-    assert "sums/19" in page
-    assert "the sandbox went away" in site.page("/attempt/0/3", {})
+    listed = site.page("/", {})
+    assert "log-0.eval" in listed
+    (number,) = set(re.findall(r"/run/(\d+)", listed))
+    assert "sums/19" in site.page(f"/run/{number}", {})
+    assert "the sandbox went away" in site.page(f"/attempt/{number}/3", {})
 
 
 def test_import_keeps_them_as_a_run(tmp_path):

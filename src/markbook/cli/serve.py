@@ -83,7 +83,9 @@ def command(**options: Any) -> int:
         raise UsageError(
             f"{options['host']} can be reached from outside, and whoever reaches it runs code", hint="give --token-file"
         )
-    box = BoxSettings(workers=options["workers"], isolation=options["isolation"], python=options["python"])
+    box = BoxSettings(
+        workers=options["workers"], isolation=options["isolation"], python=options["python"], adaptive=True
+    )
     settings = ServerSettings(
         pool=PoolSettings(box=box, engine=options["engine"], queue=options["queue"], cache=options["cache"]),
         guard=Guard(token=token),

@@ -57,7 +57,8 @@ class Rewarder:
             benchmark: a file, or with `url` a name, by whose tasks items without tests are marked.
             seconds: how long a call waits for its items; what is not marked then has the reason `timeout`.
             timeout: CPU seconds of a program where its item does not say.
-            **options: of the sandboxes of this machine: `workers`, `isolation`, `python`, `separate`, `adaptive`.
+            **options: of the sandboxes of this machine: `workers`, `isolation`, `python`, `separate`, `adaptive` (as an
+                exam: each problem's limit is 20 times what its canonical solution needs, at least 3 s).
 
         Raises:
             UsageError: an option that does not exist, or one that only a server has.
@@ -71,7 +72,7 @@ class Rewarder:
 
             self._source = Remote(url, token, os.fspath(benchmark), timeout)
         else:
-            box = options_of(BoxSettings, options, "Rewarder")
+            box = options_of(BoxSettings, {"adaptive": True, **options}, "Rewarder")
             self._source = _Local(Pool(PoolSettings(box=box)), benchmark, timeout)
 
     async def __aenter__(self) -> Self:
