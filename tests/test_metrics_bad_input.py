@@ -165,3 +165,13 @@ def test_ten_megabytes_have_a_value_or_a_reason():
     assert found["bleu"][0].value is not None
     assert found["edit_distance"][0].missing.kind == "budget"
     assert found["edit_distance"][1].value == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"normalized": True}, {"asian_support": True}])
+def test_ter_of_texts_that_are_too_long_is_missing_and_takes_no_memory(options):
+    pytest.importorskip("sacrebleu")
+    text = "!a" * 2_100 if options else "a " * 2_100
+
+    [one] = markbook.measure("ter", [text], [text + " b"], **options)
+
+    assert one.missing.kind == "budget"

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markbook.metrics.pairs import Score, given, measure_each
-from markbook.types import Direction, Item, Measurement, Metric
+from markbook.types import Direction, Item, Measurement, Metric, Missing
 
 SUMS = "sums"
 """Where a measurement keeps its counts."""
@@ -23,8 +23,8 @@ class Summed(Metric):
 
     name: str
     signature: str
-    count: Callable[[str, tuple[str, ...]], list[float]]
-    """From a candidate and its references to counts."""
+    count: Callable[[str, tuple[str, ...]], list[float] | Missing]
+    """From a candidate and its references to counts, or to the reason why there are none."""
     value: Callable[[Sequence[float]], float]
     """From counts to the number."""
     averages: bool = True
@@ -39,6 +39,8 @@ class Summed(Metric):
 
     def _score(self, item: Item) -> Score:
         sums = self.count(item.attempt.text, given(item.sample.references))
+        if isinstance(sums, Missing):
+            return sums, {}
         return self.value(sums), {SUMS: sums}
 
     def summarise(self, measurements: Sequence[Measurement]) -> float | None:

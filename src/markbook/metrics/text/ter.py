@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from markbook.metrics.text.summed import Summed
 from markbook.plugins import need
+from markbook.types import Missing, MissingKind
+
+_PARTS = re.compile(r"\w+|[^\w\s]")
+_MOST_CELLS = 4_000_000
+"""Words of a text times words of a reference: two texts of 2,000 words."""
 
 
 def ter(
@@ -17,7 +23,8 @@ def ter(
 
     Edits (words put in, left out, replaced, phrases shifted) over the reference's words; above 1 where a text needs
     more edits than the reference has words. Several references: the fewest edits, over their mean length. Computed by
-    sacrebleu (extra `translation`), whose search for shifts is the definition. Missing: no reference.
+    sacrebleu (extra `translation`), whose search for shifts is the definition. Missing: no reference; texts whose lengths
+    in words multiply to more than 4 million (kind `budget`).
 
     Args:
         normalized: split punctuation off first.
@@ -55,9 +62,21 @@ def _made(name: str, *options: bool, averages: bool) -> Summed:
     )
 
 
-def _counts(candidate: str, references: tuple[str, ...], *, options: tuple[bool, ...]) -> list[float]:
+def _counts(candidate: str, references: tuple[str, ...], *, options: tuple[bool, ...]) -> list[float] | Missing:
+    own, longest = _size(candidate, options), max(_size(reference, options) for reference in references)
+    if own * longest > _MOST_CELLS:  # it makes a table of them, again and again
+        detail = f"texts of {own} and {longest} words: the search for shifts takes minutes"
+        return Missing(MissingKind.BUDGET, detail)
     found = _metric(options).sentence_score(candidate, list(references))
     return [float(found.num_edits), float(found.ref_length)]
+
+
+def _size(text: str, options: tuple[bool, ...]) -> int:
+    """Return how many words a text has at most, as it is split."""
+    normalized, _, asian_support, _ = options
+    if asian_support:
+        return len("".join(text.split()))
+    return len(_PARTS.findall(text)) if normalized else len(text.split())
 
 
 @functools.cache
