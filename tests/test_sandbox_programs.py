@@ -166,3 +166,15 @@ def test_a_compiler_is_confined_and_what_it_makes_runs(box):
     assert (made.is_good, ran.stdout) == (True, b"none\n")
     assert refused.status == 1
     assert b"root:" not in refused.stderr
+
+
+def test_a_toolchain_may_lie_where_the_sandbox_has_a_folder_of_its_own(tmp_path):
+    tmp_path.chmod(0o755)
+    tool = shutil.copy(SHELL, tmp_path / "shell")
+
+    with ProgramSandbox([*SYSTEM, str(tmp_path)], workers=1, at_most=Isolation.A, isolation="weak") as box:
+        if box.level != Isolation.A:
+            pytest.skip(f"this machine reaches level {box.level}")
+        (found,) = executed(box, ProgramRun("one", {}, (Phase((str(tool), "-c", "echo here"), LIMITS),)))
+
+    assert (found.refused, found.stdout) == ("", b"here\n")

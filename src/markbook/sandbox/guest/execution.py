@@ -9,7 +9,7 @@ import select
 import time
 
 from . import scratch
-from .walls import landlock, linux
+from .walls import isolation, landlock, linux
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ class Place:
             self.filter.install(os.getpid())
 
     def filled(self, argument: str) -> str:
-        """Return a word of a command with the folders' names in it."""
+        """Return a word of a command with the folders' names in it; a path of the machine's is where it is found here."""
+        if self.private and argument.startswith("/"):
+            argument = isolation.inside(argument)
         return argument.replace("{build}", self.build).replace("{work}", self.work)
 
 
