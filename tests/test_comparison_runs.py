@@ -145,7 +145,7 @@ def test_command_prints_tables_json_csv_and_markdown(exam_run):
     assert as_md.stdout.startswith(
         "**strong and middling cannot be told apart on these 24 samples; both are better than weak"
     )
-    assert "\n## Ranking\n" in as_md.stdout
+    assert "## Ranking" in as_md.stdout
 
 
 def test_command_gates_exit_one(exam_run):
