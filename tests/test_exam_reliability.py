@@ -267,7 +267,7 @@ def test_memory_does_not_grow_with_the_attempts(tmp_path):
         )
         peaks[count] = int(done.stdout) * 1024
 
-    assert (peaks[42_000] - peaks[22_000]) / 20_000 < 150  # bytes an attempt; bench.reliability has the long slope
+    assert (peaks[42_000] - peaks[22_000]) / 20_000 < 200  # bytes an attempt; bench.reliability has the long slope
 
 
 def test_scores_of_an_exam_of_nothing_but_killers_are_zero(tmp_path):

@@ -205,18 +205,21 @@ class Finder:
     def _operator(self, node: ast.Compare) -> None:
         """Find an operator that what is tested may answer, wherever it stands."""
         operator, first, second = node.ops[0], partial(setattr, node, "left"), partial(node.comparators.__setitem__, 0)
-        if len(node.ops) > 1 or isinstance(operator, ast.NotEq | ast.NotIn) != (id(node) in self._denied):
-            return  # it says that two things differ, and so they may from another one too
+        if len(node.ops) > 1:
+            return
+        # what says that two things differ may pass by another one too: whether it does is to be seen
+        differs = isinstance(operator, ast.NotEq | ast.NotIn) != (id(node) in self._denied)
+        rank = INPUT if differs else OPERATOR
         if isinstance(operator, ast.Eq | ast.NotEq):
-            self._judged((node.left, node.comparators[0]), (first, second))
+            self._judged((node.left, node.comparators[0]), (first, second), rank)
         elif isinstance(operator, ast.In | ast.NotIn):
-            self._site(partial(_make_other, first, node.left), OPERATOR, is_shown=True)
+            self._site(partial(_make_other, first, node.left), rank, is_shown=True)
 
-    def _judged(self, pair: Operands, puts: tuple[Put, Put]) -> None:
+    def _judged(self, pair: Operands, puts: tuple[Put, Put], rank: int = OPERATOR) -> None:
         """Note that what is tested may say itself whether it is equal to what is expected, wherever these stand."""
         if any(map(self._is_told, pair)):
             expected = self._expected(pair)[0]
-            self._site(partial(_make_other, puts[expected is pair[1]], expected), OPERATOR, is_shown=True)
+            self._site(partial(_make_other, puts[expected is pair[1]], expected), rank, is_shown=True)
 
     def _near(self, size: ast.expr, bound: ast.expr) -> bool:
         """Find what is expected where the size of a difference has a bound; return whether this is such a place."""

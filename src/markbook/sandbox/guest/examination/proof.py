@@ -41,14 +41,14 @@ def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bo
         known: whether all of that was asked which a right answer fails.
         apart: whether the test ran where the solution cannot read its code.
     """
-    claims: dict[tuple[int, int], list[bool]] = {}
+    claims: dict[tuple[int, int | tuple[int]], list[bool]] = {}
     counts = False
     for place, passes in said.items():
         rank = canary.ranks[place]
         if rank == SURE and any(passes):
             return "forged"
         counts = counts or apart or not canary.shown[place]
-        key = (OPERATOR, place) if canary.shown[place] else (rank, canary.claims[place])
+        key = (rank, (place,)) if canary.shown[place] else (rank, canary.claims[place])
         claims[key] = claims.get(key, []) + passes
     if known and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):
         return "forged"
