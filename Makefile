@@ -49,7 +49,7 @@ $(INTEROP)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Markbook needs Python 3.11 or newer" >&2; exit 4; }
 	@test -x $(INTEROP)/bin/python || $(PYTHON) -m venv $(INTEROP)
 	@echo "Installing lm-evaluation-harness and Ray into $(INTEROP) (two minutes the first time)" >&2
-	@$(INTEROP)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[interop,ray]' pytest pytest-timeout hypothesis
+	@$(INTEROP)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[interop,ray,serve]' pytest pytest-timeout hypothesis
 	@touch $@
 
 interop: $(INTEROP)/.installed  ## run beside the real lm-evaluation-harness, and on a real Ray cluster
