@@ -86,12 +86,12 @@ def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = N
         comparison: of its models, if it is at hand.
     """
     from markbook.results.comparison import compare_sheet
-    from markbook.results.standing import standings
+    from markbook.results.standing import summaries
 
     if not sheet.models:
         return Headline()
     if len(sheet.models) == 1:
-        return headline_of_one(sheet.models[0], standings(sheet)[0].summary, sheet.range, samples)
+        return headline_of_one(sheet.models[0], summaries(sheet)[sheet.models[0]], sheet.range, samples)
     try:
         return headline(comparison or compare_sheet(sheet), samples)
     except DataError:
