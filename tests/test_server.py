@@ -407,3 +407,23 @@ def test_a_server_with_a_token_wants_it():
         assert client.post("/v1/mark", json=GOOD, headers=right).json()["results"][0]["reward"] == 1.0
     server.drain()
     server.join()
+
+
+def test_an_answer_waits_for_no_acknowledgement():
+    """Without TCP_NODELAY head and body of an answer were 40 ms apart (Nagle's algorithm beside delayed acknowledgements)."""
+
+    async def main() -> int:
+        accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def took(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        sock = bind("127.0.0.1", 0)
+        async with await asyncio.start_server(took, sock=sock):
+            _, writer = await asyncio.open_connection(*sock.getsockname())
+            found = await accepted
+            writer.close()
+        return found
+
+    assert asyncio.run(main()) == 1
