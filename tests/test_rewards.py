@@ -13,6 +13,7 @@ from exam_kit import hold, problem, rows, write_rows
 
 from markbook.errors import UsageError
 from markbook.rewards import Rewarder
+from markbook.rewards.desk import Desk, Work
 from markbook.rewards.items import Defaults, read_item, read_items
 from markbook.rewards.pool import Pool, PoolSettings
 from markbook.rewards.records import Busy, Closing, Reward, reward_of
@@ -145,6 +146,27 @@ def test_what_nobody_waits_for_is_not_run_and_ended_if_it_runs():
     outcome, counts = with_pool(body)
     assert outcome.passed == 1
     assert (counts["cancelled"], counts["measured"]) == (2, 1)
+
+
+def test_what_runs_beside_one_that_is_given_up_is_marked_all_the_same():
+    async def body(pool):
+        tickets = pool.offer("a", [order(SLEEP, timeout=50)] + [order(f"{RIGHT}# {n}\n") for n in range(15)], 60)
+        await until(lambda: pool.running > 1)  # several at once, since plenty waits
+        pool.cancel(tickets[:1])
+        found = [(await ticket.future).passed for ticket in tickets[1:]]
+        return found, pool.lanes[0].replaced, pool.counts["unavailable"]
+
+    found, replaced, lost = with_pool(body)
+    assert (found, lost) == ([2] * 15, 0)
+    assert replaced == {"age": 0, "memory": 0, "fault": 0, "stopped": 1}
+
+
+def test_a_lane_takes_several_only_where_plenty_is_left_for_the_others():
+    desk = Desk(100)
+    works = [Work(f"{n}", "task", "client", order(RIGHT)) for n in range(16)]
+    desk.put(works)
+    taken = [[work.key for work in desk.take(lane, 4)] for lane in (0, 1, 0, 1, 0)]
+    assert taken == [["0", "1", "2", "3"], ["4", "5", "6", "7"], ["8", "9"], ["10"], ["11"]]
 
 
 def test_a_full_pool_takes_all_or_nothing_and_says_when():

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _STREAK = 16
 """Attempts at one task that a lane takes in a row while others of the same client wait."""
+_PLENTY = 2
+"""How much is left for each lane when one takes several pieces at once, for each piece that it takes."""
 
 
 class State(Enum):
@@ -106,21 +108,25 @@ class Desk:
             self.waiting += len(works)
             self._changed.notify(len(works))
 
-    def take(self, lane: int) -> Work | None:
-        """Wait for work and return it, None when there will be none any more."""
+    def take(self, lane: int, most: int = 1) -> list[Work]:
+        """Wait for work and return it, several pieces where plenty waits for every lane; none when there will be none."""
         with self._changed:
             while not self._clients:
                 if self._closed:
-                    return None
+                    return []
                 self._changed.wait()
-            name, client = next(iter(self._clients.items()))
-            task, streak = self._last.get(lane, ("", 0))
-            work = client.take(task if streak < _STREAK else "")
-            self._last[lane] = (work.task, streak + 1 if work.task == task else 1)
-            self._turn(name, client)
-            self.waiting -= 1
-            work.state, work.lane = State.RUNS, lane
-            return work
+            count = self.waiting // (_PLENTY * max(1, len(self._last)))
+            return [self._next(lane) for _ in range(max(1, min(most, count)))]
+
+    def _next(self, lane: int) -> Work:
+        name, client = next(iter(self._clients.items()))
+        task, streak = self._last.get(lane, ("", 0))
+        work = client.take(task if streak < _STREAK else "")
+        self._last[lane] = (work.task, streak + 1 if work.task == task else 1)
+        self._turn(name, client)
+        self.waiting -= 1
+        work.state, work.lane = State.RUNS, lane
+        return work
 
     def drop(self, work: Work) -> None:
         """Take back work that nobody waits for any more; does nothing if a lane has it."""

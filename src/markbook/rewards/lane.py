@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_AHEAD = 8
+"""Pieces of work that a lane takes at once, where plenty waits: one that is given up has the others run once more."""
 _PLANS = 4096
 """Tasks of which a lane remembers how their tests are kept apart."""
 _LOOK = 200
@@ -45,6 +47,7 @@ class Lane:
         settings: BoxSettings,
         said: Said,
         *,
+        pinned: bool,
         most_jobs: int,
         most_bytes: int,
         remote: Remote | None = None,
@@ -56,6 +59,7 @@ class Lane:
             desk: where its work waits.
             settings: of its sandbox.
             said: is told, in this lane's thread, what became of each piece of work.
+            pinned: its worker keeps to one processor, another than those of the lanes beside it.
             most_jobs: pieces of work after which its worker is replaced.
             most_bytes: resident memory of its worker beyond which that is replaced.
             remote: does the work instead of a worker of this machine; what runs there runs to its own time limit.
@@ -66,13 +70,14 @@ class Lane:
         self._said = said
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
         self._settings = settings
-        self.box: Sandbox = settings.sandbox(workers=1, pinned=False)
+        self.box: Sandbox = settings.sandbox(workers=1, pinned=pinned, first=number)
         self._markers: dict[str, ProgramMarker] = {}
         """What marks programs in other languages, by language: each is started by its first program."""
         self._bell = Bell()
         self._lock = threading.Lock()
-        self._work: Work | None = None
-        self._done = 0
+        self._under_way: list[Work] = []
+        self._done = self._counted = 0
+        """Pieces of work that have ended, and how many of them the last look at the worker's age counted."""
         self.replaced: dict[str, int] = {"age": 0, "memory": 0, "fault": 0, "stopped": 0}
         """How often its worker was replaced, and why."""
         self._thread = threading.Thread(target=self._serve, name=f"markbook-lane-{number}", daemon=True)
@@ -84,7 +89,7 @@ class Lane:
     def stop(self, work: Work) -> None:
         """End a piece of work at once if this lane runs it."""
         with self._lock:
-            if self._work is work:
+            if work in self._under_way:
                 self._bell.ring()
 
     def join(self) -> None:
@@ -95,16 +100,48 @@ class Lane:
         self._bell.close()
 
     def _serve(self) -> None:
-        while (work := self._desk.take(self.number)) is not None:
-            with self._lock:
-                self._work = work
-            found = self._run(work)
-            with self._lock:
-                self._work = None
-                self._bell.hush()
-            work.state = State.OVER
-            self._said(work, found)
+        while works := self._desk.take(self.number, _AHEAD):
+            if len(works) > 1 and self._remote is None:
+                works = self._run_together(works)
+            for work in works:
+                self._begin([work])
+                self._end(work, self._run(work))
             self._age()
+
+    def _begin(self, works: list[Work]) -> None:
+        with self._lock:
+            self._under_way = works
+            self._bell.hush()
+
+    def _end(self, work: Work, found: Outcome | Missing) -> None:
+        with self._lock:
+            self._under_way.remove(work)
+        work.state = State.OVER
+        self._done += 1
+        self._said(work, found)
+
+    def _run_together(self, works: list[Work]) -> list[Work]:
+        """Run them in one pass, in which the worker never waits for the next; return those that are to be run alone.
+
+        These are all that have not ended when somebody gives one of them up, or when the worker fails.
+        """
+        together = {str(number): work for number, work in enumerate(works) if not work.order.sample.language}
+        jobs = [Job(key, work.order.code, work.order.sample, work.order.limits) for key, work in together.items()]
+        self._begin(list(together.values()))
+        before = self.box.pids
+        try:
+            for job, found in self.box.run(jobs, stop=self._bell.heard):
+                self._end(together[job.key], found)
+                if LOST in found.flags:
+                    self.replaced["fault"] += 1
+        except Stopped:
+            self.replaced["stopped"] += 1
+        except Exception as error:  # noqa: BLE001 - the thread's border: each by itself is told what happens to it
+            _log.warning("a worker failed and is replaced: %s", error)
+            self._replace("fault")
+        else:
+            self.replaced["fault"] += bool(before) and self.box.pids != before
+        return [work for work in works if work.state is State.RUNS]
 
     def _run(self, work: Work) -> Outcome | Missing:
         """Run the work, with another worker if this one fails."""
@@ -163,11 +200,12 @@ class Lane:
         return Missing(MissingKind.FAILED, f"marking failed: {type(error).__name__}: {error}")
 
     def _age(self) -> None:
-        self._done += 1
+        """Replace the worker where it has done enough or holds too much."""
         self.box.forget(_PLANS)
-        if self._done % self._most_jobs == 0:
+        before, self._counted = self._counted, self._done
+        if self._done // self._most_jobs > before // self._most_jobs:
             self._replace("age")
-        elif self._done % _LOOK == 0 and sum(map(resident, self.box.pids)) > self._most_bytes:
+        elif self._done // _LOOK > before // _LOOK and sum(map(resident, self.box.pids)) > self._most_bytes:
             self._replace("memory")
 
     def _replace(self, why: str) -> None:

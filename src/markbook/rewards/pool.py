@@ -64,7 +64,8 @@ class Pool:
         """Set up, starting nothing."""
         self.settings = settings
         self._remote = None if settings.engine == "local" else Remote(settings.engine, settings.box)
-        count = settings.box.workers or (_AT_ONCE if self._remote else len(os.sched_getaffinity(0)))
+        processors = len(os.sched_getaffinity(0))
+        count = settings.box.workers or (_AT_ONCE if self._remote else processors)
         self._desk = Desk(settings.queue)
         self.lanes = [
             Lane(
@@ -72,6 +73,7 @@ class Pool:
                 self._desk,
                 settings.box,
                 self._heard,
+                pinned=count >= processors,  # a few would crowd those that a pool beside it takes too
                 most_jobs=settings.most_jobs,
                 most_bytes=settings.most_bytes,
                 remote=self._remote,

@@ -73,8 +73,8 @@ class BoxSettings:
             marker.end_on(stop)
         return marker
 
-    def sandbox(self, *, workers: int | None, pinned: bool = True) -> Sandbox:
-        """Return one, not started."""
+    def sandbox(self, *, workers: int | None, pinned: bool = True, first: int = 0) -> Sandbox:
+        """Return one, not started; the arguments are those of `Sandbox`."""
         return Sandbox(
             workers=workers,
             isolation=self.isolation,
@@ -85,6 +85,7 @@ class BoxSettings:
             explain=self.explain,
             keep=usual(verdicts=self.reuse_verdicts),
             pinned=pinned,
+            first=first,
         )
 
 

@@ -32,6 +32,7 @@ class Sandbox:
         at_most: Isolation = Isolation.A,
         keep: Keep = NOTHING_KEPT,
         pinned: bool = True,
+        first: int = 0,
     ) -> None:
         """Set up, starting nothing.
 
@@ -45,10 +46,13 @@ class Sandbox:
             explain: run an attempt that fails once more after its verdict, to see why.
             at_most: leave out the layers above this level, to see what a lesser machine would do.
             keep: what outlives this sandbox and is there for the next.
-            pinned: give each worker a processor of its own; not where several sandboxes share a machine.
+            pinned: give each worker a processor of its own; where several sandboxes share a machine, each begins at another.
+            first: the place of the first worker's processor among the usable ones.
         """
         interpreter = Interpreter(python)
-        self._crew = Crew(count=workers, isolation=isolation, interpreter=interpreter, at_most=at_most, pinned=pinned)
+        self._crew = Crew(
+            count=workers, isolation=isolation, interpreter=interpreter, at_most=at_most, pinned=pinned, first=first
+        )
         self._rules = Rules(separate=separate, dedupe=dedupe, adaptive=adaptive, explain=explain)
         self._known = Known(
             Kept(keep.plans), Kept(keep.verdicts), identity(interpreter) if keep != NOTHING_KEPT else ""

@@ -39,6 +39,7 @@ class Crew:
         interpreter: Interpreter,
         at_most: Isolation,
         pinned: bool,
+        first: int = 0,
         main: str = "supervisor",
         folders: Sequence[str] = (),
     ) -> None:
@@ -49,6 +50,7 @@ class Crew:
         self._count = count or max(1, len(self._processors) or (os.cpu_count() or 1))
         if not pinned:
             self._processors = []
+        self._first = first
         self._isolation = isolation
         self._interpreter = interpreter
         self._at_most = at_most
@@ -170,7 +172,7 @@ class Crew:
         raise EnvironmentUnfitError(f"a worker of the sandbox does not start any more: {error}")
 
     def _worker(self, number: int) -> Worker:
-        processor = self._processors[number % len(self._processors)] if self._processors else None
+        processor = self._processors[(self._first + number) % len(self._processors)] if self._processors else None
         return Worker(
             self._interpreter,
             self._target,

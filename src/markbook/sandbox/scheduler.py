@@ -176,7 +176,8 @@ class Scheduler:
         return task
 
     def _feed(self) -> None:
-        few = len(self._waiting) <= _FEW * len(self._crew.workers)
+        workers = len(self._crew.workers)
+        few = workers > 1 and len(self._waiting) <= _FEW * workers
         ahead = 1 if few else _AHEAD  # at the end nothing is to wait for one worker while another has nothing to do
         for found in list(self._crew.workers):
             worker = self._replaced(found) if self._is_too_heavy(found) else found
