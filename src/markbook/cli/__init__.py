@@ -103,8 +103,13 @@ def _leave_at_once(code: int) -> NoReturn:
     os._exit(code)
 
 
+_GARBAGE = 50_000
+"""Objects between two looks for garbage in circles: a command makes few, and looking cost it a twentieth of its time."""
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code (`markbook.errors` has the table)."""
+    gc.set_threshold(_GARBAGE, 20, 20)
     code: object = None
     is_interrupted = False
     try:
