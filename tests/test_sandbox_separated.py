@@ -376,7 +376,8 @@ def test_tests_before_the_time_is_up_keep_their_verdicts_whoever_used_it_up(box,
 
     assert [test.passed for test in outcome.tests] == [True, False, False, False]
     assert [test.error_type for test in outcome.tests] == ["", "AssertionError", "TimeoutError", "TimeoutError"]
-    assert (outcome.error, outcome.limit) == ("TimeoutError", "cpu")
+    assert outcome.error == "TimeoutError"
+    assert outcome.limit in ("cpu", "wall")  # two processes share the work: on a loaded machine the clock comes first
 
 
 @pytest.mark.parametrize("last", [True, False])
