@@ -13,8 +13,8 @@ import markbook.runs.exam.plan as pipeline
 from markbook import exam
 from markbook.errors import DataError
 from markbook.load import answers
-from markbook.runs.exam import marks as exam_numbers, view as exam_view
-from markbook.runs.exam.marks import Tally
+from markbook.runs.exam import tally as exam_numbers, view as exam_view
+from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import ExamView
 from markbook.sandbox.crew import Crew
 from markbook.store import journal

@@ -19,7 +19,7 @@ from markbook.rewards.pool import Pool, PoolSettings
 from markbook.rewards.records import Busy, Closing, Reward, reward_of
 from markbook.rewards.shelf import Shelf
 from markbook.runs.sandboxes import BoxSettings
-from markbook.types import Missing, MissingKind
+from markbook.types import Missing, MissingKind, Outcome, TestResult
 
 RIGHT = "def f(x):\n    return x\n"
 WRONG = "def f(x):\n    return -x\n"
@@ -64,6 +64,12 @@ async def until(condition):
             return
         await asyncio.sleep(0.02)
     raise AssertionError("it never came to that")
+
+
+def test_what_the_problems_own_judge_could_not_judge_has_no_reward():
+    found = reward_of(order(RIGHT), Outcome((TestResult(False, result="JE"), TestResult(False, result="-"))))
+
+    assert (found.reward, found.missing.kind) == (None, MissingKind.FAILED)
 
 
 def test_a_reward_is_the_share_of_tests_passed_in_order():

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from markbook.results.kind import Entry, Shown, Status
-from markbook.runs.exam.marks import counted_tests, outcome_of
+from markbook.results.kind import Entry, Shown
+from markbook.runs.exam.marks import Grading, counted_tests, grading_of, mark, mark_of_record, outcome_of
 from markbook.runs.exam.problems import assertions, status_of
-from markbook.runs.exam.view import OUTCOME, SAMPLE, Journal, Marked, sample_of
+from markbook.runs.exam.view import OUTCOME, SAMPLE, Journal, sample_of
 from markbook.text import cut
-from markbook.types import ErrorKind, Sample
+from markbook.types import Sample
 
 CODE_CAP = 200_000
 _TESTS_SHOWN = 200
@@ -19,31 +19,19 @@ _TESTS_SHOWN = 200
 
 def entries(run: Journal, config: Mapping[str, Any]) -> Iterator[Entry]:
     """Yield every attempt of an exam in journal order, without reading what it handed in."""
-    whole: dict[str, bool] = {}
+    gradings: dict[str, Grading] = {}
     topics: dict[str, str] = {}
-    policy = config.get("error_policy", "zero")
+    policy, unknown = config.get("error_policy", "zero"), Grading(together=False)
     for location, row in run.locate_all():
         if row.kind == SAMPLE:
-            whole[row.data["id"]] = sample_of(row.data).is_program
+            gradings[row.data["id"]] = grading_of(sample_of(row.data))
             topics[row.data["id"]] = str(row.data["meta"].get("topic") or "")
         elif row.kind == OUTCOME:
             model, task = str(row.key[0]), str(row.key[1])
-            status, score = _status(row.data, whole=whole.get(task, False), policy=policy)
+            got = mark_of_record(gradings.get(task, unknown), row.data)
+            score = got.measurement(policy).value
             error = str(row.data["error"] or "")
-            yield Entry(location, model, task, status, score, error, topics.get(task, ""), row.data["seconds"])
-
-
-def _status(data: Mapping[str, Any], *, whole: bool, policy: str) -> tuple[Status, float]:
-    """Return the status and score of a journal's outcome, by the exam's own rules."""
-    passed = sum(int(test[0]) for test in data["tests"])
-    total = len(data["tests"])
-    share = passed / total if total else 0.0
-    if whole:
-        share = float(passed == total > 0 and not data["error"])
-    if data["error"]:
-        score = 0.0 if policy == "zero" else share
-        return ("empty" if data["error"] == ErrorKind.NO_COMPLETION.value else "error"), score
-    return ("passed" if share == 1 else "partial" if share > 0 else "failed"), share
+            yield Entry(location, model, task, status_of(got), score, error, topics.get(task, ""), row.data["seconds"])
 
 
 def shown(run: Journal, location: int, samples: SampleFinder) -> Shown:
@@ -57,7 +45,6 @@ def shown(run: Journal, location: int, samples: SampleFinder) -> Shown:
     if sample is None:
         raise ValueError("no attempt begins there")
     outcome = outcome_of(row.data)
-    attempt = Marked(sample, int(row.key[2]), outcome, row.data)
     results = counted_tests(sample, outcome)
     words = [test.assertion or test.program or test.pattern for test in sample.tests]
     if sample.is_program:
@@ -68,13 +55,13 @@ def shown(run: Journal, location: int, samples: SampleFinder) -> Shown:
         (cut(word, 2000), "passed" if one.passed else "failed", _words(one.verdict.value, one.error_type, one.error_message))
         for word, one in zip(words, results, strict=True)
     )[:_TESTS_SHOWN]  # fmt: skip
-    facts = [("Attempt", str(attempt.index + 1)), ("Isolation", outcome.isolation.value)]
+    facts = [("Attempt", str(int(row.key[2]) + 1)), ("Isolation", outcome.isolation.value)]
     groups = {"topic": sample.meta.get("topic"), "complexity": sample.meta.get("complexity")}
     facts += [(name, str(one)) for name, one in {**groups, "problem_type": sample.problem_type}.items() if one]
     if outcome.limit:
         facts.append(("Limit hit", outcome.limit))
     return Shown(
-        str(row.key[0]), sample.id, status_of(attempt), tuple(facts), sample.input,
+        str(row.key[0]), sample.id, status_of(mark(sample, outcome)), tuple(facts), sample.input,
         cut(str(row.data.get("code") or ""), CODE_CAP), _words(outcome.error_type, outcome.error_message), tests,
         outcome.why,
     )  # fmt: skip

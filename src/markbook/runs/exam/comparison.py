@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from markbook.results.comparison import compare_sheet
-from markbook.runs.exam.marks import Grouping, Tally
+from markbook.runs.exam.marks import Grouping
 from markbook.runs.exam.scores import interval_record, percent
 from markbook.runs.exam.sheet import exam_sheet
+from markbook.runs.exam.tally import Tally
 
 
 def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:

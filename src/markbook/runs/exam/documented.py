@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from markbook.report.names import folder_names
 from markbook.runs.exam.comparison import comparison_record
 from markbook.runs.exam.markdown import comparison_text, head_notes, summary_text
-from markbook.runs.exam.marks import Tally
 from markbook.runs.exam.rows import result_row
 from markbook.runs.exam.scores import as_json, error_record, score_record
+from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import ExamView
 
 Content = str | bytes | Iterable[str]
@@ -49,7 +49,7 @@ def exam_files(view: ExamView) -> Mapping[str, Content]:
 
 def _rows(view: ExamView, tally: Tally) -> Iterator[str]:
     for attempt in view.attempts(tally.model):
-        yield result_row(tally.model, attempt.sample, attempt.index, attempt.outcome, tally.policy, attempt.data)
+        yield result_row(attempt)
 
 
 def _timings(view: ExamView) -> Iterator[str]:

@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from markbook.results.kind import Case, Value
-from markbook.runs.exam.marks import counted_tests, group_of, mark
+from markbook.runs.exam.marks import counted_tests, group_of
 from markbook.runs.exam.view import ExamView, Marked
 from markbook.types import Verdict
 
 
 def exam_rows(view: ExamView) -> Iterator[dict[str, Value]]:
     """Yield one flat row an attempt: model by model, in benchmark order. Scores are 0..1."""
-    for model, tally in view.tallies.items():
+    for model in view.tallies:
         for attempt in view.attempts(model):
-            got = mark(attempt.sample, attempt.outcome)
-            outcome = attempt.outcome
+            got, outcome = attempt.mark, attempt.outcome
             yield {
                 "model": model,
                 "task_id": attempt.sample.id,
@@ -24,9 +23,9 @@ def exam_rows(view: ExamView) -> Iterator[dict[str, Value]]:
                 "topic": group_of(attempt.sample, "topic") or None,
                 "complexity": group_of(attempt.sample, "complexity") or None,
                 "problem_type": group_of(attempt.sample, "problem_type") or None,
-                "score": got.score(tally.policy),
-                "score_zero": got.zero,
-                "score_partial": got.partial,
+                "score": attempt.measurement.value,
+                "score_zero": None if got.missing else got.zero,
+                "score_partial": None if got.missing else got.partial,
                 "tests_passed": got.passed,
                 "total_tests": got.total,
                 "all_tests_passed": got.all_passed,
@@ -53,11 +52,13 @@ def exam_cases(view: ExamView) -> Iterator[Case]:
 
 
 def _exam_case(model: str, attempt: Marked, *, several: bool) -> Case:
-    got, outcome = mark(attempt.sample, attempt.outcome), attempt.outcome
+    got, outcome = attempt.mark, attempt.outcome
     name = f"{attempt.sample.id} [{attempt.index}]" if several else attempt.sample.id
     words = ": ".join(part for part in (outcome.error_type, outcome.error_message) if part)
     verdict = outcome.weakest.value if outcome.weakest else ""
     about: dict[str, Any] = {"verdict": verdict, "seconds": outcome.seconds}
+    if got.missing is not None:
+        return Case(model, name, "error", got.missing.kind.value, got.missing.detail, **about)
     if got.error is not None:
         return Case(model, name, "error", got.error.value, words, **about)
     if got.all_passed:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from markbook.report.names import folder_names
-from markbook.runs.exam.marks import Tally, mark
+from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import ExamView, Marked
 
 PIPELINE = "none"
@@ -69,21 +70,17 @@ def _metrics(tally: Tally) -> dict[str, object]:
 
 
 def _samples(view: ExamView, tally: Tally) -> Iterator[str]:
-    """Yield a row for each problem that has answers, with all of them."""
+    """Yield a row for each problem that has answers of which something can be said, with all of these."""
     place = {sample.id: number for number, sample in enumerate(tally.samples)}
-    several: list[Marked] = []
-    for attempt in view.attempts(tally.model):
-        if several and several[0].sample.id != attempt.sample.id:
-            yield _row(place[several[0].sample.id], several, tally)
-            several = []
-        several.append(attempt)
-    if several:
-        yield _row(place[several[0].sample.id], several, tally)
+    for name, several in groupby(view.attempts(tally.model), key=lambda attempt: attempt.sample.id):
+        attempts = [attempt for attempt in several if attempt.measurement.missing is None]
+        if attempts:
+            yield _row(place[name], attempts)
 
 
-def _row(doc_id: int, attempts: list[Marked], tally: Tally) -> str:
+def _row(doc_id: int, attempts: Sequence[Marked]) -> str:
     sample = attempts[0].sample
-    marks = [mark(sample, attempt.outcome) for attempt in attempts]
+    scores = [attempt.measurement.value or 0.0 for attempt in attempts]
     doc = {"task_id": sample.id, "problem": sample.input, "entry_point": sample.entry_point}
     codes = [str(attempt.data.get("code", "")) for attempt in attempts]
     target = "\n".join(test.assertion or test.program or test.pattern for test in sample.tests)
@@ -99,8 +96,8 @@ def _row(doc_id: int, attempts: list[Marked], tally: Tally) -> str:
         "doc_hash": _digest(json.dumps(doc, indent=2, ensure_ascii=False)),
         "prompt_hash": _digest(sample.input),
         "target_hash": _digest(target),
-        "exam_score": sum(one.score(tally.policy) for one in marks) / len(marks),
-        "pass@1": sum(one.all_passed for one in marks) / len(marks),
+        "exam_score": sum(scores) / len(scores),
+        "pass@1": sum(attempt.mark.all_passed for attempt in attempts) / len(attempts),
     }
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 

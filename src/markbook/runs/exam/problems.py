@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from markbook.report.page import Answer, Check, Problem
 from markbook.results.kind import Status
-from markbook.runs.exam.marks import NOT_RUN, Tally, counted_tests, group_of, mark
+from markbook.runs.exam.marks import Mark, counted_tests, group_of
+from markbook.runs.exam.tally import NOT_RUN, Tally
 from markbook.runs.exam.view import ExamView, Marked
 from markbook.text import cut
 from markbook.text.table import NOTHING
@@ -79,15 +80,15 @@ def problems_of(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
 
 def _picked(before: list[Marked], new: Marked) -> list[Marked]:
     """Return the attempts to show: the first that failed and the first that passed."""
-    whole = mark(new.sample, new.outcome).all_passed
-    if any(mark(one.sample, one.outcome).all_passed == whole for one in before):
+    if any(one.mark.all_passed == new.mark.all_passed for one in before):
         return before
     return [*before, new][:ANSWERS_SHOWN]
 
 
-def status_of(attempt: Marked) -> Status:
+def status_of(got: Mark) -> Status:
     """Return one word for what became of an attempt."""
-    got = mark(attempt.sample, attempt.outcome)
+    if got.missing is not None:
+        return "absent"
     if got.error is ErrorKind.NO_COMPLETION:
         return "empty"
     if got.error is not None:
@@ -119,8 +120,7 @@ def _problem(place: int, tallies: Sequence[Tally], attempts: dict[str, list[Mark
 
 
 def _answer(attempt: Marked, tally: Tally, place: int) -> Answer:
-    got = mark(attempt.sample, attempt.outcome)
-    outcome = attempt.outcome
+    got, outcome = attempt.mark, attempt.outcome
     several = tally.attempts[place] > 1
     label = f"{tally.model}, attempt {attempt.index + 1} of {tally.attempts[place]}" if several else tally.model
     error = ""
@@ -132,8 +132,8 @@ def _answer(attempt: Marked, tally: Tally, place: int) -> Answer:
     return Answer(
         model=tally.model,
         label=label,
-        status=status_of(attempt),
-        score=got.score(tally.policy),
+        status=status_of(got),
+        score=attempt.measurement.value,
         passed=got.passed,
         total=got.total,
         code=cut(str(attempt.data.get("code") or ""), CODE_CAP),
@@ -167,7 +167,7 @@ def _worst(tally: Tally, place: int, attempts: dict[str, list[Marked]]) -> Statu
         return "absent"
     seen = attempts.get(tally.model)
     if seen:
-        return max((status_of(one) for one in seen), key=_ORDER.__getitem__)
+        return max((status_of(one.mark) for one in seen), key=_ORDER.__getitem__)
     if tally.right[place] == tally.attempts[place]:
         return "passed"
     return "partial" if (tally.problem_score(place) or 0.0) > 0 else "failed"

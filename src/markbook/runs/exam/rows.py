@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from markbook.runs.exam.marks import ErrorPolicy, counted_tests, group_of, mark, reasons
+from markbook.runs.exam.marks import counted_tests, group_of, reasons
 from markbook.runs.exam.scores import percent
+from markbook.runs.exam.view import Marked
 from markbook.types import Outcome, Sample, TestResult
 from markbook.why import Failure, Why
 
 
-def result_row(
-    model: str, sample: Sample, index: int, outcome: Outcome, policy: ErrorPolicy, about: Mapping[str, Any]
-) -> str:
-    """Return one line of the file.
-
-    Args:
-        model: its name.
-        sample: the problem.
-        index: which of the model's attempts at the problem.
-        outcome: what the sandbox saw.
-        policy: which score is the score.
-        about: how the solution's text came about (`step`, `form`).
-    """
-    got = mark(sample, outcome)
+def result_row(attempt: Marked) -> str:
+    """Return one line of the file; the scores are null where nothing can be said of the answer."""
+    sample, outcome, got = attempt.sample, attempt.outcome, attempt.mark
     details = zip(counted_tests(sample, outcome), reasons(sample, outcome), strict=True)
     record: dict[str, Any] = {
         "task_id": sample.id,
@@ -35,17 +24,17 @@ def result_row(
         "all_tests_passed": got.all_passed,
         "error_type": _error_type(outcome),
         "test_details": [test_detail(number, test, failure) for number, (test, failure) in enumerate(details)],
-        "model": model,
-        "sample": index,
+        "model": attempt.measurement.model,
+        "sample": attempt.index,
         "complexity": sample.meta.get("complexity"),
         "object_type": sample.problem_type,
         "error_message": _message(outcome),
-        "score": percent(got.score(policy)),
-        "score_zero": percent(got.zero),
-        "score_partial": percent(got.partial),
+        "score": percent(attempt.measurement.value),
+        "score_zero": None if got.missing else percent(got.zero),
+        "score_partial": None if got.missing else percent(got.partial),
         "isolation": outcome.isolation.value,
-        "extraction": about.get("step"),
-        "answer_form": about.get("form"),
+        "extraction": attempt.data.get("step"),
+        "answer_form": attempt.data.get("form"),
     }
     if outcome.limit:
         record["limit"] = outcome.limit

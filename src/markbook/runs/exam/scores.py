@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from markbook.runs.exam.marks import GROUPINGS, Grouping, Tally
+from markbook.runs.exam.marks import GROUPINGS, Grouping
+from markbook.runs.exam.tally import Tally
 from markbook.types import Interval, Summary
 
 _DOCUMENTED: Mapping[Grouping, str] = {

@@ -9,7 +9,8 @@ from markbook.report.page import Chart, Section
 from markbook.results.comparison import Comparison
 from markbook.results.comparison_tables import Scale, shown_pairs, tables
 from markbook.results.summary import methods_note
-from markbook.runs.exam.marks import GROUPINGS, Grouping, Tally
+from markbook.runs.exam.marks import GROUPINGS, Grouping
+from markbook.runs.exam.tally import Tally
 from markbook.text import Table, terminal
 from markbook.text.table import NOTHING
 from markbook.types import ErrorKind, Interval

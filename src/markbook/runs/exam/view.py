@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-from markbook.runs.exam.marks import Tally, outcome_of, outcome_record
+from markbook.runs.exam.marks import ErrorPolicy, Mark, mark, outcome_of, outcome_record
+from markbook.runs.exam.tally import Tally
 from markbook.text import cut
-from markbook.types import Attempt, Outcome, ProblemType, Sample, Test
+from markbook.types import Attempt, Measurement, Outcome, ProblemType, Sample, Test
 
 SAMPLE, MODEL, OUTCOME, FAULT, STOPPED = "sample", "model", "outcome", "fault", "stopped"
 """The kinds of journal row that an exam writes."""
@@ -71,6 +72,9 @@ class Marked:
     outcome: Outcome
     data: Mapping[str, Any]
     """The rest of its journal row: code, step, form, source."""
+    mark: Mark
+    measurement: Measurement
+    """The mark's score under the exam's policy, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +185,8 @@ class ExamView:
     @cached_property
     def tallies(self) -> dict[str, Tally]:
         """What each model's marked attempts come to, in the order of `models`."""
-        policy, seed = self.config.get("error_policy", "zero"), int(self.config.get("seed", 0))
-        tallies = {model: Tally(model, self.samples, policy, seed) for model in self.models}
+        seed = int(self.config.get("seed", 0))
+        tallies = {model: Tally(model, self.samples, self.policy, seed) for model in self.models}
         for model, about in self.models.items():
             if "lacking" in about:
                 tallies[model].lacking = array("I", (about["lacking"][place] for place in sorted(self._settled)))
@@ -190,6 +194,12 @@ class ExamView:
             for place, location in self._places(model):
                 tally.add(place, self._attempt(location).outcome)
         return tallies
+
+    @property
+    def policy(self) -> ErrorPolicy:
+        """What an error scores."""
+        policy: ErrorPolicy = self.config.get("error_policy", "zero")
+        return policy
 
     @property
     def isolation(self) -> str:
@@ -201,8 +211,10 @@ class ExamView:
         for place, location in self._places(model):
             if places is not None and place not in places:
                 continue
-            found = self._attempt(location)
-            yield Marked(self.samples[place], found.index, found.outcome, found.about)
+            found, sample = self._attempt(location), self.samples[place]
+            got = mark(sample, found.outcome)
+            measurement = got.measurement(self.policy, sample.id, found.index, model)
+            yield Marked(sample, found.index, found.outcome, found.about, got, measurement)
 
     def _places(self, model: str) -> Iterator[tuple[int, int]]:
         """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
