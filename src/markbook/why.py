@@ -10,7 +10,7 @@ _SHORT, _LONG, _MANY = 300, 2_500, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TracebackLine:
     """A line of the solution in a traceback."""
 
     number: int
@@ -36,7 +36,7 @@ class Failure:
     difference: str = ""
     """The first difference in words, where it is not plain to see."""
     error: str = ""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TracebackLine, ...] = ()
     """The solution's own lines that the error came through, outermost first."""
     printed: str = ""
     """What a program wrote to standard error."""
@@ -68,7 +68,7 @@ class Why:
     """The beginnings of both."""
     error: str = ""
     """What ended the loading of the solution."""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TracebackLine, ...] = ()
     """The solution's own lines that it came through, or where it was when a limit was reached."""
     limit: str = ""
     """What the second run hit."""
@@ -143,9 +143,9 @@ def _text(value: object, most: int) -> str:
     return value[:most].encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
 
 
-def _lines(value: object) -> tuple[Line, ...]:
+def _lines(value: object) -> tuple[TracebackLine, ...]:
     return tuple(
-        Line(_whole(one[0], 0), _text(one[1], 100), _text(one[2], 200))
+        TracebackLine(_whole(one[0], 0), _text(one[1], 100), _text(one[2], 200))
         for one in _list(value)[:10]
         if isinstance(one, list) and len(one) == 3
     )

@@ -22,7 +22,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 TERMINATED = 143
 
 
-class Spread(click.Command):
+class SpreadCommand(click.Command):
     """A command whose repeatable options take several values at once: `--solutions a b c`, as users write it.
 
     Click wants the option's name before each value; the names in `spread` are put there before it parses.

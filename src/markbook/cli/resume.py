@@ -17,7 +17,7 @@ EXECUTED = "would be executed"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptOption:
     """An option that a run keeps."""
 
     name: str
@@ -29,7 +29,7 @@ class Kept:
     """From what the record says to what the option says."""
 
 
-def fill_from_run(options: dict[str, Any], command: str, kept: Sequence[Kept]) -> None:
+def fill_from_run(options: dict[str, Any], command: str, kept: Sequence[KeptOption]) -> None:
     """Set what the user did not give to what the run to go on with was started with; nothing without `--resume`.
 
     A run folder may come from anybody. What it says is checked as if the user had written it, and what it names is
@@ -99,7 +99,7 @@ def written(path: Path | None) -> str:
     return "" if path is None or path.is_file() else "would be written"
 
 
-def recorded(options: Mapping[str, Any], kept: Sequence[Kept], part: str) -> dict[str, Any]:
+def recorded(options: Mapping[str, Any], kept: Sequence[KeptOption], part: str) -> dict[str, Any]:
     """Return what a run keeps of the options that it keeps in this part of its record."""
     from markbook.model.connect import without_secrets
 

@@ -23,12 +23,12 @@ from markbook.cli.options import (
     read_baseline,
     resume_option,
 )
-from markbook.cli.resume import Kept, fill_from_run, recorded, sent_a_key, written
+from markbook.cli.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
 from markbook.runs.kind import Planned, Watcher
 
 if TYPE_CHECKING:
     from markbook.results.compare import Baseline
-    from markbook.results.gates import Gate, Mark
+    from markbook.results.gates import Gate, GateMark
     from markbook.runs.reviews.clock import TierTime
     from markbook.runs.reviews.config import ReviewConfig
     from markbook.runs.reviews.scoring.records import ReviewSummary
@@ -113,7 +113,7 @@ def command(**options: Any) -> None:
 
 _DANGERS: Mapping[str, Callable[[Any], str]] = {"base_url": sent_a_key, "cassette": written}
 _KEPT = tuple(
-    Kept(name, f"asked.{name}", _DANGERS.get(name, lambda _value: ""))
+    KeptOption(name, f"asked.{name}", _DANGERS.get(name, lambda _value: ""))
     for name in (
         "papers", "reviews", "traces", "tool_reference", "judges", "base_url", "cassette", "samples", "temperature",
         "judge_mode", "max_retries", "judge_timeout", "requests_per_minute", "judge_workers", "max_cost", "judge_price",
@@ -312,14 +312,14 @@ def _judges(accounts: Mapping[str, Any]) -> None:
         )
 
 
-def _marks(summary: ReviewSummary | None = None) -> list[Mark]:
+def _marks(summary: ReviewSummary | None = None) -> list[GateMark]:
     """Return what gates may be about: every number of each system; before the work, of none."""
-    from markbook.results.gates import Mark
+    from markbook.results.gates import GateMark
     from markbook.runs.reviews.scoring.summary import FIELDS
 
     systems = {"": None} if summary is None else {name: one["metrics"] for name, one in summary["systems"].items()}
     return [
-        Mark(f"{key} of {system}", (key, name), None if metrics is None else metrics[key]["value"])
+        GateMark(f"{key} of {system}", (key, name), None if metrics is None else metrics[key]["value"])
         for system, metrics in systems.items()
         for key, name in ((f"{tier}.{name}", name) for tier, name in FIELDS)
     ]

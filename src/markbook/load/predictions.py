@@ -80,7 +80,7 @@ class Attempts(Mapping[str, list[Attempt]]):
 
 
 @dataclass(slots=True)
-class Answers:
+class Predictions:
     """What a file or folder holds for one task."""
 
     attempts: Attempts = field(default_factory=Attempts)
@@ -137,7 +137,7 @@ def read_answers(
     shared: bool = False,
     unsure: str = "",
     weighs: bool = False,
-) -> Answers:
+) -> Predictions:
     """Return the answers of a file to a task's samples.
 
     Rows are matched by `id`, `sample_id` or `task_id`, or by `doc_id`, the row's place; where no row has any of
@@ -156,7 +156,7 @@ def read_answers(
     Raises:
         DataError: no row holds an answer, two answers to one row, a count that does not fit, or places that are unsure.
     """
-    answers = Answers()
+    answers = Predictions()
     digest = hashlib.sha256()
     found: Spool[Prediction] = Spool()
     rows = 0
@@ -190,7 +190,7 @@ def read_answers(
     return answers
 
 
-def _is_of(task: str, line: Line, answers: Answers, *, shared: bool) -> bool:
+def _is_of(task: str, line: Line, answers: Predictions, *, shared: bool) -> bool:
     """Whether a row answers a task; one that has to say so and does not is rejected."""
     other = line.record.get("task")
     if shared and not other:
@@ -299,7 +299,7 @@ def _whole(value: object, key: str) -> int | None:
 
 
 def _match(
-    found: Sequence[Prediction], samples: Sequence[Sample], answers: Answers, *, several: bool, model: str
+    found: Sequence[Prediction], samples: Sequence[Sample], answers: Predictions, *, several: bool, model: str
 ) -> None:
     """Put the answers to their samples."""
     nameless = [place for place, each in enumerate(found) if each.id is None and each.doc_id is None]
@@ -347,7 +347,7 @@ def _attempt(sample_id: str, index: int, answer: Prediction, model: str) -> Atte
 
 
 def _ordered(
-    sample_id: str, entries: Sequence[tuple[int | None, Prediction]], answers: Answers, *, several: bool
+    sample_id: str, entries: Sequence[tuple[int | None, Prediction]], answers: Predictions, *, several: bool
 ) -> list[Prediction]:
     """Return the answers to one row in order, refusing a second one where one is expected."""
     by_index: dict[int, Prediction] = {}

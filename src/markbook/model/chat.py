@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from markbook.model.budget import Weight
-from markbook.model.faults import BadStatus, Fault, Garbled
-from markbook.model.records import Request
+from markbook.model.faults import BadStatus, Garbled, RequestFault
+from markbook.model.records import PromptRequest
 
 MOST_STOPS = 4
 """So many stop texts a server takes, by OpenAI's rules; the reply is cut at all of them when it is here."""
@@ -21,7 +21,7 @@ _NOTHING: AbstractAsyncContextManager[None] = nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class ReplyTokens:
     """What a server says that a reply took."""
 
     input_tokens: int = 0
@@ -31,15 +31,15 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatReply:
     """What one request brought."""
 
     text: str
     finish: str
-    usage: Tokens = field(default_factory=Tokens)
+    usage: ReplyTokens = field(default_factory=ReplyTokens)
 
 
-class Server(Protocol):
+class ChatServer(Protocol):
     """Takes questions over HTTP."""
 
     name: str
@@ -54,8 +54,8 @@ class Server(Protocol):
 class Talk:
     """A request on its way to a chat-completions server."""
 
-    server: Server
-    request: Request
+    server: ChatServer
+    request: PromptRequest
 
     @property
     def weight(self) -> Weight:
@@ -66,7 +66,7 @@ class Talk:
         """There is nothing to wait for."""
         return _NOTHING
 
-    async def send(self) -> Said:
+    async def send(self) -> ChatReply:
         """Send it once."""
         return _said(await self.server.post("chat/completions", self.payload()))
 
@@ -79,18 +79,18 @@ class Talk:
         messages.append({"role": "user", "content": request.prompt})
         return {"model": self.server.name, "messages": messages, **stated(request)}
 
-    def read(self, response: Said) -> Said:
+    def read(self, response: ChatReply) -> ChatReply:
         """Return what a reply holds."""
         if response.finish == "error":
-            raise Fault("the server reports an error in its reply")
+            raise RequestFault("the server reports an error in its reply")
         return response
 
-    def adapt(self, _fault: Fault, /) -> bool:
+    def adapt(self, _fault: RequestFault, /) -> bool:
         """There is one way to ask for a text."""
         return False
 
 
-def stated(request: Request) -> dict[str, Any]:
+def stated(request: PromptRequest) -> dict[str, Any]:
     """Return the settings that are stated, in the protocol's words."""
     given = request.settings
     found = {
@@ -141,14 +141,14 @@ def choices_of(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return choices
 
 
-def tokens_of(reply: Mapping[str, Any]) -> Tokens:
+def tokens_of(reply: Mapping[str, Any]) -> ReplyTokens:
     """Return a reply's bill; what it does not say counts as nothing."""
     usage = reply.get("usage")
     if not isinstance(usage, dict):
-        return Tokens()
+        return ReplyTokens()
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    return Tokens(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
+    return ReplyTokens(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
 
 
 def finish_of(choice: Mapping[str, Any]) -> str:
@@ -178,7 +178,7 @@ def without_thoughts(text: str) -> str:
     return "".join((*found, text))
 
 
-def _said(reply: Mapping[str, Any]) -> Said:
+def _said(reply: Mapping[str, Any]) -> ChatReply:
     choice = choices_of(reply)[0]
     message = choice.get("message")
     if not isinstance(message, dict):
@@ -188,7 +188,7 @@ def _said(reply: Mapping[str, Any]) -> Said:
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     if content is not None and not isinstance(content, str):
         raise Garbled("the reply's message holds no text")
-    return Said(whole_text(without_thoughts(content or "")), finish_of(choice), tokens_of(reply))
+    return ChatReply(whole_text(without_thoughts(content or "")), finish_of(choice), tokens_of(reply))
 
 
 def _count(value: object) -> int:

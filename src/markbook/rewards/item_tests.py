@@ -28,7 +28,7 @@ _ELSEWHERE = ("setup", "program")
 """Parts of a test in another language: what stands before the answer, and what stands behind it."""
 
 
-class Item:
+class PlacedItem:
     """One item, and where it stands."""
 
     def __init__(self, value: Mapping[str, Any], at: str) -> None:
@@ -58,7 +58,7 @@ class Item:
         return float(found)
 
 
-def read_tests(item: Item, *, elsewhere: bool) -> tuple[Test, ...]:
+def read_tests(item: PlacedItem, *, elsewhere: bool) -> tuple[Test, ...]:
     """Return an item's tests; `elsewhere` says that they are in another language than Python.
 
     Raises:

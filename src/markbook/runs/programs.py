@@ -10,7 +10,7 @@ from typing import Literal
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages import Toolchain, find
 from markbook.languages.prebuilt import Prebuilt
-from markbook.runs.batches import Waiting
+from markbook.runs.batches import PendingBuild
 from markbook.runs.program_runs import Found, MarkedRun, Written, built_run, judged, not_built, whole_run, written
 from markbook.runs.self_check import ensure_marks
 from markbook.runs.streams import StreamMarker, goes_in_turns
@@ -85,8 +85,8 @@ class ProgramMarker:
             pinned=pinned,
         )
         batches = ((tool, tool.language.batch) for tool in self._tools.values())
-        self._batches = {tool.language.name: Waiting(tool, batch) for tool, batch in batches if batch is not None}
-        self._streams = StreamMarker(self._box.crew, isolation=isolation, at_most=at_most)
+        self._batches = {tool.language.name: PendingBuild(tool, batch) for tool, batch in batches if batch is not None}
+        self._streams = StreamMarker(self._box.worker_pool, isolation=isolation, at_most=at_most)
         self._proves = proves
         self._dedupe = dedupe
         self.duplicates = 0
@@ -234,7 +234,7 @@ class ProgramMarker:
                 self._box.submit(whole_run(key, program, limits, proves=self._proves))
             batch.waiting = {}
 
-    def _build(self, batch: Waiting) -> None:
+    def _build(self, batch: PendingBuild) -> None:
         self._number += 1
         self._box.submit(batch.run(f"{_BATCH}{self._number}:{batch.tool.language.name}"))
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from markbook.sandbox.crew import Crew, Layer
+from markbook.sandbox.findings import Findings
 from markbook.sandbox.job import Job
-from markbook.sandbox.kept import NOTHING_KEPT, Keep, Kept, identity
-from markbook.sandbox.known import Known
+from markbook.sandbox.record_store import NOTHING_KEPT, Keep, RecordStore, identity
 from markbook.sandbox.scheduler import Rules, Scheduler
 from markbook.sandbox.worker import Interpreter
+from markbook.sandbox.worker_pool import Layer, WorkerPool
 from markbook.types import Isolation, Outcome
 
 
@@ -50,12 +50,12 @@ class Sandbox:
             first: the place of the first worker's processor among the usable ones.
         """
         interpreter = Interpreter(python)
-        self._crew = Crew(
+        self._worker_pool = WorkerPool(
             count=workers, isolation=isolation, interpreter=interpreter, at_most=at_most, pinned=pinned, first=first
         )
         self._rules = Rules(separate=separate, dedupe=dedupe, adaptive=adaptive, explain=explain)
-        self._known = Known(
-            Kept(keep.plans), Kept(keep.verdicts), identity(interpreter) if keep != NOTHING_KEPT else ""
+        self._known = Findings(
+            RecordStore(keep.plans), RecordStore(keep.verdicts), identity(interpreter) if keep != NOTHING_KEPT else ""
         )
 
     def __enter__(self) -> Self:
@@ -70,7 +70,7 @@ class Sandbox:
     @property
     def level(self) -> Isolation:
         """The level of isolation that was reached."""
-        return self._crew.level
+        return self._worker_pool.level
 
     @property
     def duplicates(self) -> int:
@@ -84,7 +84,7 @@ class Sandbox:
 
     def begin(self) -> None:
         """Let the first worker start while the caller prepares the jobs."""
-        self._crew.begin()
+        self._worker_pool.begin()
 
     def start(self, most: int | None = None) -> None:
         """Start the workers, at most so many; does nothing if they run.
@@ -92,17 +92,17 @@ class Sandbox:
         Raises:
             EnvironmentUnfitError: the isolation that this machine allows is below what was asked for.
         """
-        self._crew.start(most)
+        self._worker_pool.start(most)
 
     def close(self) -> None:
         """End the workers and everything in them."""
-        self._crew.close()
+        self._worker_pool.close()
         self._known.close()
 
     def layers(self) -> list[Layer]:
         """Return the isolation layer by layer, as the workers found it."""
         self.start()
-        return list(self._crew.layers)
+        return list(self._worker_pool.layers)
 
     def run(self, jobs: Iterable[Job], *, stop: int | None = None) -> Iterator[tuple[Job, Outcome]]:
         """Execute every job; yield each with its outcome as it completes, longest expected first.
@@ -118,7 +118,7 @@ class Sandbox:
             Stopped: `stop` became readable.
         """
         self.start()
-        yield from Scheduler(self._crew, self._rules, self._known, jobs, stop=stop).results()
+        yield from Scheduler(self._worker_pool, self._rules, self._known, jobs, stop=stop).results()
 
     def forget(self, most: int) -> None:
         """Keep in memory only what the latest so many samples have shown: for a sandbox that never ends."""
@@ -127,4 +127,4 @@ class Sandbox:
     @property
     def pids(self) -> list[int]:
         """The process of each worker that runs."""
-        return [worker.pid for worker in self._crew.workers]
+        return [worker.pid for worker in self._worker_pool.workers]

@@ -52,7 +52,7 @@ class PhaseAnswer(TypedDict):
     stderr: str
 
 
-class Answer(TypedDict):
+class ProgramAnswer(TypedDict):
     """What became of a program."""
 
     status: str
@@ -64,7 +64,7 @@ class Answer(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProgramRequest:
     """A program that somebody wants run."""
 
     run: ProgramRun
@@ -77,7 +77,7 @@ class Asked:
     """Whether its last phase is ours, which fetches files."""
 
 
-def read_program(body: Mapping[str, Any], python: str) -> Asked:
+def read_program(body: Mapping[str, Any], python: str) -> ProgramRequest:
     """Return the program of a request.
 
     Raises:
@@ -126,12 +126,12 @@ _COPYING = ("/bin/sh", "-c", 'cp -R "$0/." . && exec "$@"', "{build}/.given")
 """Puts the caller's files where a program that was compiled begins."""
 
 
-def _in_python(given: _Given, python: str) -> Asked:
+def _in_python(given: _Given, python: str) -> ProgramRequest:
     files = {**given.files, _MAIN: given.code.encode()}
     command = (python, "-B", f"{{build}}/{_MAIN}")
     phases = [Phase(command, given.limits, given.stdin, builds=True, environment=_PLAIN), *_fetching(given, python)]
     run = ProgramRun("", files, tuple(phases))
-    return Asked(run, "", _python_folders(python), builds=False, fetches=bool(given.fetched))
+    return ProgramRequest(run, "", _python_folders(python), builds=False, fetches=bool(given.fetched))
 
 
 def _fetching(given: _Given, python: str) -> list[Phase]:
@@ -146,7 +146,7 @@ def _python_folders(python: str) -> tuple[str, ...]:
     return tuple(folder for folder in folders if folder.strip("/.") and Path(folder).exists())
 
 
-def _elsewhere(given: _Given, tool: Toolchain, compiling: float, python: str) -> Asked:
+def _elsewhere(given: _Given, tool: Toolchain, compiling: float, python: str) -> ProgramRequest:
     """Return a program in another language: what a compiler makes may only be run where it cannot be changed any more."""
     language = tool.language
     made = whole(tool, given.code)
@@ -175,7 +175,7 @@ def _elsewhere(given: _Given, tool: Toolchain, compiling: float, python: str) ->
     phases += _fetching(given, python)
     run = ProgramRun("", files, tuple(phases), programs=made.programs)
     folders = dict.fromkeys([*tool.folders, *_python_folders(python)])
-    return Asked(run, language.name, tuple(folders), builds=bool(made.build), fetches=bool(given.fetched))
+    return ProgramRequest(run, language.name, tuple(folders), builds=bool(made.build), fetches=bool(given.fetched))
 
 
 def _seconds(body: Mapping[str, Any], key: str) -> float:
@@ -230,7 +230,7 @@ def _fetched(body: Mapping[str, Any]) -> list[str]:
     return [_name(name, "fetch_files") for name in given]
 
 
-def answer(asked: Asked, found: Sequence[Executed], fault: str = "") -> Answer:
+def answer(asked: ProgramRequest, found: Sequence[Executed], fault: str = "") -> ProgramAnswer:
     """Return what became of a program, in SandboxFusion's words."""
     if not found:
         return _answer("SandboxError", fault or "the worker was lost twice while the program ran")
@@ -263,7 +263,7 @@ def _answer(
     compiled: PhaseAnswer | None = None,
     ran: PhaseAnswer | None = None,
     files: dict[str, str] | None = None,
-) -> Answer:
+) -> ProgramAnswer:
     return {
         "status": status,
         "message": message,

@@ -22,8 +22,8 @@ from markbook.server.guard import Refused
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from markbook.rewards.benchmarks import BenchmarkShelf
     from markbook.rewards.pool import Pool, Ticket
-    from markbook.rewards.shelf import Shelf
     from markbook.server.figures import Figures
     from markbook.server.settings import ServerSettings
 
@@ -39,7 +39,7 @@ _LOADS = 256
 class Marking:
     """Marks batches with a pool."""
 
-    def __init__(self, pool: Pool, shelf: Shelf, figures: Figures, settings: ServerSettings) -> None:
+    def __init__(self, pool: Pool, shelf: BenchmarkShelf, figures: Figures, settings: ServerSettings) -> None:
         """Take what it works with."""
         self._pool = pool
         self._shelf = shelf

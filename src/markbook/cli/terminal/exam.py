@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from markbook.results.gates import Gate, Mark as GateMark, check_gates
+from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.text import terminal
@@ -37,7 +37,7 @@ _NAMED = 5
 """Lines of one topic, such as faults of a benchmark, that are shown without `--verbose`."""
 
 
-class Terminal(Watcher):
+class ExamTerminal(Watcher):
     """Progress on stderr: a live bar on a terminal, plain lines elsewhere."""
 
     def __init__(self, *, verbose: bool = False, gates: Sequence[Gate] = (), baseline: Baseline | None = None) -> None:

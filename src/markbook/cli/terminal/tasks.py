@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 
 from markbook.cli.options import cost_text
-from markbook.results.gates import Gate, Mark, check_gates
+from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.runs.tasks.tables import tables
 from markbook.runs.tasks.work import TasksPlan
@@ -34,7 +34,7 @@ _TERMINAL_EVERY = 0.5
 _MAX_NAMED = 1000
 
 
-class Terminal(Watcher):
+class TaskTerminal(Watcher):
     """Progress on stderr, a line now and then."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Terminal(Watcher):
         self._model = model
         self.metric: str | None = None
         """What a run is held against its baseline by: its first metric."""
-        self.marks: list[Mark] = []
+        self.marks: list[GateMark] = []
         """What the gates may be about."""
         self._total = self._done = self._failed = 0
         self._start = self._last = time.monotonic()
@@ -138,7 +138,7 @@ def _models(plan: Plan) -> list[str]:
     return list(dict.fromkeys(one.model for attempts in read for several in attempts.values() for one in several))
 
 
-def planned_marks(plan: Plan) -> list[Mark]:
+def planned_marks(plan: Plan) -> list[GateMark]:
     """Return what gates may be about, before it has values: by metric, or by task and metric."""
     marks = []
     for each in plan.tasks:
@@ -151,11 +151,11 @@ def planned_marks(plan: Plan) -> list[Mark]:
             for name, limits, direction in [*known, *passes, *scored]:
                 key = each.key(name, filtered.pipeline)
                 label = f"{each.task.name}/{key}"
-                marks.append(Mark(label, (key, label), range=limits, direction=direction))
+                marks.append(GateMark(label, (key, label), range=limits, direction=direction))
     return marks
 
 
-def with_values(marks: Sequence[Mark], summary: Mapping[str, Any]) -> list[Mark]:
+def with_values(marks: Sequence[GateMark], summary: Mapping[str, Any]) -> list[GateMark]:
     """Return the marks with what a finished run found."""
     found = {
         f"{task}/{key}": metric
@@ -166,7 +166,9 @@ def with_values(marks: Sequence[Mark], summary: Mapping[str, Any]) -> list[Mark]
     known = {mark.label for mark in given}
     # What a function of a task's own calls its numbers is known only now.
     return given + [
-        Mark(label, (label.partition("/")[2], label), metric["value"], range_of(metric["range"]), metric["direction"])
+        GateMark(
+            label, (label.partition("/")[2], label), metric["value"], range_of(metric["range"]), metric["direction"]
+        )
         for label, metric in found.items()
         if label not in known
     ]

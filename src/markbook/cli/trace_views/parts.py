@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from markbook.metrics.graph import balance, centrality, communication, paths, tools
-from markbook.metrics.graph.mark import GraphMetric
-from markbook.metrics.graph.marks import METRICS, PRIMARY
+from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
+from markbook.metrics.graph.measuring import GraphMetric
 from markbook.text import cut, terminal, visible
 from markbook.trace import Step, StepKind, Trace
 from markbook.types import Measurement

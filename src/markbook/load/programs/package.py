@@ -45,7 +45,7 @@ _VALIDATORS = {"legacy": "output_validators", "2023-07-draft": "output_validator
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PackageTest:
     """One test of a package: names of files in it."""
 
     name: str
@@ -90,7 +90,7 @@ class Package:
     """What is to be too slow takes this times the limit."""
     memory_bytes: int | None
     output_bytes: int | None
-    cases: tuple[Case, ...]
+    cases: tuple[PackageTest, ...]
     group: Group
     submissions: tuple[Submission, ...]
 
@@ -282,14 +282,14 @@ def _seconds(bundle: Bundle, limits: Mapping[str, Any]) -> float | None:
     return found if found is not None and 0 < found <= MAX_SECONDS else None
 
 
-def _cases(bundle: Bundle) -> tuple[Case, ...]:
+def _cases(bundle: Bundle) -> tuple[PackageTest, ...]:
     """Return the tests in the order of their names, sample before secret."""
     found = []
     for name in bundle.below("data"):
         stem, _, ending = name.rpartition(".")
         if ending == "in":
             answer = f"{stem}.ans" if f"{stem}.ans" in bundle else ""
-            found.append(Case(stem.removeprefix("data/"), name, answer))
+            found.append(PackageTest(stem.removeprefix("data/"), name, answer))
     return tuple(found)
 
 

@@ -25,7 +25,7 @@ MAX_PASSES = 100
 _PLAIN = re.compile(r"[\w][\w.+-]{0,99}")
 
 
-class Programs:
+class StdinPrograms:
     """Reads rows with task_id, tests (objects with stdin and stdout), and what else is known of a problem."""
 
     keys = ("task_id", "problem", "tests", "time_limit", "memory_limit_mb", "canonical_solution", "checker", "language")

@@ -29,7 +29,7 @@ _READ = VectorCache()
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BertOptions:
     """Everything about BERTScore that can change its value, or where it is computed."""
 
     model: str
@@ -56,7 +56,7 @@ def bertscore_precision(
     """Return BERTScore's precision; see `bertscore_f1`."""
     return _make(
         "precision",
-        Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads),
+        BertOptions(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads),
     )
 
 
@@ -73,7 +73,8 @@ def bertscore_recall(
 ) -> BertScore:
     """Return BERTScore's recall; see `bertscore_f1`."""
     return _make(
-        "recall", Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads)
+        "recall",
+        BertOptions(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads),
     )
 
 
@@ -118,7 +119,7 @@ def bertscore_f1(
         ConfigError: an unknown value.
     """
     return _make(
-        "f1", Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads)
+        "f1", BertOptions(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads)
     )
 
 
@@ -128,7 +129,7 @@ def _size(batch_size: int | None, device: str) -> int:
     return batch_size or (1 if device == "cpu" else 32)
 
 
-def _make(part: Part, options: Options) -> BertScore:
+def _make(part: Part, options: BertOptions) -> BertScore:
     for what, value, known in (
         ("long", options.long, ("truncate", "window")),
         ("special_tokens", options.special_tokens, ("exclude", "match")),
@@ -142,7 +143,7 @@ def _make(part: Part, options: Options) -> BertScore:
     return BertScore(name, _signature(name, options, None), part, options)
 
 
-def _signature(name: str, options: Options, model: Model | None) -> str:
+def _signature(name: str, options: BertOptions, model: Model | None) -> str:
     known = ("?", options.layer or "best", options.runtime) if model is None else ()
     digest, layer, runtime = known or (model.digest, model.layer, model.encoder.runtime)  # type: ignore[union-attr]  # one of the two is there
     long = "trunc:512" if options.long == "truncate" else "window:512/256"
@@ -159,7 +160,7 @@ class BertScore(Metric):
     name: str
     signature: str
     part: Part
-    options: Options
+    options: BertOptions
     version: int = 1
     range: tuple[float, float] = (-1.0, 1.0)
     direction: Direction = "higher"
@@ -214,7 +215,7 @@ def _pick(metric: BertScore, signature: str, item: Item, row: _Row) -> Measureme
     return measurement(metric.name, signature, item, max(-1.0, min(1.0, value)), stats)
 
 
-def _rows(options: Options, items: Sequence[Item]) -> tuple[list[_Row], Model | None]:
+def _rows(options: BertOptions, items: Sequence[Item]) -> tuple[list[_Row], Model | None]:
     """Score every item, similar lengths together; a model that is not here makes all of them missing."""
     found: list[_Row | None] = [problem(item.attempt.text, item.sample.references) for item in items]
     open_rows = [i for i, row in enumerate(found) if row is None]
@@ -243,7 +244,7 @@ def _rows(options: Options, items: Sequence[Item]) -> tuple[list[_Row], Model | 
 class _States:
     """The unit vectors of the tokens of a block's texts, each distinct text encoded once."""
 
-    def __init__(self, model: Model, options: Options, items: Sequence[Item]) -> None:
+    def __init__(self, model: Model, options: BertOptions, items: Sequence[Item]) -> None:
         self._options = options
         self._ids: dict[str, list[int]] = {}
         for item in items:

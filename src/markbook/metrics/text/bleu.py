@@ -25,7 +25,7 @@ CONVENTIONS = ("sacrebleu", "hf")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BleuOptions:
     """Everything about BLEU that can change its value."""
 
     lowercase: bool
@@ -114,7 +114,7 @@ def _options(
     convention: str,
     *,
     sentence: bool,
-) -> Options:
+) -> BleuOptions:
     if convention not in CONVENTIONS:
         raise ConfigError(f"bleu: unknown convention {convention!r}", hint=f"one of {', '.join(CONVENTIONS)}")
     is_hf = convention == "hf"
@@ -130,7 +130,7 @@ def _options(
     if SMOOTHING[method] is None:
         value = None
     effective = (sentence and not is_hf) if effective_order is None else effective_order
-    return Options(lowercase, effective, method, value, tokenize, convention)
+    return BleuOptions(lowercase, effective, method, value, tokenize, convention)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Bleu(Metric):
 
     name: str
     signature: str
-    options: Options
+    options: BleuOptions
     version: int = 1
     range: tuple[float, float] = (0.0, 1.0)
     direction: Direction = "higher"
@@ -216,7 +216,7 @@ def _rows(measurements: Iterable[Measurement]) -> npt.NDArray[np.int64]:
 
 
 def _value(
-    options: Options, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int, *, effective: bool
+    options: BleuOptions, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int, *, effective: bool
 ) -> float | None:
     if options.convention == "hf":
         return _hf(options, counts, totals, sys_len, ref_len)
@@ -244,7 +244,7 @@ def _value(
     return clamp(penalty * math.exp(sum(logs) / len(logs)) / 100.0)
 
 
-def _hf(options: Options, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int) -> float | None:
+def _hf(options: BleuOptions, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int) -> float | None:
     if sys_len == 0 or ref_len == 0:
         return None
     k = 0.0 if options.smooth_value is None else options.smooth_value

@@ -9,7 +9,7 @@ from typing import Any
 from markbook.results.kind import Entry, Shown
 from markbook.runs.exam.marks import Grading, counted_tests, grading_of, mark, mark_of_record, outcome_of
 from markbook.runs.exam.problems import assertions, status_of
-from markbook.runs.exam.view import OUTCOME, SAMPLE, Journal, sample_of
+from markbook.runs.exam.view import OUTCOME, SAMPLE, ReadableJournal, sample_of
 from markbook.text import cut
 from markbook.types import Sample
 
@@ -17,7 +17,7 @@ CODE_CAP = 200_000
 _TESTS_SHOWN = 200
 
 
-def entries(run: Journal, config: Mapping[str, Any]) -> Iterator[Entry]:
+def entries(run: ReadableJournal, config: Mapping[str, Any]) -> Iterator[Entry]:
     """Yield every attempt of an exam in journal order, without reading what it handed in."""
     gradings: dict[str, Grading] = {}
     topics: dict[str, str] = {}
@@ -34,7 +34,7 @@ def entries(run: Journal, config: Mapping[str, Any]) -> Iterator[Entry]:
             yield Entry(location, model, task, status_of(got), score, error, topics.get(task, ""), row.data["seconds"])
 
 
-def shown(run: Journal, location: int, samples: SampleFinder) -> Shown:
+def shown(run: ReadableJournal, location: int, samples: SampleFinder) -> Shown:
     """Return an attempt with its code and tests.
 
     Raises:
@@ -70,7 +70,7 @@ def shown(run: Journal, location: int, samples: SampleFinder) -> Shown:
 class SampleFinder:
     """Problems by their ids: the journal is read as far as somebody has asked for, once."""
 
-    def __init__(self, run: Journal) -> None:
+    def __init__(self, run: ReadableJournal) -> None:
         self._rows = iter(run.rows(SAMPLE))
         self._known: dict[str, Mapping[str, Any]] = {}
         self._lock = threading.Lock()

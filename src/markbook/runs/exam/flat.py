@@ -7,7 +7,7 @@ from typing import Any
 
 from markbook.results.kind import Case, Value
 from markbook.runs.exam.marks import counted_tests, group_of
-from markbook.runs.exam.view import ExamView, Marked
+from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.types import Verdict
 
 
@@ -51,7 +51,7 @@ def exam_cases(view: ExamView) -> Iterator[Case]:
                 yield Case(model, sample.id, "skipped", "absent: no attempt, scores 0")
 
 
-def _exam_case(model: str, attempt: Marked, *, several: bool) -> Case:
+def _exam_case(model: str, attempt: MarkedAttempt, *, several: bool) -> Case:
     got, outcome = attempt.mark, attempt.outcome
     name = f"{attempt.sample.id} [{attempt.index}]" if several else attempt.sample.id
     words = ": ".join(part for part in (outcome.error_type, outcome.error_message) if part)

@@ -10,7 +10,7 @@ from typing import Any
 
 from markbook.report.names import folder_names
 from markbook.runs.exam.tally import Tally
-from markbook.runs.exam.view import ExamView, Marked
+from markbook.runs.exam.view import ExamView, MarkedAttempt
 
 PIPELINE = "none"
 
@@ -78,7 +78,7 @@ def _samples(view: ExamView, tally: Tally) -> Iterator[str]:
             yield _row(place[name], attempts)
 
 
-def _row(doc_id: int, attempts: Sequence[Marked]) -> str:
+def _row(doc_id: int, attempts: Sequence[MarkedAttempt]) -> str:
     sample = attempts[0].sample
     scores = [attempt.measurement.value or 0.0 for attempt in attempts]
     doc = {"task_id": sample.id, "problem": sample.input, "entry_point": sample.entry_point}

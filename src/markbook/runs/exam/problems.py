@@ -7,11 +7,11 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from markbook.report.page import Answer, Check, Problem
+from markbook.report.page import Problem, ShownAnswer, ShownTest
 from markbook.results.kind import Status
 from markbook.runs.exam.marks import Mark, counted_tests, group_of
 from markbook.runs.exam.tally import NOT_RUN, Tally
-from markbook.runs.exam.view import ExamView, Marked
+from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.text import cut
 from markbook.text.table import NOTHING
 from markbook.types import ErrorKind, Sample, Test, TestResult, Verdict
@@ -61,7 +61,7 @@ def problems_of(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
     places = chosen_places(tallies)
     shown = tallies[:MODELS_SHOWN]
     kept = set(places)
-    attempts: dict[str, dict[int, list[Marked]]] = {}
+    attempts: dict[str, dict[int, list[MarkedAttempt]]] = {}
     for tally in shown:
         rows = attempts.setdefault(tally.model, {})
         order = {sample.id: place for place, sample in enumerate(tally.samples)}
@@ -78,7 +78,7 @@ def problems_of(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
     return [found[place] for place in sorted(found)]
 
 
-def _picked(before: list[Marked], new: Marked) -> list[Marked]:
+def _picked(before: list[MarkedAttempt], new: MarkedAttempt) -> list[MarkedAttempt]:
     """Return the attempts to show: the first that failed and the first that passed."""
     if any(one.mark.all_passed == new.mark.all_passed for one in before):
         return before
@@ -98,7 +98,7 @@ def status_of(got: Mark) -> Status:
     return "partial" if got.passed else "failed"
 
 
-def _problem(place: int, tallies: Sequence[Tally], attempts: dict[str, list[Marked]]) -> Problem:
+def _problem(place: int, tallies: Sequence[Tally], attempts: dict[str, list[MarkedAttempt]]) -> Problem:
     sample = tallies[0].samples[place]
     answers, results = [], []
     for tally in tallies:
@@ -119,7 +119,7 @@ def _problem(place: int, tallies: Sequence[Tally], attempts: dict[str, list[Mark
     )
 
 
-def _answer(attempt: Marked, tally: Tally, place: int) -> Answer:
+def _answer(attempt: MarkedAttempt, tally: Tally, place: int) -> ShownAnswer:
     got, outcome = attempt.mark, attempt.outcome
     several = tally.attempts[place] > 1
     label = f"{tally.model}, attempt {attempt.index + 1} of {tally.attempts[place]}" if several else tally.model
@@ -129,7 +129,7 @@ def _answer(attempt: Marked, tally: Tally, place: int) -> Answer:
         error = f"{outcome.error.value} ({words})" if outcome.error_type != outcome.error.value else words
     notes = [f"limit hit: {outcome.limit}"] if outcome.limit else []
     notes += list(outcome.flags)
-    return Answer(
+    return ShownAnswer(
         model=tally.model,
         label=label,
         status=status_of(got),
@@ -152,7 +152,7 @@ def _brief(why: Why | None) -> Why | None:
     return replace(why, failures=why.failures[:FAILURES_SHOWN], left_out=left_out, stdout=stdout, stderr=stderr)
 
 
-def _outcome(tally: Tally, place: int, attempts: dict[str, list[Marked]]) -> tuple[str, Status, str]:
+def _outcome(tally: Tally, place: int, attempts: dict[str, list[MarkedAttempt]]) -> tuple[str, Status, str]:
     """Return a model's name, worst status, and the passing attempts or the score where that says more."""
     status, count = _worst(tally, place, attempts), tally.attempts[place]
     if count > 1:
@@ -161,7 +161,7 @@ def _outcome(tally: Tally, place: int, attempts: dict[str, list[Marked]]) -> tup
     return tally.model, status, f"{100 * score:.0f}" if status == "partial" and score is not None else ""
 
 
-def _worst(tally: Tally, place: int, attempts: dict[str, list[Marked]]) -> Status:
+def _worst(tally: Tally, place: int, attempts: dict[str, list[MarkedAttempt]]) -> Status:
     """Return the worst status of a model's attempts; from the counts where they are not read."""
     if not tally.attempts[place]:
         return "absent"
@@ -173,14 +173,14 @@ def _worst(tally: Tally, place: int, attempts: dict[str, list[Marked]]) -> Statu
     return "partial" if (tally.problem_score(place) or 0.0) > 0 else "failed"
 
 
-def _checks(sample: Sample, results: Sequence[Sequence[TestResult]]) -> tuple[Check, ...]:
+def _checks(sample: Sample, results: Sequence[Sequence[TestResult]]) -> tuple[ShownTest, ...]:
     """Return the tests' words and each answer's result, cut to a screenful."""
     texts = assertions(sample) if sample.is_program else [_test_words(test) for test in sample.tests]
     size = max([*(len(one) for one in results), 0 if sample.is_program else len(texts)], default=0)
     found = []
     for at in range(min(size, CHECKS_SHOWN)):
         words = texts[at] if at < len(texts) else f"assertion {at + 1}"
-        found.append(Check(words, tuple(_result(one, at) for one in results)))
+        found.append(ShownTest(words, tuple(_result(one, at) for one in results)))
     return tuple(found)
 
 
@@ -219,7 +219,7 @@ def _result(results: Sequence[TestResult], at: int) -> str:
     return "passed" if results[at].passed else "failed"
 
 
-def _difference(answers: Sequence[Answer]) -> tuple[str, str, tuple[str, ...]] | None:
+def _difference(answers: Sequence[ShownAnswer]) -> tuple[str, str, tuple[str, ...]] | None:
     """Return the diff from the first solving answer to the first failing one; None if there are not both."""
     right = next((one for one in answers if one.status == "passed"), None)
     wrong = next((one for one in answers if one.status != "passed" and one.code.strip()), None)

@@ -7,12 +7,12 @@ from typing import Any
 
 from markbook.runs.exam.marks import counted_tests, group_of, reasons
 from markbook.runs.exam.scores import percent
-from markbook.runs.exam.view import Marked
+from markbook.runs.exam.view import MarkedAttempt
 from markbook.types import Outcome, Sample, TestResult
 from markbook.why import Failure, Why
 
 
-def result_row(attempt: Marked) -> str:
+def result_row(attempt: MarkedAttempt) -> str:
     """Return one line of the file; the scores are null where nothing can be said of the answer."""
     sample, outcome, got = attempt.sample, attempt.outcome, attempt.mark
     details = zip(counted_tests(sample, outcome), reasons(sample, outcome), strict=True)

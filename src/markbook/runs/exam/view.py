@@ -28,7 +28,7 @@ _FEW = 20_000
 """Up to here Python sorts attempts sooner than numpy can be imported."""
 
 
-class Row(Protocol):
+class JournalRow(Protocol):
     """A journal row, as the store gives it."""
 
     @property
@@ -47,24 +47,24 @@ class Row(Protocol):
         ...
 
 
-class Journal(Protocol):
+class ReadableJournal(Protocol):
     """What the view needs of a run: it reads, whoever wrote."""
 
-    def locate_all(self) -> Iterator[tuple[int, Row]]:
+    def locate_all(self) -> Iterator[tuple[int, JournalRow]]:
         """Yield the rows of every kind in journal order, each with its location."""
         ...
 
-    def row_at(self, location: int) -> Row:
+    def row_at(self, location: int) -> JournalRow:
         """Return the row at a location."""
         ...
 
-    def rows(self, kind: str) -> Iterator[Row]:
+    def rows(self, kind: str) -> Iterator[JournalRow]:
         """Yield the rows of a kind, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedAttempt:
     """One attempt with what became of it."""
 
     sample: Sample
@@ -102,7 +102,7 @@ class _Journal:
     stopped: Mapping[str, Any] = field(default_factory=dict)
     """How an exam ended that had seen enough; empty of one that did not stop by itself."""
 
-    def add(self, location: int, row: Row, place_of: Mapping[str, int]) -> None:
+    def add(self, location: int, row: JournalRow, place_of: Mapping[str, int]) -> None:
         """Take up where an attempt lies."""
         model, task, index = row.key
         keys, locations = self.keys[str(model)]
@@ -115,7 +115,7 @@ class _Journal:
 class ExamView:
     """An exam run, read from its journal."""
 
-    journal: Journal
+    journal: ReadableJournal
     config: Mapping[str, Any]
     """The run's resolved options."""
 
@@ -206,7 +206,7 @@ class ExamView:
         """The weakest level under which any attempt ran; empty before the first."""
         return self._read.isolation
 
-    def attempts(self, model: str, places: Collection[int] | None = None) -> Iterator[Marked]:
+    def attempts(self, model: str, places: Collection[int] | None = None) -> Iterator[MarkedAttempt]:
         """Yield a model's marked attempts in benchmark order, read one at a time; only those at `places` if given."""
         for place, location in self._places(model):
             if places is not None and place not in places:
@@ -214,7 +214,7 @@ class ExamView:
             found, sample = self._attempt(location), self.samples[place]
             got = mark(sample, found.outcome)
             measurement = got.measurement(self.policy, sample.id, found.index, model)
-            yield Marked(sample, found.index, found.outcome, found.about, got, measurement)
+            yield MarkedAttempt(sample, found.index, found.outcome, found.about, got, measurement)
 
     def _places(self, model: str) -> Iterator[tuple[int, int]]:
         """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
@@ -239,7 +239,7 @@ class ExamView:
         faults: dict[int, dict[str, Any]] = {}
         models: dict[str, Mapping[str, Any]] = {}
         place_of: dict[str, int] = {}
-        early: list[tuple[int, Row]] = []
+        early: list[tuple[int, JournalRow]] = []
         first: int | None = None
         for location, row in self.journal.locate_all():
             if row.kind == OUTCOME:
@@ -271,12 +271,12 @@ class ExamView:
         return found
 
 
-def _attempt_of(row: Row) -> _Attempt:
+def _attempt_of(row: JournalRow) -> _Attempt:
     about = {name: row.data.get(name) for name in ("code", "step", "form", "source")}
     return _Attempt(int(row.key[2]), outcome_of(row.data), about)
 
 
-def _number(row: Row) -> int:
+def _number(row: JournalRow) -> int:
     return int(row.key[0])
 
 

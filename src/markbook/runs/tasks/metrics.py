@@ -42,7 +42,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class PassAtK:
+class RowPassAtK:
     """pass@k of a task: computed from the tests' outcomes of all answers to a row."""
 
     ks: tuple[int, ...]
@@ -63,7 +63,7 @@ def bind(
     own: Collection[Function | str],
     allow_code: bool = False,
     judging: Mapping[str, object] = MappingProxyType({}),
-) -> tuple[list[Bound], PassAtK | None]:
+) -> tuple[list[Bound], RowPassAtK | None]:
     """Return a task's metrics, in its order, and its pass@k if it asks for it.
 
     Args:
@@ -81,7 +81,7 @@ def bind(
         ExtraMissingError: a metric needs a package that is not installed.
     """
     bound: list[Bound] = []
-    passes: PassAtK | None = None
+    passes: RowPassAtK | None = None
     for use in task.metrics:
         if use.name in own:
             continue
@@ -172,7 +172,7 @@ def _check_options(name: str, options: Mapping[str, object], use: Use, factory: 
             raise ConfigError(f"the metric {name!r} has no option {option!r}", at=use.at, hint=hint)
 
 
-def _passes(use: Use, *, has_tests: bool) -> PassAtK:
+def _passes(use: Use, *, has_tests: bool) -> RowPassAtK:
     if not has_tests:
         raise ConfigError("pass_at_k needs tests, and this task's rows have none", at=use.at)
     unknown = sorted(set(use.options) - {"k"})
@@ -182,7 +182,7 @@ def _passes(use: Use, *, has_tests: bool) -> PassAtK:
     ks: list[Any] = given if isinstance(given, list) else [given]
     if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
         raise ConfigError(f"k must be a whole number from 1 up, or a list of them, not {given!r}", at=use.at)
-    return PassAtK(tuple(sorted(set(ks))), use.at)
+    return RowPassAtK(tuple(sorted(set(ks))), use.at)
 
 
 def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markbook.report import charts
-from markbook.report.page import Answer, Chart, Page, Problem, Section
+from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
 from markbook.report.words import interval_text, missing_text, number, span_text
 from markbook.results.comparison_tables import p_value
 from markbook.results.files_view import FilesView
@@ -193,7 +193,7 @@ def answer_status(row: Mapping[str, Any]) -> Status:
     return "scored" if str(row["text"]).strip() else "empty"
 
 
-def _answer(row: Mapping[str, Any], *, several: bool) -> Answer:
+def _answer(row: Mapping[str, Any], *, several: bool) -> ShownAnswer:
     tests = row.get("tests")
     status = answer_status(row)
     model = str(row.get("model") or "answer")
@@ -201,7 +201,7 @@ def _answer(row: Mapping[str, Any], *, several: bool) -> Answer:
     label = f"{model}, {' '.join([*parts, str(row['index'] + 1)])}" if several else model
     words = f"{tests['error']} {tests['detail']}".strip() if tests and not tests["passed"] else ""
     values = ", ".join(f"{name} {number(value)}" for name, value in row["metrics"].items())
-    return Answer(
+    return ShownAnswer(
         model=model,
         label=label,
         status=status,

@@ -16,13 +16,13 @@ from markbook.runs.tasks.marks import MarkedAnswer
 from markbook.runs.tasks.metrics import result_keys
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan
-from markbook.runs.tasks.summary import Column, summarise_column, summarise_group
+from markbook.runs.tasks.summary import TaskColumn, summarise_column, summarise_group
 from markbook.types import Sample
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True)
 
 
-class Results:
+class MarkCollector:
     """Collects a run's marks."""
 
     def __init__(self, plan: Plan, options: TaskOptions) -> None:
@@ -51,7 +51,7 @@ class Results:
             self._lines.append(_ENCODER.encode(_row(plan, filtered, each)) + "\n")
 
     @cached_property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[TaskColumn]:
         """The marks of each task by each metric, once all rows are taken."""
         return [column for taken in self._taken.values() for column in taken.columns()]
 
@@ -123,9 +123,9 @@ class Results:
                     metrics[full_key] = {**summary.to_record(), "tasks": [column.task for column in columns]}
         return {"alias": group.alias, "version": group.version, "tasks": list(names), "metrics": metrics}
 
-    def _matching(self, key: str, pipelines: Sequence[str], names: Sequence[str]) -> dict[str, list[Column]]:
+    def _matching(self, key: str, pipelines: Sequence[str], names: Sequence[str]) -> dict[str, list[TaskColumn]]:
         """Return a group metric's columns by their name in results."""
-        found: dict[str, list[Column]] = {}
+        found: dict[str, list[TaskColumn]] = {}
         for column in self.columns:
             own, _, pipeline = column.key.partition(",")
             if own == key and column.task in names and (not pipelines or not pipeline or pipeline in pipelines):

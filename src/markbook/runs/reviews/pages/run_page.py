@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from markbook.report import charts
-from markbook.report.page import Answer, Chart, Page, Problem, Section
+from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
 from markbook.report.words import interval_text, missing_text, number, span_text
 from markbook.results.files_view import FilesView
 from markbook.results.kind import Status
@@ -178,7 +178,7 @@ def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total:
         name = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
         reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in reasons_of(row).items())
         answers.append(
-            Answer(
+            ShownAnswer(
                 row["system"], name, status, score, 0, 0, "", error=cut(reasons, 1500), note=cut(_numbers(row), 3000)
             )
         )

@@ -41,7 +41,7 @@ NEAR = 50.0
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class LabelScale:
     """From a score to a label."""
 
     thresholds: Mapping[str, float]
@@ -56,7 +56,7 @@ class Scale:
         return LABELS[-1], self.weights[LABELS[-1]]
 
 
-DOCUMENTED_SCALE = Scale(THRESHOLDS, LABEL_WEIGHTS)
+DOCUMENTED_SCALE = LabelScale(THRESHOLDS, LABEL_WEIGHTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def compose(
     *,
     policy: Policy = "require_complete",
     profile: Profile = "corrected",
-    scale: Scale = DOCUMENTED_SCALE,
+    scale: LabelScale = DOCUMENTED_SCALE,
 ) -> Composite:
     """Return the composite of one review. The inputs are not changed.
 
@@ -195,7 +195,7 @@ def _hold(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _between(interval: tuple[float, float], scale: Scale) -> tuple[str, ...]:
+def _between(interval: tuple[float, float], scale: LabelScale) -> tuple[str, ...]:
     worst_first = tuple(reversed(LABELS))
     first, last = (worst_first.index(scale.label(end)[0]) for end in interval)
     return worst_first[first : last + 1]

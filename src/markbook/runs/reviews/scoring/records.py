@@ -98,7 +98,7 @@ Threshold = TypedDict("Threshold", {"value": float, "from": str})
 """From where on a similarity counts as a success, and who says so."""
 
 
-class Place(TypedDict):
+class SystemPlace(TypedDict):
     """A system's rank, and how often it has each rank when the weights are uncertain."""
 
     rank: int
@@ -110,7 +110,7 @@ class WeightSensitivityRecord(TypedDict):
 
     reviews: int
     label_changes: float | None
-    ranks: dict[str, Place] | None
+    ranks: dict[str, SystemPlace] | None
 
 
 class ReviewSummary(TypedDict):

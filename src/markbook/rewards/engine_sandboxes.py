@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 
-class Remote:
+class EngineSandboxes:
     """Sandboxes behind an engine, for all lanes of a pool."""
 
     def __init__(self, engine: str, settings: BoxSettings) -> None:

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 from markbook.errors import MarkbookError
 from markbook.rewards.bell import Bell
-from markbook.rewards.desk import Desk, State, Work
+from markbook.rewards.work_queue import SharedWork, State, WorkQueue
 from markbook.runs.sandboxes import BoxSettings
 from markbook.sandbox import Job, Sandbox, Stopped
 from markbook.sandbox.outcomes import LOST
 from markbook.types import Missing, MissingKind, Outcome
 
 if TYPE_CHECKING:
-    from markbook.rewards.elsewhere import Remote
+    from markbook.rewards.engine_sandboxes import EngineSandboxes
     from markbook.runs.programs import ProgramMarker
 
-    Said = Callable[[Work, Outcome | Missing], None]
+    Said = Callable[[SharedWork, Outcome | Missing], None]
 
 _log = logging.getLogger(__name__)
 
@@ -37,20 +37,20 @@ _AGAIN = 0.5
 """Seconds after which a worker that does not start is tried once more."""
 
 
-class Lane:
+class SandboxThread:
     """One worker of the pool."""
 
     def __init__(
         self,
         number: int,
-        desk: Desk,
+        desk: WorkQueue,
         settings: BoxSettings,
         said: Said,
         *,
         pinned: bool,
         most_jobs: int,
         most_bytes: int,
-        remote: Remote | None = None,
+        remote: EngineSandboxes | None = None,
     ) -> None:
         """Set up, starting nothing.
 
@@ -75,7 +75,7 @@ class Lane:
         """What marks programs in other languages, by language: each is started by its first program."""
         self._bell = Bell()
         self._lock = threading.Lock()
-        self._under_way: list[Work] = []
+        self._under_way: list[SharedWork] = []
         self._done = self._counted = 0
         """Pieces of work that have ended, and how many of them the last look at the worker's age counted."""
         self.replaced: dict[str, int] = {"age": 0, "memory": 0, "fault": 0, "stopped": 0}
@@ -86,7 +86,7 @@ class Lane:
         """Begin; the sandbox has been started."""
         self._thread.start()
 
-    def stop(self, work: Work) -> None:
+    def stop(self, work: SharedWork) -> None:
         """End a piece of work at once if this lane runs it."""
         with self._lock:
             if work in self._under_way:
@@ -108,19 +108,19 @@ class Lane:
                 self._end(work, self._run(work))
             self._age()
 
-    def _begin(self, works: list[Work]) -> None:
+    def _begin(self, works: list[SharedWork]) -> None:
         with self._lock:
             self._under_way = works
             self._bell.hush()
 
-    def _end(self, work: Work, found: Outcome | Missing) -> None:
+    def _end(self, work: SharedWork, found: Outcome | Missing) -> None:
         with self._lock:
             self._under_way.remove(work)
         work.state = State.OVER
         self._done += 1
         self._said(work, found)
 
-    def _run_together(self, works: list[Work]) -> list[Work]:
+    def _run_together(self, works: list[SharedWork]) -> list[SharedWork]:
         """Run them in one pass, in which the worker never waits for the next; return those that are to be run alone.
 
         These are all that have not ended when somebody gives one of them up, or when the worker fails.
@@ -143,7 +143,7 @@ class Lane:
             self.replaced["fault"] += bool(before) and self.box.pids != before
         return [work for work in works if work.state is State.RUNS]
 
-    def _run(self, work: Work) -> Outcome | Missing:
+    def _run(self, work: SharedWork) -> Outcome | Missing:
         """Run the work, with another worker if this one fails."""
         if not work.tickets:
             return _NOBODY
@@ -160,7 +160,7 @@ class Lane:
             return self._fault(error)
         return self._once_more(work)
 
-    def _once_more(self, work: Work) -> Outcome | Missing:
+    def _once_more(self, work: SharedWork) -> Outcome | Missing:
         try:
             time.sleep(_AGAIN)
             return self._outcome(work)
@@ -173,7 +173,7 @@ class Lane:
         except Exception as error:  # noqa: BLE001 - as in `_run`
             return self._fault(error)
 
-    def _outcome(self, work: Work) -> Outcome:
+    def _outcome(self, work: SharedWork) -> Outcome:
         order = work.order
         job = Job("", order.code, order.sample, order.limits)
         if self._remote is not None:

@@ -18,7 +18,7 @@ from markbook.store import RunWriter
 from markbook.types import Attempt, Outcome
 
 
-class Marking:
+class ExamSoFar:
     """The attempts of an exam in the order in which they are run, and the marks of those that were."""
 
     def __init__(self, plan: ExamPlan, journal: RunWriter) -> None:

@@ -29,7 +29,7 @@ class State(Enum):
 
 
 @dataclass(eq=False, slots=True)
-class Work:
+class SharedWork:
     """Some code to run once, for all who wait for it."""
 
     key: str
@@ -48,14 +48,14 @@ class _Client:
     """What one client has waiting: by task, in the order in which the tasks came."""
 
     def __init__(self) -> None:
-        self.tasks: OrderedDict[str, deque[Work]] = OrderedDict()
+        self.tasks: OrderedDict[str, deque[SharedWork]] = OrderedDict()
         self.count = 0
 
-    def add(self, work: Work) -> None:
+    def add(self, work: SharedWork) -> None:
         self.tasks.setdefault(work.task, deque()).append(work)
         self.count += 1
 
-    def take(self, task: str) -> Work:
+    def take(self, task: str) -> SharedWork:
         """Return the oldest of a task, or of the oldest task where that has none."""
         name = task if task in self.tasks else next(iter(self.tasks))
         waiting = self.tasks[name]
@@ -65,7 +65,7 @@ class _Client:
         self.count -= 1
         return work
 
-    def remove(self, work: Work) -> None:
+    def remove(self, work: SharedWork) -> None:
         waiting = self.tasks[work.task]
         waiting.remove(work)
         if not waiting:
@@ -73,7 +73,7 @@ class _Client:
         self.count -= 1
 
 
-class Desk:
+class WorkQueue:
     """Work that waits, taken by lanes in other threads."""
 
     def __init__(self, most: int, *, share: float = 0.75) -> None:
@@ -99,7 +99,7 @@ class Desk:
         """How much one client may have waiting."""
         return self._of_one
 
-    def put(self, works: Sequence[Work]) -> None:
+    def put(self, works: Sequence[SharedWork]) -> None:
         """Let work wait."""
         with self._changed:
             for work in works:
@@ -108,7 +108,7 @@ class Desk:
             self.waiting += len(works)
             self._changed.notify(len(works))
 
-    def take(self, lane: int, most: int = 1) -> list[Work]:
+    def take(self, lane: int, most: int = 1) -> list[SharedWork]:
         """Wait for work and return it, several pieces where plenty waits for every lane; none when there will be none."""
         with self._changed:
             while not self._clients:
@@ -118,7 +118,7 @@ class Desk:
             count = self.waiting // (_PLENTY * max(1, len(self._last)))
             return [self._next(lane) for _ in range(max(1, min(most, count)))]
 
-    def _next(self, lane: int) -> Work:
+    def _next(self, lane: int) -> SharedWork:
         name, client = next(iter(self._clients.items()))
         task, streak = self._last.get(lane, ("", 0))
         work = client.take(task if streak < _STREAK else "")
@@ -128,7 +128,7 @@ class Desk:
         work.state, work.lane = State.RUNS, lane
         return work
 
-    def drop(self, work: Work) -> None:
+    def drop(self, work: SharedWork) -> None:
         """Take back work that nobody waits for any more; does nothing if a lane has it."""
         with self._changed:
             if work.state is not State.WAITS:

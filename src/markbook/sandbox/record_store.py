@@ -63,7 +63,7 @@ def identity(interpreter: Interpreter) -> str:
     return digest(total.hexdigest(), json.dumps([interpreter.python, interpreter.facts["version"], places]))
 
 
-class Kept:
+class RecordStore:
     """Records by key, in a file that several runs may use at once. Without a path it holds nothing."""
 
     def __init__(self, path: Path | None) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from markbook.errors import StorageError
 
 
-class Together:
+class SharedCalls:
     """Puts off what many want done, and does it once for all of them."""
 
     def __init__(self, act: Callable[[], None]) -> None:

@@ -28,7 +28,7 @@ class Layer:
     """The errno and what was attempted, where it failed."""
 
 
-class Crew:
+class WorkerPool:
     """So many workers, at one level of isolation."""
 
     def __init__(

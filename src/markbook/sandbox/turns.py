@@ -16,17 +16,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from markbook.sandbox.crew import Crew
 from markbook.sandbox.job import wall_limits
 from markbook.sandbox.program import Executed, ProgramRun, executed, on_wire
 from markbook.sandbox.worker import Worker, WorkerLost
+from markbook.sandbox.worker_pool import WorkerPool
 
 T = TypeVar("T")
 _GRACE = 30.0
 """Seconds beyond every limit of a turn after which its worker counts as lost."""
 
 
-class Side(StrEnum):
+class WorkerRole(StrEnum):
     """Which of the two workers."""
 
     PROGRAM = "program"
@@ -42,12 +42,12 @@ class Turn:
     stops: Callable[[Executed], bool] | None = None
     """Where the two are joined: whether what the judge said ends the program, which may still run."""
 
-    def of(self, side: Side) -> ProgramRun | None:
+    def of(self, side: WorkerRole) -> ProgramRun | None:
         """Return what one of them is to do."""
-        return self.program if side is Side.PROGRAM else self.judge
+        return self.program if side is WorkerRole.PROGRAM else self.judge
 
 
-Found = dict[Side, list[Executed]]
+Found = dict[WorkerRole, list[Executed]]
 """What became of a turn, by side."""
 Steps = Generator[Turn, Found, T]
 
@@ -56,7 +56,7 @@ Steps = Generator[Turn, Found, T]
 class Lost:
     """An attempt whose worker was lost twice."""
 
-    side: Side
+    side: WorkerRole
 
 
 class Seat(Generic[T]):
@@ -72,10 +72,10 @@ class Seat(Generic[T]):
         self.tries = 0
         self.turn = Turn()
         self.found: Found = {}
-        self.waits: set[Side] = set()
-        self.ends: dict[Side, tuple[int, int, int]] = {}
+        self.waits: set[WorkerRole] = set()
+        self.ends: dict[WorkerRole, tuple[int, int, int]] = {}
         """Descriptors for a worker that is still to receive them."""
-        self.stops: dict[Side, int] = {}
+        self.stops: dict[WorkerRole, int] = {}
         """Closed to stop the program on that side."""
 
     def close_pipes(self) -> None:
@@ -84,7 +84,7 @@ class Seat(Generic[T]):
             os.close(descriptor)
         self.ends, self.stops = {}, {}
 
-    def stop(self, side: Side) -> None:
+    def stop(self, side: WorkerRole) -> None:
         """End the program on one side."""
         descriptor = self.stops.pop(side, None)
         if descriptor is not None:
@@ -98,19 +98,21 @@ Attempts = Iterable[tuple[str, Callable[[Seat[T]], Steps[T]]]]
 class Seats(Generic[T]):
     """Runs attempts, as many at once as there are workers for programs."""
 
-    programs: Crew
-    judges: Crew | None
+    programs: WorkerPool
+    judges: WorkerPool | None
     """None where no attempt wants one."""
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector, init=False)
     _done: deque[tuple[str, T | Lost]] = field(default_factory=deque, init=False)
 
     def run(self, attempts: Attempts[T]) -> Iterator[tuple[str, T | Lost]]:
         """Yield each attempt's key with what it returned, as they are done."""
-        crews = [crew for crew in (self.programs, self.judges) if crew is not None]
-        for crew in crews:
-            crew.start()
+        worker_pools = [worker_pool for worker_pool in (self.programs, self.judges) if worker_pool is not None]
+        for worker_pool in worker_pools:
+            worker_pool.start()
         source = iter(attempts)
-        seats: list[Seat[T]] = [Seat(number) for number in range(min(len(crew.workers) for crew in crews))]
+        seats: list[Seat[T]] = [
+            Seat(number) for number in range(min(len(worker_pool.workers) for worker_pool in worker_pools))
+        ]
         for seat in seats:
             for side in self._sides():
                 self._selector.register(self._worker(seat, side).sock, selectors.EVENT_READ, (seat, side))
@@ -129,19 +131,19 @@ class Seats(Generic[T]):
             for seat in seats:
                 seat.close_pipes()
             if any(seat.waits for seat in seats):
-                for crew in crews:
-                    crew.close()  # left early: what runs is of no use to anybody
+                for worker_pool in worker_pools:
+                    worker_pool.close()  # left early: what runs is of no use to anybody
 
-    def _sides(self) -> list[Side]:
-        return [Side.PROGRAM] if self.judges is None else [Side.PROGRAM, Side.JUDGE]
+    def _sides(self) -> list[WorkerRole]:
+        return [WorkerRole.PROGRAM] if self.judges is None else [WorkerRole.PROGRAM, WorkerRole.JUDGE]
 
-    def _crew(self, side: Side) -> Crew:
-        crew = self.programs if side is Side.PROGRAM else self.judges
-        assert crew is not None
-        return crew
+    def _worker_pool(self, side: WorkerRole) -> WorkerPool:
+        worker_pool = self.programs if side is WorkerRole.PROGRAM else self.judges
+        assert worker_pool is not None
+        return worker_pool
 
-    def _worker(self, seat: Seat[T], side: Side) -> Worker:
-        return self._crew(side).workers[seat.number]
+    def _worker(self, seat: Seat[T], side: WorkerRole) -> Worker:
+        return self._worker_pool(side).workers[seat.number]
 
     def _seated(self, seat: Seat[T], source: Iterator[tuple[str, Callable[[Seat[T]], Steps[T]]]]) -> bool:
         """Begin the next attempt on a seat; False if there is none."""
@@ -164,7 +166,7 @@ class Seats(Generic[T]):
             return
         seat.turn, seat.found = turn, {}
         seat.waits = {side for side in self._sides() if turn.of(side) is not None}
-        if len(seat.waits) == len(Side) and turn.stops is not None:
+        if len(seat.waits) == len(WorkerRole) and turn.stops is not None:
             self._join(seat)
         for side in sorted(seat.waits):
             self._give(seat, side)
@@ -174,13 +176,13 @@ class Seats(Generic[T]):
         """Make the pipes between the two programs of a turn."""
         (to_program, from_judge), (to_judge, from_program) = os.pipe(), os.pipe()
         for side, reader, writer in (
-            (Side.PROGRAM, to_program, from_program),
-            (Side.JUDGE, to_judge, from_judge),
+            (WorkerRole.PROGRAM, to_program, from_program),
+            (WorkerRole.JUDGE, to_judge, from_judge),
         ):
             stop, seat.stops[side] = os.pipe()
             seat.ends[side] = (reader, writer, stop)
 
-    def _give(self, seat: Seat[T], side: Side) -> None:
+    def _give(self, seat: Seat[T], side: WorkerRole) -> None:
         if side not in seat.waits:
             return
         run = seat.turn.of(side)
@@ -204,13 +206,13 @@ class Seats(Generic[T]):
                 if side in seat.waits and time.monotonic() > self._deadline(seat, side):
                     self._lost(seat, side)
 
-    def _deadline(self, seat: Seat[T], side: Side) -> float:
+    def _deadline(self, seat: Seat[T], side: WorkerRole) -> float:
         run = seat.turn.of(side)
         assert run is not None
         limits = [wall_limits(phase.limits)[1] for phase in run.phases]
         return self._worker(seat, side).since + sum(limits) + _GRACE
 
-    def _read(self, seat: Seat[T], side: Side) -> None:
+    def _read(self, seat: Seat[T], side: WorkerRole) -> None:
         worker = self._worker(seat, side)
         try:
             for record in worker.read():
@@ -225,7 +227,7 @@ class Seats(Generic[T]):
                 self._lost(seat, side)
 
     @staticmethod
-    def _hand(seat: Seat[T], side: Side, worker: Worker) -> None:
+    def _hand(seat: Seat[T], side: WorkerRole, worker: Worker) -> None:
         """Give a worker its ends of the pipes, and keep none of them: whoever reads is to see their end."""
         ends = seat.ends.pop(side)
         try:
@@ -234,26 +236,26 @@ class Seats(Generic[T]):
             for descriptor in ends:
                 os.close(descriptor)
 
-    def _answered(self, seat: Seat[T], side: Side, found: list[Executed]) -> None:
+    def _answered(self, seat: Seat[T], side: WorkerRole, found: list[Executed]) -> None:
         seat.found[side] = found
         seat.waits.discard(side)
         if seat.waits:
-            if side is Side.JUDGE and seat.turn.stops is not None and found and seat.turn.stops(found[-1]):
-                seat.stop(Side.PROGRAM)
+            if side is WorkerRole.JUDGE and seat.turn.stops is not None and found and seat.turn.stops(found[-1]):
+                seat.stop(WorkerRole.PROGRAM)
             return
         seat.close_pipes()
         self._advance(seat, seat.found)
 
-    def _lost(self, seat: Seat[T], side: Side) -> None:
+    def _lost(self, seat: Seat[T], side: WorkerRole) -> None:
         """Replace the workers of a seat, and begin its attempt once more; the second time it is given up."""
         seat.close_pipes()
         waiting, seat.waits = seat.waits, set()
         for one in {side, *waiting}:
             worker = self._worker(seat, one)
             self._selector.unregister(worker.sock)
-            made = self._crew(one).replace(worker)
+            made = self._worker_pool(one).replace(worker)
             self._selector.register(made.sock, selectors.EVENT_READ, (seat, one))
-            if one is Side.JUDGE:
+            if one is WorkerRole.JUDGE:
                 seat.holds = ""
         assert seat.steps is not None
         assert seat.begin is not None

@@ -5,13 +5,13 @@ import random
 import pytest
 
 from markbook.sandbox import Job
-from markbook.sandbox.waiting import Entry, Task, Waiting
+from markbook.sandbox.job_queue import JobQueue, QueuedJob, SampleJobs
 from markbook.types import Sample
 
 
 def entry(task, number, *, seconds=0.0, weight=0):
     job = Job(f"{task} {number}", "", Sample(id=task))
-    return Entry((weight, -seconds, number), job, Task("", task, ""))
+    return QueuedJob((weight, -seconds, number), job, SampleJobs("", task, ""))
 
 
 def taken(waiting, *workers):
@@ -19,7 +19,7 @@ def taken(waiting, *workers):
 
 
 def test_the_longest_comes_first_and_what_imports_little_before_it():
-    waiting = Waiting()
+    waiting = JobQueue()
     for one in (entry("a", 1, weight=1, seconds=9), entry("b", 2, seconds=1), entry("c", 3, seconds=2), entry("d", 4)):
         waiting.push(one)
 
@@ -29,7 +29,7 @@ def test_the_longest_comes_first_and_what_imports_little_before_it():
 
 
 def test_a_worker_keeps_to_the_samples_that_it_has_begun():
-    waiting = Waiting()
+    waiting = JobQueue()
     for number in range(3):
         waiting.push(entry("a", number))
         waiting.push(entry("b", 10 + number))
@@ -38,7 +38,7 @@ def test_a_worker_keeps_to_the_samples_that_it_has_begun():
 
 
 def test_a_worker_without_work_of_its_own_takes_over_another_s():
-    waiting = Waiting()
+    waiting = JobQueue()
     for number in range(4):
         waiting.push(entry("a", number))
 
@@ -46,7 +46,7 @@ def test_a_worker_without_work_of_its_own_takes_over_another_s():
 
 
 def test_what_a_worker_calibrated_it_goes_on_with():
-    waiting = Waiting()
+    waiting = JobQueue()
     waiting.push(entry("a", 0, weight=-1))
     waiting.push(entry("b", 1, weight=-1))
     assert taken(waiting, 0, 1) == ["a 0", "b 1"]
@@ -58,7 +58,7 @@ def test_what_a_worker_calibrated_it_goes_on_with():
 
 def test_nothing_is_lost_or_taken_twice():
     chance = random.Random(5)
-    waiting, inside, out = Waiting(), set(), []
+    waiting, inside, out = JobQueue(), set(), []
     for number in range(3000):
         if inside and chance.random() < 0.45:
             key = waiting.pop(chance.randrange(4)).job.key

@@ -9,7 +9,7 @@ from pathlib import Path
 from markbook.errors import DataError, UsageError
 from markbook.files.content import whole
 from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
-from markbook.judge.cases import TEXTS, Case, lacking
+from markbook.judge.cases import TEXTS, JudgedCase, lacking
 from markbook.judge.labels import number
 from markbook.judge.probes import KnownText
 from markbook.judge.reliability import Earlier
@@ -55,7 +55,7 @@ def _known(line: Line | Rejection, rubric: Rubric) -> KnownText | str:
     record = line.record
     texts = {name: str(record.get(name) or "") for name in TEXTS}
     texts["answer"] = str(record.get("candidate") or record.get("answer") or "")
-    missing = lacking(rubric, Case(**texts))
+    missing = lacking(rubric, JudgedCase(**texts))
     if missing is not None:
         return missing.detail
     label = number(record.get("label"))

@@ -14,7 +14,7 @@ from markbook.rewards.languages import installed
 from markbook.types import Sample
 
 
-class Shelf:
+class BenchmarkShelf:
     """What benchmarks there are. A name is one that was found in the folder: nothing in it is taken for a path."""
 
     def __init__(self, folder: Path | None = None, *files: Path) -> None:

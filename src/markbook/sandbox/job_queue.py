@@ -20,7 +20,7 @@ _Key = tuple[int, str]
 """How heavy, and whose tests: the jobs that stay together."""
 
 
-class Task(NamedTuple):
+class SampleJobs(NamedTuple):
     """What jobs of one sample have in common."""
 
     text: str
@@ -35,13 +35,13 @@ class Task(NamedTuple):
 
 
 @dataclass(eq=False)
-class Entry:
+class QueuedJob:
     """A job on its way."""
 
     priority: tuple[int, float, int]
     """What calibrates first; then what imports little, the longest first; then as it came."""
     job: Job
-    task: Task
+    task: SampleJobs
     digest: str = ""
     """The same for equal jobs."""
     tries: int = 0
@@ -59,16 +59,16 @@ class Entry:
         """Whether its solution is a program that reads and writes: always apart from what it is to print."""
         return self.job.sample.problem_type is ProblemType.STDIN
 
-    def __lt__(self, other: Entry) -> bool:
+    def __lt__(self, other: QueuedJob) -> bool:
         """Whether it runs before the other."""
         return self.priority < other.priority
 
 
-class Waiting:
+class JobQueue:
     """Jobs in groups, each the work of one worker as long as there is other work for the others."""
 
     def __init__(self) -> None:
-        self._groups: dict[_Key, list[Entry]] = {}
+        self._groups: dict[_Key, list[QueuedJob]] = {}
         self._owners: dict[_Key, int | None] = {}
         self._last: dict[str, int] = {}
         """The worker that last took a job of a task."""
@@ -80,7 +80,7 @@ class Waiting:
         """Return how many wait."""
         return self._size
 
-    def push(self, entry: Entry) -> None:
+    def push(self, entry: QueuedJob) -> None:
         """Let a job wait."""
         key = (entry.priority[0], entry.task.name)
         if key not in self._groups:
@@ -92,7 +92,7 @@ class Waiting:
         if group[0] is entry:
             heapq.heappush(self._queues[self._owners[key]], (entry.priority, key))
 
-    def pop(self, worker: int) -> Entry:
+    def pop(self, worker: int) -> QueuedJob:
         """Return the next job for a worker: of its own samples or new ones, and only then of another's.
 
         Raises:

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from markbook.sandbox import Job, Keep, Sandbox
-from markbook.sandbox.kept import Kept
+from markbook.sandbox.record_store import RecordStore
 from markbook.types import Limits, Sample, Test
 
 CODE = "def f(a):\n    return a + 1\n"
@@ -102,14 +102,14 @@ def fields(sample):
 
 
 def test_two_runs_use_the_file_at_once(tmp_path, caplog):
-    first, second = Kept(tmp_path / "plans.sqlite"), Kept(tmp_path / "plans.sqlite")
+    first, second = RecordStore(tmp_path / "plans.sqlite"), RecordStore(tmp_path / "plans.sqlite")
     first.put("a", {"n": 1})
     second.put("b", {"n": 2})
     assert (first.get("a"), second.get("b"), second.get("a")) == ({"n": 1}, {"n": 2}, None)
     second.close()
     first.close()
 
-    third = Kept(tmp_path / "plans.sqlite")
+    third = RecordStore(tmp_path / "plans.sqlite")
     assert (third.get("a"), third.get("b")) == ({"n": 1}, {"n": 2})
     third.close()
     assert not caplog.records

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from markbook.errors import UsageError
 from markbook.metrics.graph import balance, centrality, communication, paths, tools
 from markbook.metrics.graph.across import AcrossRuns
-from markbook.metrics.graph.mark import INFINITY, GraphMetric, Marker, Profile
+from markbook.metrics.graph.measuring import INFINITY, GraphMetric, Marker, Profile
 from markbook.trace import Reference, Trace
 from markbook.types import Measurement, MissingKind
 

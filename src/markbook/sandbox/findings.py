@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from markbook.sandbox import job as jobs
-from markbook.sandbox.kept import Kept
-from markbook.sandbox.waiting import Task
+from markbook.sandbox.job_queue import SampleJobs
+from markbook.sandbox.record_store import RecordStore
 from markbook.types import Sample
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SamplePlan:
     """How the tests of one sample are kept apart from the candidate, found with its canonical solution."""
 
     record: PlanRecord | None
@@ -27,29 +27,29 @@ class Plan:
 
 
 @dataclass
-class Known:
+class Findings:
     """What earlier jobs have shown."""
 
-    kept_plans: Kept
-    kept_verdicts: Kept
+    kept_plans: RecordStore
+    kept_verdicts: RecordStore
     identity: str
     """What the kept ones depend on beside the job; see `kept.identity`."""
-    plans: dict[str, Plan] = field(default_factory=dict)
+    plans: dict[str, SamplePlan] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     """CPU time of the last attempt at a sample, by the sample's id."""
     duplicates: int = 0
     reused: int = 0
     sequence: Iterator[int] = field(default_factory=itertools.count)
 
-    def plan(self, task: Task) -> Plan | None:
+    def plan(self, task: SampleJobs) -> SamplePlan | None:
         """Return the plan for a task, found now or in an earlier run."""
         if task.name not in self.plans:
             found = self.kept_plans.get(jobs.digest(self.identity, task.name, task.canonical))
             if found is not None:
-                self.plans[task.name] = Plan(found["record"], found["seconds"])
+                self.plans[task.name] = SamplePlan(found["record"], found["seconds"])
         return self.plans.get(task.name)
 
-    def learn(self, task: Task, plan: Plan, *, keep: bool) -> None:
+    def learn(self, task: SampleJobs, plan: SamplePlan, *, keep: bool) -> None:
         """Note the plan for a task, and if it is to be kept, for later runs too."""
         self.plans[task.name] = plan
         if keep:
