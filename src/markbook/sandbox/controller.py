@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
+from markbook.sandbox.box import Box
 from markbook.sandbox.findings import Findings
 from markbook.sandbox.job import Job
 from markbook.sandbox.record_store import NOTHING_KEPT, Keep, RecordStore, identity
 from markbook.sandbox.scheduler import Rules, Scheduler
 from markbook.sandbox.worker import Interpreter
-from markbook.sandbox.worker_pool import Layer, WorkerPool
+from markbook.sandbox.worker_pool import WorkerPool
 from markbook.types import Isolation, Outcome
 
 
-class Sandbox:
-    """Executes attempts in isolated workers. A context manager; the workers start on entry and end on exit."""
+class Sandbox(Box):
+    """Executes attempts in isolated workers; they start on entry and end on exit."""
 
     def __init__(  # noqa: PLR0913 - all by name, each with a default
         self,
@@ -58,20 +58,6 @@ class Sandbox:
             RecordStore(keep.plans), RecordStore(keep.verdicts), identity(interpreter) if keep != NOTHING_KEPT else ""
         )
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @property
-    def level(self) -> Isolation:
-        """The level of isolation that was reached."""
-        return self._worker_pool.level
-
     @property
     def duplicates(self) -> int:
         """How many jobs shared the outcome of an equal one."""
@@ -86,23 +72,10 @@ class Sandbox:
         """Let the first worker start while the caller prepares the jobs."""
         self._worker_pool.begin()
 
-    def start(self, most: int | None = None) -> None:
-        """Start the workers, at most so many; does nothing if they run.
-
-        Raises:
-            EnvironmentUnfitError: the isolation that this machine allows is below what was asked for.
-        """
-        self._worker_pool.start(most)
-
     def close(self) -> None:
         """End the workers and everything in them."""
-        self._worker_pool.close()
+        super().close()
         self._known.close()
-
-    def layers(self) -> list[Layer]:
-        """Return the isolation layer by layer, as the workers found it."""
-        self.start()
-        return list(self._worker_pool.layers)
 
     def run(self, jobs: Iterable[Job], *, stop: int | None = None) -> Iterator[tuple[Job, Outcome]]:
         """Execute every job; yield each with its outcome as it completes, longest expected first.

@@ -7,14 +7,14 @@ import selectors
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
+from markbook.sandbox.box import Box
 from markbook.sandbox.guest.walls.isolation import inside
 from markbook.sandbox.job import wall_limits
 from markbook.sandbox.program import Executed, ProgramRun, executed, on_wire
 from markbook.sandbox.worker import Interpreter, Stopped, Worker, WorkerLost
-from markbook.sandbox.worker_pool import Layer, WorkerPool
+from markbook.sandbox.worker_pool import WorkerPool
 from markbook.types import Isolation
 
 _GRACE = 30.0
@@ -23,8 +23,8 @@ Done = tuple[ProgramRun, list[Executed]]
 """A run with what became of its phases, as far as they were executed; none of them where its worker was lost twice."""
 
 
-class ProgramSandbox:
-    """Executes program runs in isolated workers. A context manager."""
+class ProgramSandbox(Box):
+    """Executes program runs in isolated workers."""
 
     def __init__(
         self,
@@ -60,20 +60,6 @@ class ProgramSandbox:
         self._numbers = itertools.count()
         self._done: deque[Done] = deque()
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @property
-    def level(self) -> Isolation:
-        """The level of isolation that was reached."""
-        return self._worker_pool.level
-
     @property
     def worker_pool(self) -> WorkerPool:
         """Its workers, for whoever uses them in turns while nothing runs here."""
@@ -87,23 +73,6 @@ class ProgramSandbox:
     def seen_at(self, path: str) -> str:
         """Return where programs find a folder that they may read; known once the workers have started."""
         return inside(path) if self.level is Isolation.A else path
-
-    def layers(self) -> list[Layer]:
-        """Return the isolation layer by layer, as the workers found it."""
-        self.start()
-        return list(self._worker_pool.layers)
-
-    def start(self) -> None:
-        """Start the workers; does nothing if they run.
-
-        Raises:
-            EnvironmentUnfitError: the isolation that this machine allows is below what was asked for.
-        """
-        self._worker_pool.start()
-
-    def close(self) -> None:
-        """End the workers and everything in them."""
-        self._worker_pool.close()
 
     def submit(self, run: ProgramRun) -> None:
         """Let a run wait for a worker."""

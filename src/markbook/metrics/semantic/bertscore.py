@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from markbook.errors import ConfigError
 from markbook.metrics.pairs import NO_STATS, failed, given, measurement, problem, undefined
 from markbook.metrics.semantic.encoders import RUNTIMES, Array, Model, ModelUnavailableError, load
 from markbook.metrics.semantic.vector_cache import VectorCache
+from markbook.plugins import same_options
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
 Part = Literal["precision", "recall", "f1"]
@@ -40,42 +41,6 @@ class BertOptions:
     device: str
     batch_size: int
     threads: int
-
-
-def bertscore_precision(
-    model: str = DEFAULT_MODEL,
-    *,
-    layer: int | None = None,
-    long: str = "truncate",
-    special_tokens: str = "exclude",
-    runtime: str = "auto",
-    device: str = "cpu",
-    batch_size: int | None = None,
-    threads: int = 1,
-) -> BertScore:
-    """Return BERTScore's precision; see `bertscore_f1`."""
-    return _make(
-        "precision",
-        BertOptions(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads),
-    )
-
-
-def bertscore_recall(
-    model: str = DEFAULT_MODEL,
-    *,
-    layer: int | None = None,
-    long: str = "truncate",
-    special_tokens: str = "exclude",
-    runtime: str = "auto",
-    device: str = "cpu",
-    batch_size: int | None = None,
-    threads: int = 1,
-) -> BertScore:
-    """Return BERTScore's recall; see `bertscore_f1`."""
-    return _make(
-        "recall",
-        BertOptions(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads),
-    )
 
 
 def bertscore_f1(
@@ -118,27 +83,34 @@ def bertscore_f1(
     Raises:
         ConfigError: an unknown value.
     """
-    return _make(
-        "f1", BertOptions(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads)
-    )
-
-
-def _size(batch_size: int | None, device: str) -> int:
-    if batch_size is not None and batch_size < 1:
-        raise ConfigError(f"bertscore: batch_size {batch_size}", hint="1 or more")
-    return batch_size or (1 if device == "cpu" else 32)
-
-
-def _make(part: Part, options: BertOptions) -> BertScore:
     for what, value, known in (
-        ("long", options.long, ("truncate", "window")),
-        ("special_tokens", options.special_tokens, ("exclude", "match")),
-        ("runtime", options.runtime, RUNTIMES),
+        ("long", long, ("truncate", "window")),
+        ("special_tokens", special_tokens, ("exclude", "match")),
+        ("runtime", runtime, RUNTIMES),
     ):
         if value not in known:
             raise ConfigError(f"bertscore: unknown {what} {value!r}", hint=f"one of {', '.join(known)}")
-    if options.threads < 1:
-        raise ConfigError(f"bertscore: threads {options.threads}", hint="1 or more")
+    for what, count in (("batch_size", batch_size), ("threads", threads)):
+        if count is not None and count < 1:
+            raise ConfigError(f"bertscore: {what} {count}", hint="1 or more")
+    size = batch_size or (1 if device == "cpu" else 32)
+    options = BertOptions(str(model), layer, long, special_tokens, runtime, device, size, threads)
+    return _part_of("f1", options)
+
+
+@same_options(bertscore_f1)
+def bertscore_precision(model: str = DEFAULT_MODEL, **options: Any) -> BertScore:
+    """Return BERTScore's precision; see `bertscore_f1`."""
+    return _part_of("precision", bertscore_f1(model, **options).options)
+
+
+@same_options(bertscore_f1)
+def bertscore_recall(model: str = DEFAULT_MODEL, **options: Any) -> BertScore:
+    """Return BERTScore's recall; see `bertscore_f1`."""
+    return _part_of("recall", bertscore_f1(model, **options).options)
+
+
+def _part_of(part: Part, options: BertOptions) -> BertScore:
     name = f"bertscore_{part}"
     return BertScore(name, _signature(name, options, None), part, options)
 
