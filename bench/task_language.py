@@ -25,9 +25,9 @@ from markbook.errors import MarkbookError
 from markbook.load.filters import build
 from markbook.load.foreign import Find, nothing
 from markbook.load.samples import check_sources
-from markbook.runs.tasks.likelihoods import row_scorer
-from markbook.runs.tasks.metrics import bind
-from markbook.runs.tasks.scorers import function_scorers
+from markbook.runs.tasks.scoring.likelihoods import row_scorer
+from markbook.runs.tasks.scoring.metrics import bind
+from markbook.runs.tasks.scoring.scorers import function_scorers
 
 
 @functools.cache

@@ -25,7 +25,7 @@ from markbook.cli.options import (
     timeout_option,
     workers_option,
 )
-from markbook.cli.resume import EXECUTED, KeptOption, fill_from_run
+from markbook.cli.options.resume import EXECUTED, KeptOption, fill_from_run
 
 if TYPE_CHECKING:
     from markbook.results.gates import GateMark

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.judge_options import judge_choices, read_judge_options
 from markbook.cli.options import (
     baseline_option,
     cost_text,
@@ -23,7 +22,8 @@ from markbook.cli.options import (
     read_baseline,
     resume_option,
 )
-from markbook.cli.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
+from markbook.cli.options.judge import judge_choices, read_judge_options
+from markbook.cli.options.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
 from markbook.runs.kind import Planned, Watcher
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from markbook.cli.judge_options import run_judge_choices
 from markbook.cli.options import (
     SpreadCommand,
     baseline_option,
@@ -28,7 +27,8 @@ from markbook.cli.options import (
     timeout_option,
     workers_option,
 )
-from markbook.cli.resume import KeptOption, fill_from_run, sent_a_key, written
+from markbook.cli.options.judge import run_judge_choices
+from markbook.cli.options.resume import KeptOption, fill_from_run, sent_a_key, written
 
 INCOMPLETE = 3
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.judge_options import judge_choices
 from markbook.cli.options import completing, fail_under_option, metric_names
+from markbook.cli.options.judge import judge_choices
 
 if TYPE_CHECKING:
     from markbook.judge.cases import PanelAgreement

@@ -157,26 +157,14 @@ def read_answers(
         DataError: no row holds an answer, two answers to one row, a count that does not fit, or places that are unsure.
     """
     answers = Predictions()
-    digest = hashlib.sha256()
     found: Spool[Prediction] = Spool()
     rows = 0
-    pipeline: object = None
-    for line in read_table(path, digest=digest):
-        if isinstance(line, Rejection):
-            answers.rejections.append(line)
-            continue
-        if not _is_of(task, line, answers, shared=shared):
-            continue
-        # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
-        pipeline = line.record.get("filter") if pipeline is None else pipeline
-        if line.record.get("filter") != pipeline:
-            continue
+    for line in _rows_of(path, task, answers, shared=shared):
         rows += 1
         try:
             found.extend([_likelihoods(line)] if weighs else list(_predictions(line)))
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
-    answers.inputs[path.name] = digest.hexdigest()
     if not found and (answers.rejections if shared else rows or answers.rejections):
         reason = answers.rejections[0] if answers.rejections else Rejection(str(path), "no answers")
         raise DataError(f"no row holds an answer: {reason.reason}", at=reason.at)
@@ -188,6 +176,23 @@ def read_answers(
         )
     _match(found, samples, answers, several=several, model=_model_name(path))
     return answers
+
+
+def _rows_of(path: Path, task: str, answers: Predictions, *, shared: bool) -> Iterator[Line]:
+    """Yield a file's rows about a task, and note in `answers` what cannot be read and the file's digest."""
+    digest = hashlib.sha256()
+    pipeline: object = None
+    for line in read_table(path, digest=digest):
+        if isinstance(line, Rejection):
+            answers.rejections.append(line)
+            continue
+        if not _is_of(task, line, answers, shared=shared):
+            continue
+        # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
+        pipeline = line.record.get("filter") if pipeline is None else pipeline
+        if line.record.get("filter") == pipeline:
+            yield line
+    answers.inputs[path.name] = digest.hexdigest()
 
 
 def _is_of(task: str, line: Line, answers: Predictions, *, shared: bool) -> bool:

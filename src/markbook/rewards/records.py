@@ -8,7 +8,7 @@ from typing import Any
 
 from markbook.errors import MarkbookError
 from markbook.runs.exam.marks import ErrorPolicy, counted_tests, mark
-from markbook.runs.exam.rows import test_detail
+from markbook.runs.exam.pages.rows import test_detail
 from markbook.sandbox.outcomes import LOST
 from markbook.types import Limits, Missing, MissingKind, Outcome, Sample, TestResult, Verdict
 

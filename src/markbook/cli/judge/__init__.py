@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.judge.correct import command as correct
-from markbook.cli.judge_options import judge_choices, read_judge_options
 from markbook.cli.options import fail_under_option, json_option
+from markbook.cli.options.judge import judge_choices, read_judge_options
 
 if TYPE_CHECKING:
     from markbook.judge.probes import People, Told

@@ -174,7 +174,7 @@ def _bar(console: Console) -> Progress:
 def show_run(run: Run, *, as_json: bool) -> None:
     """Print a finished exam on stdout: its scores, its errors and where its files are."""
     from markbook.report.names import folder_names
-    from markbook.runs.exam.markdown import head_notes
+    from markbook.runs.exam.pages.markdown import head_notes
 
     folders = folder_names(run.manifest["config"]["models"])
     scores = {model: json.loads(run.read(f"{folder}/test_results_score.json")) for model, folder in folders.items()}

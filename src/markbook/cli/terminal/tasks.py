@@ -17,7 +17,7 @@ from rich.console import Console
 from markbook.cli.options import cost_text
 from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.kind import Planned, Start, Step, Watcher
-from markbook.runs.tasks.tables import tables
+from markbook.runs.tasks.pages.tables import tables
 from markbook.runs.tasks.work import TasksPlan
 from markbook.text import terminal
 from markbook.types import range_of

@@ -20,6 +20,7 @@ from markbook.types import Direction, Item, Measurement, Metric, Missing, Missin
 
 Part = Literal["precision", "recall", "f1"]
 
+_KNOWN = {"long": ("truncate", "window"), "special_tokens": ("exclude", "match"), "runtime": RUNTIMES}
 DEFAULT_MODEL = "distilbert-base-uncased"
 _BLOCK = 32
 """How many rows' embeddings are held at a time."""
@@ -83,19 +84,19 @@ def bertscore_f1(
     Raises:
         ConfigError: an unknown value.
     """
-    for what, value, known in (
-        ("long", long, ("truncate", "window")),
-        ("special_tokens", special_tokens, ("exclude", "match")),
-        ("runtime", runtime, RUNTIMES),
-    ):
-        if value not in known:
-            raise ConfigError(f"bertscore: unknown {what} {value!r}", hint=f"one of {', '.join(known)}")
+    _check_known({"long": long, "special_tokens": special_tokens, "runtime": runtime})
     for what, count in (("batch_size", batch_size), ("threads", threads)):
         if count is not None and count < 1:
             raise ConfigError(f"bertscore: {what} {count}", hint="1 or more")
     size = batch_size or (1 if device == "cpu" else 32)
     options = BertOptions(str(model), layer, long, special_tokens, runtime, device, size, threads)
     return _part_of("f1", options)
+
+
+def _check_known(given: Mapping[str, str]) -> None:
+    for what, value in given.items():
+        if value not in _KNOWN[what]:
+            raise ConfigError(f"bertscore: unknown {what} {value!r}", hint=f"one of {', '.join(_KNOWN[what])}")
 
 
 @same_options(bertscore_f1)

@@ -14,8 +14,8 @@ from markbook.types import Measurement
 
 if TYPE_CHECKING:
     from markbook.runs.tasks.marks import MarkedAnswer
-    from markbook.runs.tasks.metrics import Bound
     from markbook.runs.tasks.plan import Filtered, TaskPlan
+    from markbook.runs.tasks.scoring.metrics import Bound
 
 
 class Marks(Mapping[str, Cell]):

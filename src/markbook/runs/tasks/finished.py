@@ -34,7 +34,7 @@ class TaskResults(FilesView):
 
     def page(self) -> Page:
         """Return everything that the report of a run of tasks shows."""
-        from markbook.runs.tasks.page import task_page
+        from markbook.runs.tasks.pages.page import task_page
 
         return replace(task_page(self), headline=run_headline(self, "rows"))
 
@@ -46,13 +46,13 @@ class TaskResults(FilesView):
         """
         if name != "lm-eval":
             return super().files(name)
-        from markbook.runs.tasks.lm_eval import lm_eval_files
+        from markbook.runs.tasks.pages.lm_eval import lm_eval_files
 
         return lm_eval_files(self)
 
     def entries(self) -> Iterator[Entry]:
         """Yield every answer, by the names that the sheet has for them."""
-        from markbook.runs.tasks.page import answer_status
+        from markbook.runs.tasks.pages.page import answer_status
         from markbook.runs.tasks.sheet import sample_name
 
         several = len(self.summary["tasks"]) > 1
@@ -69,7 +69,7 @@ class TaskResults(FilesView):
         Raises:
             ValueError: none begins there.
         """
-        from markbook.runs.tasks.page import answer_status
+        from markbook.runs.tasks.pages.page import answer_status
         from markbook.runs.tasks.sheet import sample_name
 
         row = self.row_at(location)

@@ -10,10 +10,10 @@ from typing import Any
 from markbook.load.foreign import ForeignError
 from markbook.model import ModelReply
 from markbook.runs.tasks.asking import together
-from markbook.runs.tasks.metrics import RowPassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
-from markbook.runs.tasks.scorers import RowAnswer, RowScore, score_rows
-from markbook.runs.tasks.shards import Workers, measure_items
+from markbook.runs.tasks.scoring.metrics import RowPassAtK
+from markbook.runs.tasks.scoring.scorers import RowAnswer, RowScore, score_rows
+from markbook.runs.tasks.scoring.shards import Workers, measure_items
 from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Outcome, Sample, Verdict
 
 Key = tuple[str | int, ...]

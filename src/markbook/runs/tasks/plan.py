@@ -18,11 +18,11 @@ from markbook.load.predictions import Predictions, find_file, read_answers
 from markbook.load.samples import TaskRows, load_samples
 from markbook.model import GenerationSettings, PromptRequest
 from markbook.runs.tasks.judging import judging_options
-from markbook.runs.tasks.likelihoods import row_scorer
-from markbook.runs.tasks.metrics import Bound, RowPassAtK, bind
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.overrides import overridden
-from markbook.runs.tasks.scorers import Scorer, function_scorers
+from markbook.runs.tasks.scoring.likelihoods import row_scorer
+from markbook.runs.tasks.scoring.metrics import Bound, RowPassAtK, bind
+from markbook.runs.tasks.scoring.scorers import Scorer, function_scorers
 from markbook.types import Sample
 
 _SUFFIX: Mapping[ContextMode, str] = {"full": "", "minimal": "_minimal_context", "none": "_no_context"}

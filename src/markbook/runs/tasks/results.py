@@ -13,9 +13,9 @@ from markbook.results.files_view import SCHEMA
 from markbook.runs.tasks.columns import Columns
 from markbook.runs.tasks.contexts import ContextGap, adjusted, context_gap
 from markbook.runs.tasks.marks import MarkedAnswer
-from markbook.runs.tasks.metrics import result_keys
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan
+from markbook.runs.tasks.scoring.metrics import result_keys
 from markbook.runs.tasks.summary import TaskColumn, summarise_column, summarise_group
 from markbook.types import Sample
 

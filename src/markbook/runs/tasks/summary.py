@@ -13,7 +13,7 @@ from markbook.load.foreign import ForeignError
 from markbook.results.metric_summary import summarise_with
 from markbook.results.sheet import Cell, cell_of
 from markbook.results.summary import Policy, summarise_cells
-from markbook.runs.tasks.aggregations import Aggregation
+from markbook.runs.tasks.scoring.aggregations import Aggregation
 from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary
 
 _RESAMPLES = 1000

@@ -25,12 +25,12 @@ from markbook.runs.tasks.asking import check_askable, goes_on
 from markbook.runs.tasks.judging import judges_of, remembered
 from markbook.runs.tasks.marks import FilteredAnswer, Key, Tested, answers, measure, tested
 from markbook.runs.tasks.options import ASKING, JUDGING, TaskOptions
+from markbook.runs.tasks.pages.tables import summary_text
 from markbook.runs.tasks.plan import Plan, TaskPlan, plan_tasks
 from markbook.runs.tasks.results import MarkCollector
-from markbook.runs.tasks.shards import Workers, start_workers
+from markbook.runs.tasks.scoring.shards import Workers, start_workers
 from markbook.runs.tasks.shared_calls import SharedCalls
 from markbook.runs.tasks.stopping import TaskStop, ask_until_enough, plan_stop
-from markbook.runs.tasks.tables import summary_text
 from markbook.store import Manifest, Run, RunWriter
 from markbook.types import Limits, Sample
 

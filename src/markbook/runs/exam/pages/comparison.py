@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markbook.results.comparison import compare_sheet
 from markbook.runs.exam.marks import Grouping
-from markbook.runs.exam.scores import interval_record, percent
+from markbook.runs.exam.pages.scores import interval_record, percent
 from markbook.runs.exam.sheet import exam_sheet
 from markbook.runs.exam.tally import Tally
 

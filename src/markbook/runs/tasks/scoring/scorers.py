@@ -13,7 +13,7 @@ from typing import Any
 from markbook.config import Function, Task, Use
 from markbook.load.foreign import Find, ForeignError, called
 from markbook.load.weighing import Weighing
-from markbook.runs.tasks.aggregations import Aggregation, aggregation_of
+from markbook.runs.tasks.scoring.aggregations import Aggregation, aggregation_of
 from markbook.types import Attempt, Direction, Measurement, Missing, MissingKind, Sample
 
 _PAIRED = {"bleu": "bleu", "chrf": "chrf", "f1": "f1", "mcc": "matthews_corrcoef", "ter": "ter"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from markbook.runs.exam.comparison import ranking, strengths
 from markbook.runs.exam.marks import Grouping
-from markbook.runs.exam.scores import overall_stats
+from markbook.runs.exam.pages.comparison import ranking, strengths
+from markbook.runs.exam.pages.scores import overall_stats
 from markbook.runs.exam.tally import Tally
 from markbook.text import markdown, markdown_code
 from markbook.types import Summary

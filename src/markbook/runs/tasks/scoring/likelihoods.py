@@ -14,8 +14,8 @@ from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, called
 from markbook.load.weighing import Weighing
 from markbook.plugins import suggest
-from markbook.runs.tasks.aggregations import AGGREGATIONS
-from markbook.runs.tasks.scorers import UNBOUNDED, RowAnswer, Scored, Scorer, scored_of
+from markbook.runs.tasks.scoring.aggregations import AGGREGATIONS
+from markbook.runs.tasks.scoring.scorers import UNBOUNDED, RowAnswer, Scored, Scorer, scored_of
 from markbook.types import Missing, MissingKind
 
 Score = Callable[[Weighing, Sequence[float], Sequence[Any]], Any]

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from markbook.report.names import folder_names
-from markbook.runs.exam.comparison import comparison_record
-from markbook.runs.exam.markdown import comparison_text, head_notes, summary_text
-from markbook.runs.exam.rows import result_row
-from markbook.runs.exam.scores import as_json, error_record, score_record
+from markbook.runs.exam.pages.comparison import comparison_record
+from markbook.runs.exam.pages.markdown import comparison_text, head_notes, summary_text
+from markbook.runs.exam.pages.rows import result_row
+from markbook.runs.exam.pages.scores import as_json, error_record, score_record
 from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import ExamView
 

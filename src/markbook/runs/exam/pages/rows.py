@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from markbook.runs.exam.marks import counted_tests, group_of, reasons
-from markbook.runs.exam.scores import percent
+from markbook.runs.exam.pages.scores import percent
 from markbook.runs.exam.view import MarkedAttempt
 from markbook.types import Outcome, Sample, TestResult
 from markbook.why import Failure, Why

@@ -14,8 +14,8 @@ from markbook import plugins
 from markbook.engine import deaf
 from markbook.metrics.measure import measure_together
 from markbook.runs.engines import lost_workers, other_engine
-from markbook.runs.tasks import measuring as task_pieces
-from markbook.runs.tasks.measuring import Found, Row, measure_piece, warm
+from markbook.runs.tasks.scoring import measuring as task_pieces
+from markbook.runs.tasks.scoring.measuring import Found, Row, measure_piece, warm
 from markbook.types import Item, Measurement, Metric
 
 MANY = 2_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from markbook.report import charts, planes
 from markbook.report.page import Chart, Section
@@ -21,6 +21,9 @@ LINES_SHOWN = 40
 """Rows of a heat map; the table has every group."""
 _TITLES: dict[Grouping, str] = {"topic": "Topics", "complexity": "Complexity", "problem_type": "Kinds of problem"}
 _SCALE = Scale((0.0, 1.0))
+_SCORE_HEADERS = (
+    "Model", "Score", "95 % interval", "Attempted score", "Answered", "Error rate", "Separated verdicts", "Unchecked",
+)  # fmt: skip
 
 
 def exam_sections(tallies: Sequence[Tally], comparison: Comparison | None) -> list[Section]:
@@ -70,26 +73,13 @@ def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
         interval = total.interval
         low, high = (interval.low, interval.high) if interval else (total.value, total.value)
         marks.append({"name": tally.model, "value": _points(total.value), "low": _points(low), "high": _points(high)})
-    headers = (
-        "Model",
-        "Score",
-        "95 % interval",
-        "Attempted score",
-        "Answered",
-        "Error rate",
-        "Separated verdicts",
-        "Unchecked",
-    )
+    note = "Models that share a group letter are not distinguishable." if groups else ""
     table = Table(
         title="Scores, 0 to 100",
-        headers=(*headers, "Group") if groups else headers,
+        headers=(*_SCORE_HEADERS, "Group") if groups else _SCORE_HEADERS,
         rows=tuple(rows),
         numeric=frozenset(range(1, 8)),
-        note=" ".join(
-            part
-            for part in ("Models that share a group letter are not distinguishable." if groups else "", methods)
-            if part
-        ),
+        note=" ".join(part for part in (note, methods) if part),
     )
     order = [tally.model for tally in tallies]
     alt = "Exam score of each model with its 95 % interval: " + "; ".join(
@@ -167,15 +157,8 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
         numeric=frozenset(range(1, len(models) + 2)),
     )
     if grouping == "complexity":
-        first = set(models[:SERIES_SHOWN])
-        picture = planes.curves(
-            [cell for cell in cells if cell["series"] in first],
-            models[:SERIES_SHOWN],
-            x_title="Complexity",
-            y_title="Score",
-            band=False,
-            x_order=[group.removeprefix("level_") for group in groups],
-        )
+        levels = [group.removeprefix("level_") for group in groups]
+        picture = _curves(cells, models, ("Complexity", "Score"), levels, band=False)
         lead = "Harder problems to the right; bars are 95 % intervals, wide where a level has few problems."
     else:
         shown = set(groups[:LINES_SHOWN])
@@ -183,6 +166,20 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
         lead = "Score of each model in each group, 0 to 100. Small groups say little: look at their number of problems."
     alt = f"Scores by {title.lower()} for {len(models)} models; the table below has the same numbers."
     return Section(grouping.replace("_", "-"), title, lead, (table,), Chart(picture, alt))
+
+
+def _curves(
+    cells: Sequence[Mapping[str, object]],
+    models: Sequence[str],
+    titles: tuple[str, str],
+    order: Sequence[str],
+    *,
+    band: bool,
+) -> str:
+    """Return the lines of the first models; the table has every model."""
+    first = models[:SERIES_SHOWN]
+    lines = [cell for cell in cells if cell["series"] in first]
+    return planes.curves(lines, first, x_title=titles[0], y_title=titles[1], band=band, x_order=order)
 
 
 def _passes(tallies: Sequence[Tally]) -> Section | None:
@@ -216,15 +213,7 @@ def _passes(tallies: Sequence[Tally]) -> Section | None:
         numeric=frozenset(range(1, len(steps) + 1)),
         note=f"{NOTHING}: a problem has fewer than k attempts. A problem without an attempt counts as unsolved.",
     )
-    first = set(models[:SERIES_SHOWN])
-    picture = planes.curves(
-        [cell for cell in cells if cell["series"] in first],
-        models[:SERIES_SHOWN],
-        x_title="k",
-        y_title="pass@k",
-        band=True,
-        x_order=[str(k) for k in steps],
-    )
+    picture = _curves(cells, models, ("k", "pass@k"), [str(k) for k in steps], band=True)
     lead = "The chance that at least one of k attempts passes every test; the band is the error over problems."
     return Section("passes", "pass@k", lead, (table,), Chart(picture, "pass@k against k, one line a model"))
 

@@ -15,7 +15,7 @@ from markbook.results.rows import reasons_of, reasons_text
 from markbook.results.stopping import words_of
 from markbook.runs.tasks.contexts import ContextGap
 from markbook.runs.tasks.cost import cost_sections
-from markbook.runs.tasks.tables import panel_rows
+from markbook.runs.tasks.pages.tables import panel_rows
 from markbook.text import Table, cut
 from markbook.types import Summary
 

@@ -8,9 +8,9 @@ from markbook.report.page import Page
 from markbook.results.comparison import compare_sheet
 from markbook.results.headline import Headline, headline_of
 from markbook.results.stopping import words_of
-from markbook.runs.exam.markdown import head_notes
-from markbook.runs.exam.problems import problems_of
-from markbook.runs.exam.sections import exam_sections
+from markbook.runs.exam.pages.markdown import head_notes
+from markbook.runs.exam.pages.problems import problems_of
+from markbook.runs.exam.pages.sections import exam_sections
 from markbook.runs.exam.sheet import exam_sheet
 from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import ExamView
