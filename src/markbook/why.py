@@ -41,7 +41,7 @@ class Failure:
     printed: str = ""
     """What a program wrote to standard error."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return it as JSON, without what is empty."""
         return _record(self)
 
@@ -84,12 +84,12 @@ class Why:
         """About how many characters it is."""
         return len(str(self.to_record()))
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return it as JSON, without what is empty."""
         return _record(self)
 
 
-def _record(one: Why | Failure) -> dict[str, Any]:
+def _record(one: Why | Failure) -> dict[str, object]:
     found: dict[str, Any] = {}
     for field in fields(one):
         value = getattr(one, field.name)
@@ -102,7 +102,7 @@ def _record(one: Why | Failure) -> dict[str, Any]:
     return found
 
 
-def why_of(record: Mapping[str, Any] | None) -> Why | None:
+def why_of(record: Mapping[str, object] | None) -> Why | None:
     """Return the record of its JSON form; nothing in it is larger or of another kind than it may be."""
     if not isinstance(record, Mapping):
         return None
@@ -119,7 +119,7 @@ def why_of(record: Mapping[str, Any] | None) -> Why | None:
     )
 
 
-def _failure(record: Mapping[str, Any]) -> Failure | None:
+def _failure(record: Mapping[str, object]) -> Failure | None:
     test = _whole(record.get("test"), -1)
     if test < 0:
         return None

@@ -233,7 +233,6 @@ def _rescore(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     from markbook.runs.reviews.finished import ReviewResults
-    from markbook.runs.reviews.scoring.records import summary_of
 
     manifest = run.manifest
     if unknown := manifest.get("unknown_papers"):
@@ -248,7 +247,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     if as_json:
         click.echo(run.read("summary.json"), nl=False)
         return
-    _tables(summary_of(ReviewResults(run)))
+    _tables(ReviewResults(run).summary)
     _times(manifest.get("performance", {}))
     _judges(manifest.get("judge_account", {}))
     click.echo(f"Report: {run.folder / 'report.html'}")
@@ -329,9 +328,8 @@ def _finish(run: Run, gates: Sequence[Gate]) -> None:
     from markbook.errors import IncompleteError
     from markbook.results.gates import hold_gates
     from markbook.runs.reviews.finished import ReviewResults
-    from markbook.runs.reviews.scoring.records import summary_of
 
-    hold_gates(gates, _marks(summary_of(ReviewResults(run))))
+    hold_gates(gates, _marks(ReviewResults(run).summary))
     if run.status == "incomplete":
         raise IncompleteError(
             "incomplete: " + "; ".join(run.manifest.get("incomplete", [])),

@@ -297,7 +297,7 @@ def _context(model: TaskFile, node: Node) -> spec.ContextMode:
     return chosen
 
 
-def _recorded(node: Node) -> dict[str, Any]:
+def _recorded(node: Node) -> dict[str, object]:
     """Return the file as JSON can hold it."""
 
     def shown(value: Any) -> Any:

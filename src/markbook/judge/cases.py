@@ -14,7 +14,7 @@ from markbook.judge.pairwise import both_orders, compare_call, parse_winner
 from markbook.judge.prompts import REVIEW_CHARS, Call, asked, block, cut, system_text
 from markbook.judge.reply import Violation
 from markbook.judge.rubrics import Rubric
-from markbook.types import Missing, MissingKind
+from markbook.types import IntervalRecord, Missing, MissingKind
 
 TEXTS = ("question", "context", "reference", "answer")
 """What a rubric may read of a task's row."""
@@ -227,7 +227,7 @@ class PanelAgreement(TypedDict):
     value: float | None
     """Krippendorff's alpha."""
     n: int
-    interval: Mapping[str, object] | None
+    interval: IntervalRecord | None
     note: str
     judges: list[str]
 

@@ -232,7 +232,7 @@ class Answers:
         kept = {"text": code.text, "step": code.step, "form": code.form, "at": at, "n": number, "language": language}
         index.offset.append(self._spool.put(kept))
 
-    def _language_of(self, record: Mapping[str, Any], sample: Sample) -> str:
+    def _language_of(self, record: Mapping[str, object], sample: Sample) -> str:
         """Return what an answer says that it is written in, where its problem leaves that to it; empty for Python."""
         said = record.get("language")
         if said is None or sample.language or sample.problem_type is not ProblemType.STDIN:

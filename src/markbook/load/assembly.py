@@ -35,7 +35,7 @@ class RowText:
     key: str
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Self:
+    def of(cls, record: Mapping[str, object]) -> Self:
         """Return the answer in a row; null is none, whatever other keys hold.
 
         Raises:

@@ -45,7 +45,7 @@ class ChatServer(Protocol):
     name: str
     """The model's."""
 
-    async def post(self, what: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def post(self, what: str, payload: Mapping[str, object]) -> Mapping[str, object]:
         """Return the JSON that an endpoint gives for some JSON."""
         ...
 
@@ -70,7 +70,7 @@ class Talk:
         """Send it once."""
         return _said(await self.server.post("chat/completions", self.payload()))
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, object]:
         """Return what is sent."""
         request = self.request
         messages = [{"role": "system", "content": request.system}] if request.system else []
@@ -90,7 +90,7 @@ class Talk:
         return False
 
 
-def stated(request: PromptRequest) -> dict[str, Any]:
+def stated(request: PromptRequest) -> dict[str, object]:
     """Return the settings that are stated, in the protocol's words."""
     given = request.settings
     found = {
@@ -103,7 +103,7 @@ def stated(request: PromptRequest) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def encoded(payload: Mapping[str, Any]) -> bytes:
+def encoded(payload: Mapping[str, object]) -> bytes:
     """Return a body of JSON; half a character, which no JSON can hold, becomes a question mark."""
     try:
         return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
@@ -111,7 +111,7 @@ def encoded(payload: Mapping[str, Any]) -> bytes:
         return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def decoded(status: int, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any]:
+def decoded(status: int, headers: Mapping[str, str], body: bytes) -> Mapping[str, object]:
     """Return the JSON of a reply.
 
     Raises:
@@ -129,7 +129,7 @@ def decoded(status: int, headers: Mapping[str, str], body: bytes) -> Mapping[str
     return found
 
 
-def choices_of(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def choices_of(reply: Mapping[str, object]) -> list[Mapping[str, object]]:
     """Return a reply's choices.
 
     Raises:
@@ -141,7 +141,7 @@ def choices_of(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return choices
 
 
-def tokens_of(reply: Mapping[str, Any]) -> ReplyTokens:
+def tokens_of(reply: Mapping[str, object]) -> ReplyTokens:
     """Return a reply's bill; what it does not say counts as nothing."""
     usage = reply.get("usage")
     if not isinstance(usage, dict):
@@ -151,7 +151,7 @@ def tokens_of(reply: Mapping[str, Any]) -> ReplyTokens:
     return ReplyTokens(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
 
 
-def finish_of(choice: Mapping[str, Any]) -> str:
+def finish_of(choice: Mapping[str, object]) -> str:
     """Return why the model stopped."""
     found = choice.get("finish_reason")
     return _FINISHES.get(found, found) if isinstance(found, str) else ""
@@ -178,7 +178,7 @@ def without_thoughts(text: str) -> str:
     return "".join((*found, text))
 
 
-def _said(reply: Mapping[str, Any]) -> ChatReply:
+def _said(reply: Mapping[str, object]) -> ChatReply:
     choice = choices_of(reply)[0]
     message = choice.get("message")
     if not isinstance(message, dict):

@@ -56,7 +56,7 @@ class Continue:
         reply = await self.server.post("completions", self.payload())
         return Answered(choices_of(reply)[0], tokens_of(reply))
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, object]:
         """Return what is sent."""
         request, name = self.request, self.server.name
         if request.continuation is None:
@@ -86,7 +86,7 @@ class Continue:
         return False
 
 
-def likelihood_of(choice: Mapping[str, Any], context: str, continuation: str) -> tuple[float, bool]:
+def likelihood_of(choice: Mapping[str, object], context: str, continuation: str) -> tuple[float, bool]:
     """Return a continuation's log-likelihood and whether a model that takes the likeliest token would write it.
 
     Raises:
@@ -111,7 +111,7 @@ def likelihood_of(choice: Mapping[str, Any], context: str, continuation: str) ->
     return math.fsum(values), all(_is_likeliest(numbers[place], tops, place) for place in places)
 
 
-def _starts(found: Mapping[str, Any], count: int) -> Sequence[int]:
+def _starts(found: Mapping[str, object], count: int) -> Sequence[int]:
     """Return at which character each token begins."""
     offsets = found.get("text_offset")
     if isinstance(offsets, list) and len(offsets) == count and all(isinstance(each, int) for each in offsets):

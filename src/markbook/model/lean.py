@@ -30,7 +30,7 @@ class LeanServer:
         self.name = name
         self._http = http
 
-    async def post(self, what: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def post(self, what: str, payload: Mapping[str, object]) -> Mapping[str, object]:
         """Return the JSON that an endpoint gives for some JSON.
 
         Raises:

@@ -72,7 +72,7 @@ class ModelReply:
     seconds: float = 0.0
     """From the first request to the answer; kept out of the deterministic files."""
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         """Return an answered question as JSON."""
         return {
             "text": self.text,

@@ -17,7 +17,7 @@ from markbook.types import Summary
 SCHEMA = "0.2.1"
 
 
-def every_eval_ever() -> Callable[[Results], Mapping[str, Any]]:
+def every_eval_ever() -> Callable[[Results], Mapping[str, object]]:
     """Return the renderer of `every_eval_ever/<model>.json` and `.jsonl`, of schema 0.2.1."""
     return _files
 

@@ -12,7 +12,7 @@ from markbook.why import Failure, TracebackLine, Why
 _PROMPT, _CODE, _TESTS = 4_000, 20_000, 40
 
 
-def as_record(shown: Shown) -> dict[str, Any]:
+def as_record(shown: Shown) -> dict[str, object]:
     """Return an attempt as plain JSON, whole."""
     return {
         "model": shown.model,

@@ -73,7 +73,7 @@ class Reward:
         """Whether it is a verdict on the code, to be trained on."""
         return self.reward is not None
 
-    def to_record(self, *, detail: bool = False) -> dict[str, Any]:
+    def to_record(self, *, detail: bool = False) -> dict[str, object]:
         """Return it as JSON; with `detail` each test's verdict too."""
         record: dict[str, Any] = {
             "id": self.id,

@@ -77,7 +77,7 @@ class ProgramRequest:
     """Whether its last phase is ours, which fetches files."""
 
 
-def read_program(body: Mapping[str, Any], python: str) -> ProgramRequest:
+def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
     """Return the program of a request.
 
     Raises:
@@ -186,7 +186,7 @@ def _seconds(body: Mapping[str, Any], key: str) -> float:
     return float(value)
 
 
-def _memory(body: Mapping[str, Any]) -> int:
+def _memory(body: Mapping[str, object]) -> int:
     value = body.get("memory_limit_MB", -1)
     if isinstance(value, bool) or not isinstance(value, int | float) or not (value == -1 or 16 <= value <= 65536):
         raise Refused(400, f"'memory_limit_MB' is {str(value)[:40]}, and has to be from 16 to 65536, or -1")
@@ -206,7 +206,7 @@ def _name(name: object, at: str) -> str:
     return str(name)
 
 
-def _files(body: Mapping[str, Any]) -> dict[str, bytes]:
+def _files(body: Mapping[str, object]) -> dict[str, bytes]:
     given = body.get("files") or {}
     if not isinstance(given, Mapping):
         raise Refused(400, "'files' is no object")
@@ -223,7 +223,7 @@ def _files(body: Mapping[str, Any]) -> dict[str, bytes]:
     return found
 
 
-def _fetched(body: Mapping[str, Any]) -> list[str]:
+def _fetched(body: Mapping[str, object]) -> list[str]:
     given = body.get("fetch_files") or []
     if not isinstance(given, list) or len(given) > _MOST_FILES:
         raise Refused(400, f"'fetch_files' is no list of at most {_MOST_FILES} paths")

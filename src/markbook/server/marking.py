@@ -157,7 +157,7 @@ def client_of(request: Request) -> str:
     return named or (request.client.host if request.client else "")
 
 
-def known(body: Mapping[str, Any], fields: tuple[str, ...]) -> None:
+def known(body: Mapping[str, object], fields: tuple[str, ...]) -> None:
     """Hold a body to the fields that there are.
 
     Raises:

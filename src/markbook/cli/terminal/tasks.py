@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import click
 from rich.console import Console
@@ -25,6 +25,7 @@ from markbook.types import range_of
 if TYPE_CHECKING:
     from markbook.results.compare import Baseline
     from markbook.runs.tasks.plan import Plan
+    from markbook.runs.tasks.published import TasksSummary
     from markbook.store import Run
     from markbook.types import Direction
 
@@ -112,7 +113,7 @@ class TaskTerminal(Watcher):
         click.echo(f"\r{text}" if self._on_terminal else text, err=True, nl=not self._on_terminal)
 
 
-def show_run(run: Run, summary: Mapping[str, object], *, as_json: bool) -> None:
+def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
     """Print the results on stdout."""
     usage = run.manifest.get("usage")
     if as_json:
@@ -155,7 +156,7 @@ def planned_marks(plan: Plan) -> list[GateMark]:
     return marks
 
 
-def with_values(marks: Sequence[GateMark], summary: Mapping[str, Any]) -> list[GateMark]:
+def with_values(marks: Sequence[GateMark], summary: TasksSummary) -> list[GateMark]:
     """Return the marks with what a finished run found."""
     found = {
         f"{task}/{key}": metric

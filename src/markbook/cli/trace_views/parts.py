@@ -134,7 +134,7 @@ def grouped(metrics: Mapping[str, Measurement]) -> list[dict[str, Any]]:
     return [*made, _group("Across runs", rest, about)] if rest else made
 
 
-def _group(title: str, metrics: Mapping[str, Measurement], about: Mapping[str, GraphMetric]) -> dict[str, Any]:
+def _group(title: str, metrics: Mapping[str, Measurement], about: Mapping[str, GraphMetric]) -> dict[str, object]:
     rows: list[dict[str, Any]] = []
     missing: dict[str, list[str]] = {}
     for name, found in metrics.items():

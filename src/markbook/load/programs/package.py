@@ -193,7 +193,7 @@ _JUDGES = {".py": "python", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".c": "c
 """The languages of output validators, by the endings of their files."""
 
 
-def _yaml(bundle: Bundle, name: str) -> dict[str, Any]:
+def _yaml(bundle: Bundle, name: str) -> dict[str, object]:
     content = bundle.read(name)
     if len(content) > MAX_BYTES:
         raise ConfigError(f"larger than {MAX_BYTES >> 20} MiB", at=bundle.at(name))
@@ -219,7 +219,7 @@ def _title(value: object, path: Path) -> str:
     return value if isinstance(value, str) else path.name
 
 
-def _kinds(about: Mapping[str, Any], version: Version) -> tuple[set[str], tuple[str, ...]]:
+def _kinds(about: Mapping[str, object], version: Version) -> tuple[set[str], tuple[str, ...]]:
     """Return what sort of problem it is, and the flags of its validator, where `problem.yaml` says them."""
     said = about.get("type") or "pass-fail"
     kinds = set(said if isinstance(said, list) else str(said).split())
@@ -248,17 +248,17 @@ def _data_flags(bundle: Bundle, version: Version) -> tuple[str, ...]:
     return tuple(_words(_yaml(bundle, name).get(key))) if name in bundle else ()
 
 
-def _limit(limits: Mapping[str, Any], key: str, usual: float) -> float:
+def _limit(limits: Mapping[str, object], key: str, usual: float) -> float:
     found = number_of(limits.get(key))
     return found if found is not None and found > 0 else usual
 
 
-def _mib(limits: Mapping[str, Any], key: str) -> int | None:
+def _mib(limits: Mapping[str, object], key: str) -> int | None:
     found = number_of(limits.get(key))
     return int(found * MIB) if found is not None and 0 < found < 1 << 20 else None
 
 
-def _times(limits: Mapping[str, Any], version: Version) -> dict[str, float]:
+def _times(limits: Mapping[str, object], version: Version) -> dict[str, float]:
     multipliers = limits.get("time_multipliers")
     if version != "legacy":
         multipliers = multipliers if isinstance(multipliers, Mapping) else {}
@@ -272,7 +272,7 @@ def _times(limits: Mapping[str, Any], version: Version) -> dict[str, float]:
     }
 
 
-def _seconds(bundle: Bundle, limits: Mapping[str, Any]) -> float | None:
+def _seconds(bundle: Bundle, limits: Mapping[str, object]) -> float | None:
     found = number_of(limits.get("time_limit"))
     if found is None and ".timelimit" in bundle:
         try:
@@ -315,7 +315,7 @@ def _group(bundle: Bundle, folder: str, names: list[str], version: Version) -> G
         raise ConfigError(str(error), at=bundle.at(place)) from None
 
 
-def _classic(group: Group, about: Mapping[str, Any]) -> Group:
+def _classic(group: Group, about: Mapping[str, object]) -> Group:
     low, high = group.low, group.high
     if about.get("range") is not None:
         words = str(about["range"]).split()
@@ -353,7 +353,7 @@ def _modern(group: Group, about: Mapping[str, Any]) -> Group:
     )
 
 
-def _score(about: Mapping[str, Any], key: str, usual: float) -> float:
+def _score(about: Mapping[str, object], key: str, usual: float) -> float:
     value = about.get(key, usual)
     found = number_of(float(value) if isinstance(value, str) else value)
     if found is None:

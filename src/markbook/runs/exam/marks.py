@@ -173,7 +173,7 @@ def group_of(sample: Sample, grouping: Grouping) -> str:
     return f"level_{value}" if grouping == "complexity" else str(value)
 
 
-def outcome_record(outcome: Outcome) -> dict[str, Any]:
+def outcome_record(outcome: Outcome) -> dict[str, object]:
     """Return an outcome as JSON values, as the journal keeps it."""
     return {
         "tests": [_test_record(result) for result in outcome.tests],

@@ -138,7 +138,7 @@ class ExamView:
         return self._read.models
 
     @property
-    def faults(self) -> list[dict[str, Any]]:
+    def faults(self) -> list[dict[str, object]]:
         """Tests of the benchmark that are broken in themselves; they are not charged to anybody."""
         return self._read.faults
 
@@ -306,7 +306,7 @@ def _sorted(keys: array[int], locations: array[int]) -> _Order:
     return _Order(places, found)
 
 
-def sample_record(sample: Sample) -> dict[str, Any]:
+def sample_record(sample: Sample) -> dict[str, object]:
     """Return what the journal keeps of a problem."""
     return {
         "id": sample.id,
@@ -319,7 +319,7 @@ def sample_record(sample: Sample) -> dict[str, Any]:
     }
 
 
-def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, Any]:
+def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, object]:
     """Return what the journal keeps of an attempt."""
     return {
         **outcome_record(outcome),
@@ -331,7 +331,7 @@ def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _test_record(test: Test) -> dict[str, Any]:
+def _test_record(test: Test) -> dict[str, object]:
     found = {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
     if test.stdin is None:
         return found

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from markbook.judge.cases import PanelAgreement
 from markbook.judge.metric import JudgeMetric
 from markbook.results.sheet import Cell
 from markbook.runs.tasks.summary import TaskColumn, pass_cell, row_mark
@@ -136,9 +137,9 @@ class Columns:
             found.append(TaskColumn(task, name, kept.marks, (0.0, 1.0), "higher", kept.signature))
         return found
 
-    def agreement(self) -> dict[str, object]:
+    def agreement(self) -> dict[str, PanelAgreement]:
         """Return how well the judges of a panel agree, by metric; nothing where one judges alone."""
-        found: dict[str, object] = {}
+        found: dict[str, PanelAgreement] = {}
         for bound in self._plan.metrics:
             if isinstance(bound.metric, JudgeMetric):
                 agreement = bound.metric.agreement(self._metrics[bound.key].measurements)

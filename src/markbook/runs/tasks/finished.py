@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from markbook.results.files_view import FilesView
 from markbook.results.headline import run_headline
 from markbook.results.kind import Content, Entry, Shown
 from markbook.results.rows import reasons_text
+from markbook.runs.tasks.published import TasksView
 from markbook.text import cut
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TEXT_CAP = 200_000
 
 
-class TaskResults(FilesView):
+class TaskResults(TasksView):
     """The results of a run of tasks."""
 
     def sheet(self, metric: str | None) -> Sheet:
@@ -59,7 +59,7 @@ class TaskResults(FilesView):
         for place, row in self.located_rows():
             value = next((value for value in row["metrics"].values() if value is not None), None)
             model = str(row.get("model") or "answer")
-            error = str((row.get("tests") or {}).get("error") or "")
+            error = row["tests"]["error"] if "tests" in row else ""
             name = sample_name(row, several=several)
             yield Entry(place, model, name, answer_status(row), value, error, str(row["task"]))
 

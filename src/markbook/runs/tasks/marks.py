@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from markbook.load.foreign import ForeignError
 from markbook.model import ModelReply
 from markbook.runs.tasks.asking import together
 from markbook.runs.tasks.plan import Filtered, TaskPlan
+from markbook.runs.tasks.published import TestedRecord
 from markbook.runs.tasks.scoring.metrics import RowPassAtK
 from markbook.runs.tasks.scoring.scorers import RowAnswer, RowScore, score_rows
 from markbook.runs.tasks.scoring.shards import Workers, measure_items
@@ -30,9 +30,15 @@ class Tested:
     fault: str = ""
     """Set where the tests themselves are broken."""
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> TestedRecord:
         """Return it as JSON."""
-        return {name: getattr(self, name) for name in ("passed", "verdict", "error", "detail", "fault")}
+        return {
+            "passed": self.passed,
+            "verdict": self.verdict,
+            "error": self.error,
+            "detail": self.detail,
+            "fault": self.fault,
+        }
 
 
 def tested(outcome: Outcome) -> Tested:

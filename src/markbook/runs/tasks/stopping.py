@@ -9,7 +9,7 @@ from typing import Any
 
 from markbook.errors import UsageError
 from markbook.results.alignment import digest
-from markbook.results.kind import MarkCollector as Finished
+from markbook.results.kind import Results as Finished
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.stopping import Stopping, parse_rule
 from markbook.runs.stopping import Marks, identity_of, open_against, until_enough

@@ -257,7 +257,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
     return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra)
 
 
-def _plain_judging(options: TaskOptions) -> dict[str, Any]:
+def _plain_judging(options: TaskOptions) -> dict[str, object]:
     """Return how the judges are asked, as JSON and without secrets."""
     kept = options.kept(JUDGING)
     cassette = None if options.cassette is None else os.fspath(options.cassette)
@@ -351,7 +351,7 @@ def _timings(replies: Mapping[Key, ModelReply]) -> Iterator[str]:
             yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def _usage(replies: Sequence[ModelReply]) -> dict[str, Any]:
+def _usage(replies: Sequence[ModelReply]) -> dict[str, object]:
     """Return what a model's replies cost, those that brought nothing too; a sum with an unknown part is unknown."""
     answered = [reply for reply in replies if reply.missing is None]
     asked = [reply for reply in replies if reply.requests]

@@ -47,7 +47,7 @@ def exam_cases(view: ExamView) -> Iterator[Case]:
         for attempt in view.attempts(model):
             yield _exam_case(model, attempt, several=tally.evaluated > tally.answered)
         for place, sample in enumerate(tally.samples):
-            if not tally.attempts[place]:
+            if not tally.attempts[place] and not tally.unjudged[place]:
                 yield Case(model, sample.id, "skipped", "absent: no attempt, scores 0")
 
 

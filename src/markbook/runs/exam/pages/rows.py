@@ -62,13 +62,13 @@ def _message(outcome: Outcome) -> str | None:
     return f"{outcome.error_type}: {outcome.error_message}" if outcome.error_type else outcome.error_message
 
 
-def _whole(why: Why, sample: Sample) -> dict[str, Any]:
+def _whole(why: Why, sample: Sample) -> dict[str, object]:
     """Return what ended a test as a whole and belongs to none of its assertions."""
     ended = [one.to_record() for one in why.failures if one.part < 0] if sample.is_program else []
     return {"ended": ended} if ended else {}
 
 
-def test_detail(number: int, test: TestResult, failure: Failure | None) -> dict[str, Any]:
+def test_detail(number: int, test: TestResult, failure: Failure | None) -> dict[str, object]:
     """Return what a row says of one test."""
     record: dict[str, Any] = {
         "test_index": number,

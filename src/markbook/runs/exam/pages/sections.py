@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from markbook.report import charts, planes
+from markbook.report.drawing import Picture
 from markbook.report.page import Chart, Section
 from markbook.results.comparison import Comparison
 from markbook.results.comparison_tables import Scale, shown_pairs, tables
@@ -175,7 +176,7 @@ def _curves(
     order: Sequence[str],
     *,
     band: bool,
-) -> str:
+) -> Picture:
     """Return the lines of the first models; the table has every model."""
     first = models[:SERIES_SHOWN]
     lines = [cell for cell in cells if cell["series"] in first]

@@ -13,10 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from markbook.report.names import folder_names
-from markbook.results.files_view import FilesView
+from markbook.results.kind import Content
+from markbook.runs.tasks.published import AnswerRow, GroupRecord, TaskRecord, TasksView
 from markbook.types import Summary
-
-Content = str
 
 _UNSAFE = re.compile(r"[^\w.\-]")
 
@@ -57,7 +56,7 @@ class _Spread:
         return math.sqrt(self.squares / (self.n - 1) / self.n)
 
 
-def lm_eval_files(view: FilesView) -> Mapping[str, Any]:
+def lm_eval_files(view: TasksView) -> Mapping[str, Content]:
     """Return `results.json` and one `samples_<task>.jsonl` a task, by path; rows are read when they are written.
 
     Metrics are named `key,filter` as there; all are 0..1. A value that is missing is null. `key_stderr,filter` is the standard
@@ -67,7 +66,7 @@ def lm_eval_files(view: FilesView) -> Mapping[str, Any]:
     """
     tasks = _look(view)
     names = folder_names([_UNSAFE.sub("_", task) for task in tasks]) if _are_apart(tasks) else folder_names(tasks)
-    files: dict[str, Any] = {
+    files: dict[str, Content] = {
         f"samples_{file}.jsonl": _samples(view, name, task)
         for file, (name, task) in zip(names.values(), tasks.items(), strict=True)
     }
@@ -77,7 +76,7 @@ def lm_eval_files(view: FilesView) -> Mapping[str, Any]:
     }
 
 
-def _look(view: FilesView) -> dict[str, _Task]:
+def _look(view: TasksView) -> dict[str, _Task]:
     """Return what one look at the rows tells of each task."""
     found: dict[str, _Task] = {}
     for place, rows in _together(view.located_rows()):
@@ -93,7 +92,7 @@ def _look(view: FilesView) -> dict[str, _Task]:
     return found
 
 
-def _together(located: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+def _together(located: Iterable[tuple[int, AnswerRow]]) -> Iterator[tuple[int, list[AnswerRow]]]:
     """Yield all answers to a row together, with the place of the first; they stand one behind the other."""
     groups = itertools.groupby(located, key=lambda pair: [pair[1][name] for name in ("task", "pipeline", "doc_id")])
     for _, group in groups:
@@ -107,7 +106,7 @@ def _are_apart(tasks: Iterable[str]) -> bool:
     return len(set(safe)) == len(safe)
 
 
-def _results(view: FilesView, looked: Mapping[str, _Task]) -> dict[str, Any]:
+def _results(view: TasksView, looked: Mapping[str, _Task]) -> dict[str, object]:
     tasks = view.summary["tasks"]
     config = view.manifest.get("config", {})
     groups = {
@@ -148,7 +147,9 @@ def _results(view: FilesView, looked: Mapping[str, _Task]) -> dict[str, Any]:
     }
 
 
-def _metrics(record: Mapping[str, Any], pipeline: str, spreads: Mapping[tuple[str, str], _Spread]) -> dict[str, object]:
+def _metrics(
+    record: TaskRecord | GroupRecord, pipeline: str, spreads: Mapping[tuple[str, str], _Spread]
+) -> dict[str, object]:
     """Return the metrics under the harness's names."""
     found: dict[str, Any] = {}
     scored: dict[str, int] = {}
@@ -198,13 +199,13 @@ def _version(text: str) -> Any:
         return text or None
 
 
-def _samples(view: FilesView, name: str, task: _Task) -> Iterator[str]:
+def _samples(view: TasksView, name: str, task: _Task) -> Iterator[str]:
     """Yield a row for each of the task's rows and pipelines, with all answers to it."""
     located = (pair for pair in view.located_rows(task.start) if pair[1]["task"] == name)
     for _, answers in _together(itertools.islice(located, task.rows)):
         first = answers[0]
         target = first["references"][0] if len(first["references"]) == 1 else first["references"]
-        record = {
+        record: dict[str, object] = {
             "doc_id": first["doc_id"],
             "doc": first["doc"],
             "target": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False),
@@ -232,7 +233,7 @@ def _samples(view: FilesView, name: str, task: _Task) -> Iterator[str]:
         yield json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _means(answers: list[dict[str, Any]]) -> dict[str, float | None]:
+def _means(answers: list[AnswerRow]) -> dict[str, float | None]:
     values: dict[str, list[float]] = {}
     for row in answers:
         for key, value in row["metrics"].items():
@@ -242,7 +243,7 @@ def _means(answers: list[dict[str, Any]]) -> dict[str, float | None]:
     return {key: sum(found) / len(found) if found else None for key, found in sorted(values.items())}
 
 
-def _hashes(row: Mapping[str, Any]) -> str:
+def _hashes(row: AnswerRow) -> str:
     return _digest(json.dumps(row["doc"], indent=2, ensure_ascii=False)) + _digest(row["prompt"])
 
 

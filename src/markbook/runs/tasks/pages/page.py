@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from markbook.report import charts
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
 from markbook.report.words import interval_text, missing_text, number, span_text
 from markbook.results.comparison_tables import p_value
-from markbook.results.files_view import FilesView
 from markbook.results.kind import Status
 from markbook.results.rows import reasons_of, reasons_text
 from markbook.results.stopping import words_of
 from markbook.runs.tasks.contexts import ContextGap
 from markbook.runs.tasks.cost import cost_sections
 from markbook.runs.tasks.pages.tables import panel_rows
+from markbook.runs.tasks.published import AnswerRow, GroupRecord, TaskRecord, TasksSummary, TasksView
 from markbook.text import Table, cut
 from markbook.types import Summary
 
@@ -24,7 +23,7 @@ MOST_BYTES = 2_500_000
 _TEXT_CAP = 8_000
 
 
-def task_page(view: FilesView) -> Page:
+def task_page(view: TasksView) -> Page:
     """Return everything that the report of a run of tasks shows."""
     summary = view.summary
     tasks = summary["tasks"]
@@ -49,7 +48,7 @@ def task_page(view: FilesView) -> Page:
     )
 
 
-def _warnings(tasks: Mapping[str, Any]) -> list[str]:
+def _warnings(tasks: Mapping[str, TaskRecord]) -> list[str]:
     found = []
     for name, task in tasks.items():
         if task["answers"] < task["rows"]:
@@ -61,7 +60,7 @@ def _warnings(tasks: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _sections(summary: Mapping[str, Any]) -> list[Section]:
+def _sections(summary: TasksSummary) -> list[Section]:
     found = [_metrics("metrics", "Metrics", summary["tasks"], "Each metric's mean over the rows that could be scored.")]
     if summary["groups"]:
         lead = "Groups of tasks, by the rule that the group states."
@@ -76,7 +75,7 @@ def _sections(summary: Mapping[str, Any]) -> list[Section]:
     return found
 
 
-def _metrics(name: str, title: str, tasks: Mapping[str, Any], lead: str) -> Section:
+def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[str, GroupRecord], lead: str) -> Section:
     rows, cells = [], []
     for task, record in tasks.items():
         for metric, one in record["metrics"].items():
@@ -141,9 +140,9 @@ def _contexts(gaps: Sequence[ContextGap]) -> Section:
     return Section("contexts", "Contexts", lead, (table,), chart)
 
 
-def _problems(view: FilesView) -> list[Problem]:
+def _problems(view: TasksView) -> list[Problem]:
     """Return the first rows whole, as many as fit, with every answer to them."""
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    found: dict[tuple[str, str], list[AnswerRow]] = {}
     spent = 0
     once = all(_is_answered_once(one) for one in view.summary["tasks"].values())
     for row in view.rows():
@@ -161,12 +160,12 @@ def _problems(view: FilesView) -> list[Problem]:
     return [_problem(task if several else "", sample, rows) for (task, sample), rows in found.items()]
 
 
-def _is_answered_once(task: Mapping[str, Any]) -> bool:
+def _is_answered_once(task: TaskRecord) -> bool:
     """Whether a task has one row of results for each of its rows: one answer to each at most, one filter pipeline."""
     return task["answers"] <= task["rows"] and not any("," in name for name in task["metrics"])
 
 
-def _problem(task: str, sample: str, rows: Sequence[Mapping[str, Any]]) -> Problem:
+def _problem(task: str, sample: str, rows: Sequence[AnswerRow]) -> Problem:
     answers = tuple(_answer(row, several=len(rows) > 1) for row in rows)
     references = "\n\n".join(f"Reference: {text}" for text in rows[0].get("references") or ())
     prompt = "\n\n".join(part for part in (rows[0].get("system"), rows[0].get("prompt"), references) if part)
@@ -181,7 +180,7 @@ def _problem(task: str, sample: str, rows: Sequence[Mapping[str, Any]]) -> Probl
     )  # fmt: skip
 
 
-def answer_status(row: Mapping[str, Any]) -> Status:
+def answer_status(row: AnswerRow) -> Status:
     """Return one word for a row: how its tests ended if it has any, else whether it could be scored."""
     tests = row.get("tests")
     if row.get("text") is None:
@@ -193,7 +192,7 @@ def answer_status(row: Mapping[str, Any]) -> Status:
     return "scored" if str(row["text"]).strip() else "empty"
 
 
-def _answer(row: Mapping[str, Any], *, several: bool) -> ShownAnswer:
+def _answer(row: AnswerRow, *, several: bool) -> ShownAnswer:
     tests = row.get("tests")
     status = answer_status(row)
     model = str(row.get("model") or "answer")

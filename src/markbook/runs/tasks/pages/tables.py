@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from markbook.results.stopping import words_of
 from markbook.runs.tasks.contexts import ContextGap
 from markbook.text.table import NOTHING, Table
 from markbook.types import Interval, Summary
 
+if TYPE_CHECKING:
+    from markbook.runs.tasks.published import GroupRecord, TaskRecord, TasksSummary
 
-def tables(summary: Mapping[str, Any]) -> list[Table]:
+
+def tables(summary: TasksSummary) -> list[Table]:
     """Return the tables of a `summary.json`: one a task, the groups, the comparisons."""
     found = [_task(name, record) for name, record in summary["tasks"].items()]
     groups = [row for name, record in summary["groups"].items() for row in _group(name, record)]
@@ -27,7 +30,7 @@ def tables(summary: Mapping[str, Any]) -> list[Table]:
     return found
 
 
-def panel_rows(tasks: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def panel_rows(tasks: Mapping[str, TaskRecord]) -> list[tuple[str, ...]]:
     """Return how far the judges of each panel agree: task, metric, alpha, interval, ratings, who."""
     rows: list[tuple[str, ...]] = []
     for task, record in tasks.items():
@@ -40,7 +43,7 @@ def panel_rows(tasks: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return rows
 
 
-def summary_text(summary: Mapping[str, Any]) -> str:
+def summary_text(summary: TasksSummary) -> str:
     """Return `summary.md`."""
     stopped = "".join(f"{line}\n\n" for line in words_of(summary["stopped"])) if "stopped" in summary else ""
     return f"# Tasks\n\n{stopped}" + "\n".join(table.markdown() for table in tables(summary))
@@ -51,18 +54,18 @@ def number(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.4f}"
 
 
-def _task(name: str, record: Mapping[str, Any]) -> Table:
+def _task(name: str, record: TaskRecord) -> Table:
     metrics = {key: Summary.from_record(metric) for key, metric in record["metrics"].items()}
     is_whole = not any(metric.n_missing for metric in metrics.values())
     rows = tuple(_metric(key, found, record["rows"], is_whole=is_whole) for key, found in metrics.items())
     parts = [f"{record['rows']} rows, {record['answers']} answers"]
-    for key, words in (
-        ("rows_rejected", "rows could not be used"),
-        ("answers_rejected", "answers could not be used"),
-        ("answers_unknown", "answers to unknown rows"),
+    for count, words in (
+        (record["rows_rejected"], "rows could not be used"),
+        (record["answers_rejected"], "answers could not be used"),
+        (record["answers_unknown"], "answers to unknown rows"),
     ):
-        if record[key]:
-            parts.append(f"{record[key]} {words}")
+        if count:
+            parts.append(f"{count} {words}")
     title = record["alias"] or name
     title = title if title == name else f"{title} ({name})"
     headers = ("metric", "value", "interval", "method", "scored", *(() if is_whole else ("missing", "bounds")))
@@ -88,7 +91,7 @@ def _interval(interval: Interval | None) -> str:
     return NOTHING if interval is None else f"{interval.low:.3f} to {interval.high:.3f} ({interval.method})"
 
 
-def _group(name: str, record: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _group(name: str, record: GroupRecord) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for key, metric in record["metrics"].items():
         found = Summary.from_record(metric)

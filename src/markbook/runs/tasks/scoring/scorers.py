@@ -172,7 +172,7 @@ def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer]) -> list[Row
     return found
 
 
-def _given(scorer: Scorer, row: RowAnswer) -> Mapping[str, Any] | Missing:
+def _given(scorer: Scorer, row: RowAnswer) -> Mapping[str, object] | Missing:
     if row.missing is not None:
         return row.missing
     try:
@@ -186,7 +186,7 @@ def _given(scorer: Scorer, row: RowAnswer) -> Mapping[str, Any] | Missing:
     return {str(key): value for key, value in values.items()}
 
 
-def _measured(scored: Scored, values: Mapping[str, Any] | Missing, row: RowAnswer) -> Measurement:
+def _measured(scored: Scored, values: Mapping[str, object] | Missing, row: RowAnswer) -> Measurement:
     value: float | None = None
     missing: Missing | None = None
     if isinstance(values, Missing):
