@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from markbook.load.benchmark import RowError
 from markbook.load.extraction import PARSE_CAP, compiles, defines, extract

@@ -6,7 +6,6 @@ import os
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
 from urllib.parse import urlsplit
 
 from markbook.errors import UsageError
