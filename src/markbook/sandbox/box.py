@@ -9,7 +9,7 @@ from markbook.sandbox.worker_pool import Layer, WorkerPool
 from markbook.types import Isolation
 
 
-class Box:
+class WorkerBox:
     """Isolated workers as a context manager."""
 
     _worker_pool: WorkerPool

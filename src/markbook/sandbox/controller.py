@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from markbook.sandbox.box import Box
+from markbook.sandbox.box import WorkerBox
 from markbook.sandbox.findings import Findings
 from markbook.sandbox.job import Job
 from markbook.sandbox.record_store import NOTHING_KEPT, Keep, RecordStore, identity
@@ -16,7 +16,7 @@ from markbook.sandbox.worker_pool import WorkerPool
 from markbook.types import Isolation, Outcome
 
 
-class Sandbox(Box):
+class Sandbox(WorkerBox):
     """Executes attempts in isolated workers; they start on entry and end on exit."""
 
     def __init__(  # noqa: PLR0913 - all by name, each with a default

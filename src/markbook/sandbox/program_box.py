@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from markbook.sandbox.box import Box
+from markbook.sandbox.box import WorkerBox
 from markbook.sandbox.guest.walls.isolation import inside
 from markbook.sandbox.job import wall_limits
 from markbook.sandbox.program import Executed, ProgramRun, executed, on_wire
@@ -23,7 +23,7 @@ Done = tuple[ProgramRun, list[Executed]]
 """A run with what became of its phases, as far as they were executed; none of them where its worker was lost twice."""
 
 
-class ProgramSandbox(Box):
+class ProgramSandbox(WorkerBox):
     """Executes program runs in isolated workers."""
 
     def __init__(
