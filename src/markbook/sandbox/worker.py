@@ -100,10 +100,14 @@ def _facts_here() -> str:
     return said[0]
 
 
+_PLAINLY = ("-s", "-S", "-P", "-X", "no_debug_ranges")
+"""No packages, no folder of its own; and no columns in code, whose widths would tell what stood there before it was made wrong."""
+
+
 def _started(python: str, main: str, config: WorkerSettings, kept: Collection[int]) -> subprocess.Popen[bytes]:
     """Start the module `main` of the guest with its settings and with the descriptors that it keeps."""
     return subprocess.Popen(
-        [python, "-s", "-S", "-P", "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
+        [python, *_PLAINLY, "-c", _BOOT.format(main), json.dumps(config), str(HERE)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=None if os.environ.get("MARKBOOK_SANDBOX_DEBUG") else subprocess.DEVNULL,

@@ -73,6 +73,10 @@ class Peer(Objects):
         if self.examines:
             self.policy.use_method(what)
 
+    def keep_out(self) -> None:
+        """Note that something was not asked for; a test that fails without it is to be seen beside the candidate."""
+        self.policy.refused = True
+
     def refuse(self, what: str) -> Any:
         """Say that something stays on this side; the test that wanted it is to be seen beside the candidate."""
         self.policy.refused = True

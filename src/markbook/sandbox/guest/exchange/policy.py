@@ -31,7 +31,6 @@ _STEP_METHODS = frozenset(
 _SPECIAL = frozenset(SPECIAL)
 _NEVER = frozenset(("class", "copy", "refill", "seed", "names"))
 """What only the examiner asks for."""
-_JUDGING = frozenset(("eq", "order", "in", "isinstance"))
 
 
 class Policy:
@@ -73,8 +72,7 @@ class Policy:
         """Whether the candidate is asked about an operator of its objects of this type; a run that learns asks always."""
         if not self._grants(f"{kind}:{'handle' if is_handle else 'plain'}:{owner}"):
             return False
-        if kind in _JUDGING:
-            self.own = True
+        self.own = True
         return True
 
     def may_own(self, name: str, owner: str, *, operands: bool) -> bool:

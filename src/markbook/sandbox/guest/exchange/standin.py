@@ -67,6 +67,23 @@ _CLASS_OWN = frozenset(
         "__subclasshook__", "__flags__", "__basicsize__", "__init_subclass__",
     ]
 )  # fmt: skip
+_ASKED_FOR = frozenset(
+    (
+        *SPECIAL,
+        *_CLASS_OWN,
+        *(f"__{name}__" for name in (
+            "annotations args array base bases cached cause class_getitem closure code context copy dataclass_fields "
+            "dataclass_params dataclass_transform deepcopy defaults delattr doc file fields func getattr getattribute "
+            "getnewargs getnewargs_ex getstate init instancecheck isabstractmethod kwdefaults loader match_args members "
+            "module new notes optional_keys orig_bases orig_class origin package parameters path post_init reduce "
+            "reduce_ex required_keys self setattr setstate signature sizeof slots spec static_attributes subclasscheck "
+            "subclasses suppress_context text_signature thisclass total traceback type_params version wrapped all "
+            "objclass value ror"
+        ).split()),
+    )
+)  # fmt: skip
+"""Names between double underscores that an object over there is asked for. By others packages take memory from an object,
+or have it decide for them (`__array_interface__`, `__array_function__`, `__dlpack__`): here that memory would be ours."""
 TOKEN, PEER, BASE, CLAIM = "_markbook_token", "_markbook_peer", "_markbook_base", "_markbook_claim"
 OWN, KIND, METHOD = "_markbook_own", "_markbook_kind", "_markbook_method"
 _WITHOUT_OPERAND = frozenset(
@@ -123,7 +140,7 @@ class Meta(type):
     def __getattribute__(cls, name: str) -> Any:
         if name in _CLASS_OWN or name in (TOKEN, PEER, BASE, CLAIM, OWN, KIND):
             return type.__getattribute__(cls, name)
-        return _method(peer_of(cls).request("g", cls, name), f"{name}:{type.__getattribute__(cls, KIND)}")
+        return _got(peer_of(cls), cls, name, type.__getattribute__(cls, KIND))
 
     def __setattr__(cls, name: str, value: Any) -> None:
         peer_of(cls).request("s", cls, name, value)
@@ -162,13 +179,23 @@ def _get(self: Any, name: str) -> Any:
             return object.__getattribute__(self, name)
     elif name not in _OF_OBJECTS and any(name in vars(kind) for kind in base.__mro__):
         return _of_base(self, cls, base, name)
-    return _method(peer_of(self).request("g", self, name), f"{name}:{type.__getattribute__(cls, KIND)}")
+    return _got(peer_of(self), self, name, type.__getattribute__(cls, KIND))
 
 
-def _method(found: Any, what: str) -> Any:
-    """Note of a function over there that it was got as a method of an object there, by what name and of what type."""
+def _got(peer: Any, value: Any, name: str, kind: str) -> Any:
+    """Return an attribute of what is over there.
+
+    Of a function it is noted that it was got as a method, by what name and of what type. Whatever else can be called
+    may be one too, and one that does not say when it is given something to judge: it counts as if it had been.
+    """
+    if name[:2] == "__" == name[-2:] and name not in _ASKED_FOR:
+        peer.keep_out()
+        raise AttributeError(name)
+    found = peer.request("g", value, name)
     if type(found) in _CALLED_CLASSES:
-        object.__getattribute__(found, "__dict__")[METHOD] = what
+        object.__getattribute__(found, "__dict__")[METHOD] = f"{name}:{kind}"
+    elif callable(found):
+        peer.use_method(f"{name}:{kind}")
     return found
 
 
@@ -259,6 +286,12 @@ def _refused(self: Any, name: str, kind: str, other: Any) -> Any:
     return NotImplemented
 
 
+def _contains(self: Any, value: Any) -> bool:
+    """Look for something in what can only be gone through: whoever yields everything that it is looked for decides it."""
+    peer_of(self).may("in", self, value)
+    return any(item is value or item == value for item in iter(self))
+
+
 def _driver(self: Any) -> Any:
     """Return the one generator that drives a coroutine over there, however often it is asked for."""
     held = object.__getattribute__(self, "__dict__")
@@ -345,6 +378,8 @@ def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
         body[name] = None if method[0] == "!" else _METHODS[name]
         if plain and method[0] != "!" and name not in _OPERATORS and hasattr(base, name):
             body[name] = _deciding(name, base)
+    if base is None and "__iter__" in body and "__contains__" not in body:
+        body["__contains__"] = _contains
     if base is not None and issubclass(base, MUTABLE_BASES):
         body.update({name: _mutator(name) for name in _MUTATING if hasattr(base, name)})
     if "__eq__" in body and "__hash__" not in body:
