@@ -13,7 +13,7 @@ from markbook.config import Sampling
 from markbook.errors import IncompleteError, UsageError
 from markbook.languages import language
 from markbook.load.benchmark import Benchmark
-from markbook.model import ModelReply, PromptRequest, Settings
+from markbook.model import GenerationSettings, ModelReply, PromptRequest
 from markbook.runs.asking import Key, Replies, Usage, generator_of, goes_on, sampling_with, usage_of
 from markbook.runs.exam.view import ANSWERS
 from markbook.runs.kind import Watcher
@@ -66,7 +66,7 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
     requests = []
     for sample in benchmark.samples:
         prompt, stops = _continued(sample, benchmark.format) if continues else (_asked(sample, benchmark.format), ())
-        settings = Settings(given.temperature, given.top_p, given.max_tokens, given.stop or stops, seed)
+        settings = GenerationSettings(given.temperature, given.top_p, given.max_tokens, given.stop or stops, seed)
         system = "" if continues else options.system
         prompt = options.system + prompt if continues else prompt
         requests += [PromptRequest((sample.id, index), prompt, system, settings) for index in range(count)]
