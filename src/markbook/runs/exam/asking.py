@@ -80,14 +80,14 @@ def _asked(sample: Sample, benchmark: str) -> str:
         return text
     if sample.problem_type is ProblemType.STDIN:
         how = "that reads from standard input and writes to standard output"
-        return f"{text}\n\nWrite a whole {title} program {how}. ModelReply with the program {_FENCED}."
+        return f"{text}\n\nWrite a whole {title} program {how}. Reply with the program {_FENCED}."
     code = sample.prompt_code
     if code:
         about = "" if text in code else f"{text}\n\n"
         tag = sample.language or "python"
-        whole = f"ModelReply with the whole code, imports included, {_FENCED}."
+        whole = f"Reply with the whole code, imports included, {_FENCED}."
         return f"{about}Complete this {title} code. {whole}\n\n```{tag}\n{code.rstrip()}\n```"
-    return f"{_stated(sample, benchmark)}\n\nWrite it in {title}. ModelReply with the code {_FENCED}."
+    return f"{_stated(sample, benchmark)}\n\nWrite it in {title}. Reply with the code {_FENCED}."
 
 
 def _continued(sample: Sample, benchmark: str) -> tuple[str, tuple[str, ...]]:
