@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,agents,bertscore,code,judge,lint,parquet,report,serve
+EXTRAS := dev,agents,bertscore,code,hub,judge,lint,parquet,report,serve
 STAMP := $(VENV)/.installed
 INTEROP := .venv-interop
 

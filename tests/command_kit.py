@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import time
@@ -120,7 +121,27 @@ def long_review(folder: Path) -> Command:
     return made
 
 
-LONG = {"run": long_run, "review": long_review}
+def long_asked_exam(folder: Path) -> Command:
+    """Return an exam of a model with many questions, two answers to each."""
+    problems = [
+        problem(f"p{i}", name=f"f{i}", canonical=f"def f{i}(x):\n    return x\n") for i in range(REVIEW_ROWS // 2)
+    ]
+    args = [
+        "--benchmark", str(write_rows(folder / "benchmark.jsonl", problems)), "--model", "openai:m", "-n", "2",
+        "--retries", "1", "--isolation", "weak", "--workers", "1",
+    ]  # fmt: skip
+    names = ("test_results.jsonl", "test_results_score.json", "test_results_errors.json", "evaluation_summary.md")
+    return Command("exam", args, tuple(f"openai-m-7d95e2f2efef/{name}" for name in names), "completion", write_function)
+
+
+def write_function(request, _number=0):
+    """Answer with the function that is asked for, in a fence; every third has a fault."""
+    name = re.search(r"f\d+", request["messages"][-1]["content"])[0]
+    fault = " + 1" if int(name[1:]) % 3 == 0 else ""
+    return text(f"Here it is:\n\n```python\ndef {name}(x):\n    return x{fault}\n```\n")
+
+
+LONG = {"run": long_run, "review": long_review, "asked exam": long_asked_exam}
 
 
 def slowly(script, seconds=0.05):

@@ -175,3 +175,64 @@ def test_every_kind_can_be_listed_both_ways(kind):
     assert (table.exit_code, rows.exit_code) == (0, 0)
     for row in json.loads(rows.output):
         assert row["name"] in table.output
+
+
+PAIRS = [("a b", "a b"), ("a", "b")]
+
+
+def _as_csv(path):
+    path.write_text("answer,gold\n" + "".join(f"{one},{other}\n" for one, other in PAIRS))
+
+
+def _as_parquet(path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [{"answer": one, "gold": other} for one, other in PAIRS]
+    parquet.write_table(arrow.Table.from_pylist(rows), path)
+
+
+def _as_lines(path):
+    path.write_text("".join(json.dumps({"answer": one, "gold": other}) + "\n" for one, other in PAIRS))
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("r.csv", _as_csv), ("r.parquet", _as_parquet), ("r.jsonl", _as_lines), ("r", _as_lines)]
+)
+def test_rows_of_any_table_are_marked_by_the_columns_that_are_named(capsys, tmp_path, name, write):
+    write(tmp_path / name)
+
+    code, out, err = run(
+        capsys, "score", "exact_match", tmp_path / name, "--map", "candidate=answer,reference=gold", "--json"
+    )
+
+    assert code == 0, err
+    assert json.loads(out)["metrics"]["exact_match"]["value"] == 0.5
+
+
+def test_standard_input_is_read_and_named(capsys, monkeypatch):
+    import io
+    import sys
+
+    lines = b'{"candidate": "a", "reference": "a"}\n{"candidate": NaN}\n'
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines)))
+
+    code, out, err = run(capsys, "score", "exact_match", "-", "--json")
+
+    assert code == 0
+    assert json.loads(out)["metrics"]["exact_match"]["value"] == 1.0
+    assert "<stdin>:2: " in err
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ("candidat=a", "a column cannot be 'candidat' (did you mean 'candidate'"),
+        ("candidate", "'candidate' says of no column what it is"),
+        ("candidate=nope", "no key 'nope'"),
+    ],
+)
+def test_columns_that_are_none_are_said(capsys, file, columns, says):
+    code, _, err = run(capsys, "score", "exact_match", file, "--map", columns)
+
+    assert code == 2
+    assert says in err

@@ -1,6 +1,7 @@
 """The doctor says what it found by trying."""
 
 import json
+from pathlib import Path
 
 from click.testing import CliRunner
 
@@ -29,3 +30,12 @@ def test_the_text_names_the_level_and_the_extras():
 
     assert "Isolation" in text
     assert "semantic" in text
+
+
+def test_every_extra_that_a_user_may_install_is_known():
+    import tomllib
+
+    from markbook.doctor import _EXTRAS
+
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+    assert set(_EXTRAS) == set(project["optional-dependencies"]) - {"dev", "fuzz", "interop"}

@@ -357,15 +357,6 @@ def test_a_mistyped_provider_is_answered_with_the_nearest(tmp_path):
     assert "unknown provider 'antropic' (did you mean 'anthropic'" in told[1]
 
 
-@pytest.mark.parametrize("name", ["trace", "review", "judge check", "score", "exam", "compare", "report"])
-def test_help_shows_its_examples_as_lines(name):
-    _, out, _ = markbook(*name.split(), "--help")
-
-    assert "\\b" not in out
-    examples = out[out.index("Examples:") :].splitlines()[1:]
-    assert [line for line in examples if not line.strip().startswith("markbook ")] == []
-
-
 def test_a_weight_given_twice_names_both_spellings(tmp_path):
     told = [
         markbook("review", "--papers", tmp_path, "--reviews", tmp_path, "--config", write(tmp_path, names))[2]

@@ -1,10 +1,12 @@
 """Marks in a test suite, in a notebook, in a tracker, on a build server."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 from made_files import review_row, review_run, task_row, task_run
+from rich.console import Console
 from ruamel.yaml import YAML
 
 import markbook
@@ -67,8 +69,25 @@ def test_a_run_shows_as_tables_in_a_notebook(exam_run, tmp_path):
     assert "Scores, 0 to 100" in shown
     assert "Paired differences" in shown
     assert "<b>bold" not in shown
+    assert "<svg" in shown
+    assert "<svg" in markbook.compare([exam_run(models={"a": 0.9, "b": 0.2})])._repr_html_()
     assert "Metrics" in task_run(tmp_path / "t", [task_row(0, 0.5)])._repr_html_()
     assert "Composite" in review_run(tmp_path / "r", [review_row("p", "s", 0.5, 0.5)])._repr_html_()
+
+
+def test_a_run_and_a_comparison_print_with_a_chart_on_a_rich_console(exam_run, tmp_path):
+    def printed(shown):
+        console = Console(file=io.StringIO(), width=80)
+        console.print(shown)
+        return console.file.getvalue()
+
+    run = exam_run(models={"[red]bold": 0.9, "plain": 0.2})
+    for told in (printed(run), printed(markbook.compare([run]))):
+        line = next(line for line in told.splitlines() if "[red]bold" in line and "|" in line)
+        assert "o" in line.partition("[red]bold")[2]
+        assert max(map(len, told.splitlines())) <= 80
+    assert "0.500" in printed(task_run(tmp_path / "t", [task_row(0, 0.5)]))
+    assert "running" in printed(task_run(tmp_path, [task_row(0, 0.5)], finish=False))
 
 
 def test_an_unfinished_run_of_tasks_says_so_in_a_notebook(tmp_path):

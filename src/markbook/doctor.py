@@ -17,7 +17,9 @@ from markbook.sandbox import Layer, Sandbox
 _EXTRAS = {
     "agents": ("networkx", "opentelemetry", "rustworkx"),
     "bertscore": ("tokenizers",),
+    "checks": ("jsonschema",),
     "code": ("tree_sitter", "tree_sitter_python"),
+    "hub": ("huggingface_hub", "pyarrow"),
     "judge": ("pydantic_ai",),
     "lint": ("bandit", "ruff"),
     "loggers": ("mlflow", "wandb"),
@@ -25,7 +27,9 @@ _EXTRAS = {
     "parquet": ("duckdb", "pyarrow"),
     "ray": ("ray",),
     "report": ("vl_convert",),
+    "serve": ("httpx", "starlette", "uvicorn"),
     "semantic": ("tokenizers", "torch", "transformers", "onnxruntime"),
+    "translation": ("sacrebleu",),
 }
 """The packages by which an installed extra is known."""
 

@@ -2,6 +2,7 @@
 
     MarkbookError                 2
     |-- UsageError                2    a wrong argument, an unknown name
+    |   `-- UnknownOptionError    2    a keyword argument that a function does not have; a TypeError too
     |-- ConfigError               2    a task or config file that cannot be honoured
     |-- DataError                 2    input in which nothing can be marked
     |   `-- StrictDataError      65    bad input under --strict
@@ -17,6 +18,9 @@ Each carries where it happened and what to do. Anything else that is raised is o
 """
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 
 class MarkbookError(Exception):
@@ -40,6 +44,10 @@ class MarkbookError(Exception):
 
 class UsageError(MarkbookError):
     """A wrong argument or an unknown name."""
+
+
+class UnknownOptionError(UsageError, TypeError):
+    """A keyword argument that a function does not have."""
 
 
 class ConfigError(MarkbookError):
@@ -94,3 +102,22 @@ class RunInUseError(MarkbookError):
     """Another process works in this run folder."""
 
     exit_code = 75
+
+
+def beside(path: str | os.PathLike[str]) -> str:
+    """Return what to say of a path at which nothing is: the nearest name in its folder, else what lies there."""
+    import difflib
+
+    wanted = Path(path)
+    folder = wanted.parent
+    if not folder.is_dir():
+        return f"there is no folder {str(folder)!r}"
+    try:
+        names = sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
+    except OSError:
+        return ""
+    if near := difflib.get_close_matches(wanted.name, names, n=2, cutoff=0.6):
+        return "did you mean " + " or ".join(repr(str(folder / one)) for one in near) + "?"
+    alike = [repr(one) for one in names if wanted.suffix and one.endswith(wanted.suffix)][:5]
+    where = "here" if folder == Path() else f"in {str(folder)!r}"
+    return f"{where} there is {', '.join(alike)}" if alike else ""

@@ -21,6 +21,8 @@ _COMMANDS = {
     "exam": "Run model solutions against a benchmark's tests and score them like an exam.",
     "demo": "Mark three recorded models on the bundled exam.",
     "init": "Write a starter that runs: an exam, a task or a review to change into your own.",
+    "get": "Fetch a known benchmark, with its licence and digest.",
+    "schema": "Print the JSON schema of a file: benchmark, answers, task, review, results.",
     "run": "Run YAML tasks over existing answers or a model, and mark them.",
     "score": "Mark the rows of a file with one or more metrics.",
     "doctor": "Say how well this machine isolates solutions, and what is installed.",

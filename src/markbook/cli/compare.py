@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import fail_under_option, map_option, opened_runs
+from markbook.cli.options import completing, fail_under_option, map_option, opened_runs, run_names
 
 if TYPE_CHECKING:
     from markbook.results.comparison import Comparison
@@ -18,12 +18,14 @@ _EXAMPLES = """
 Examples:
   markbook compare generated/evaluation_1790000000
   markbook compare old/evaluation_1 new/evaluation_2 --json
-  markbook compare generated                            (every run in that folder)
+  markbook compare generated   (every run in that folder)
   markbook compare latest generated/evaluation_1790000000
   markbook compare new/evaluation_2 --fail-if-worse old/evaluation_1
   markbook compare new/evaluation_2 --fail-under my-model=80%
-  markbook compare lm_eval_output/ logs/2026-01-01.eval --metric acc --metric match
-  markbook compare a.csv b.csv --map item=question_id,model=system,score=correct
+  markbook compare lm_eval_output/ logs/2026-01-01.eval --metric acc \\
+      --metric match
+  markbook compare a.csv b.csv \\
+      --map item=question_id,model=system,score=correct
 """
 
 
@@ -33,7 +35,14 @@ PIPED = 240
 
 
 @click.command("compare", epilog=_EXAMPLES)
-@click.argument("runs", nargs=-1, required=True, type=click.Path(), metavar="RUN...")
+@click.argument(
+    "runs",
+    nargs=-1,
+    required=True,
+    type=click.Path(),
+    metavar="RUN...",
+    shell_complete=completing(run_names, files=True),
+)
 @click.option(
     "--metric",
     multiple=True,

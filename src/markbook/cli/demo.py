@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
 from markbook.cli.options import ended_by_signal, isolation_option
@@ -15,7 +17,7 @@ _SECONDS = 2.0
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
 )
 @isolation_option
-def command(output: str, isolation: str) -> int:
+def command(output: str, isolation: Literal["auto", "strict", "weak"]) -> int:
     """Mark three recorded models on the bundled exam: no network, no key, a few seconds."""
     from markbook.cli.terminal.exam import ExamTerminal, show_run
     from markbook.examples import example

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from markbook.cli.options import (
     SpreadCommand,
     baseline_option,
+    completing,
     ended_by_signal,
     engine_option,
     fail_under_option,
@@ -18,6 +19,7 @@ from markbook.cli.options import (
     isolation_option,
     json_option,
     label_options,
+    part_names,
     python_option,
     read_baseline,
     resume_option,
@@ -25,26 +27,38 @@ from markbook.cli.options import (
     timeout_option,
     workers_option,
 )
+from markbook.cli.options.asking import KEPT_ASKING, asking_options
+from markbook.cli.options.help import EXAM
 from markbook.cli.options.resume import EXECUTED, KeptOption, fill_from_run
 
 if TYPE_CHECKING:
     from markbook.results.gates import GateMark
     from markbook.store import Run
 
-GATE, BAD_INPUT = 1, 65
+GATE, INCOMPLETE, BAD_INPUT = 1, 3, 65
 _EXAMPLES = """
 \b
 Examples:
   markbook exam --benchmark benchmark/ --solutions gpt-4/ claude-3/
-  markbook exam --benchmark HumanEval.jsonl.gz --solutions samples.jsonl --json
+  markbook exam --benchmark HumanEval.jsonl.gz --solutions gpt-4.jsonl \\
+      --json
+  markbook exam --benchmark HumanEval.jsonl.gz \\
+      --model openai:gpt-4o-mini -n 10 --max-cost 5
   markbook exam --benchmark benchmark/ --check-benchmark
-  markbook exam --benchmark benchmark/ --solutions gpt-4/ --resume generated/evaluation_1790000000
+  markbook exam --resume generated/evaluation_1790000000
 """
 
 
-@click.command("exam", cls=SpreadCommand, epilog=_EXAMPLES)
+class _Exam(SpreadCommand):
+    """Takes `--solutions a b c` as users write it."""
+
+    sections: ClassVar = EXAM
+
+
+@click.command("exam", cls=_Exam, epilog=_EXAMPLES)
 @click.option("--benchmark", type=click.Path(), help="The benchmark: a file, or a folder of .jsonl files.")
 @click.option("--solutions", type=click.Path(), multiple=True, help="Answers: files or folders, one or several models.")
+@asking_options
 @click.option(
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
 )
@@ -63,7 +77,12 @@ Examples:
 )
 @isolation_option
 @click.option(
-    "--format", "format", default="auto", show_default=True, help="The benchmark's format, if it is not detected."
+    "--format",
+    "format",
+    shell_complete=completing(part_names("loaders")),
+    default="auto",
+    show_default=True,
+    help="The benchmark's format, if it is not detected.",
 )
 @click.option(
     "--extract",
@@ -126,18 +145,19 @@ Examples:
 def command(**options: Any) -> int:
     """Run model solutions against a benchmark's tests and score them like an exam.
 
-    Every problem of the benchmark counts: an absent answer scores 0 and is no error, an empty one scores 0 and is
-    one. Solutions run isolated from the machine and from the tests. Reports go to OUTPUT/evaluation_<time>/.
+    The answers exist (--solutions), or a model is asked for them (--model). Every problem of the benchmark counts: an
+    absent answer scores 0 and is no error, an empty one scores 0 and is one. Solutions run isolated from the machine and from the tests. Reports go to OUTPUT/evaluation_<time>/.
     """
     from markbook.cli.terminal.exam import ExamTerminal, show_check, show_run
 
     check = options.pop("check_benchmark")
     fill_from_run(options, "exam", _KEPT)
-    for name in ("benchmark",) if check else ("benchmark", "solutions"):
-        if not options[name]:
-            raise click.UsageError(f"Missing option '--{name}'.")
+    if not options["benchmark"]:
+        raise click.UsageError("Missing option '--benchmark'.")
     if check:
         return _check(options, show_check)
+    if not options["solutions"] and options["model"] is None:
+        raise click.UsageError("Missing option '--solutions' (answers that exist) or '--model' (who is to answer).")
     from markbook.results.gates import hold_gates, parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.exam import Exam
@@ -151,6 +171,8 @@ def command(**options: Any) -> int:
     with ended_by_signal(), terminal:
         run = conduct(Exam(), options_among(ExamOptions, options, **turned), terminal)
     show_run(run, as_json=options["as_json"])
+    if run.status == "incomplete":
+        return INCOMPLETE
     if gates:
         hold_gates(gates, _marks(run))
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
@@ -160,6 +182,7 @@ def command(**options: Any) -> int:
 _KEPT = (
     KeptOption("benchmark", "sources.benchmark"),
     KeptOption("solutions", "sources.solutions"),
+    *KEPT_ASKING,
     KeptOption("against", "sources.against"),
     KeptOption("stop_when", "config.stop", turned=lambda stop: stop["when"]),
     KeptOption("format", "config.format", lambda value: EXECUTED if ":" in value else ""),

@@ -12,8 +12,9 @@ _EXAMPLES = """
 \b
 Examples:
   markbook import logs/2026-01-01.eval -o generated
-  markbook import lm_eval_output/ -o generated              (every result below it)
-  markbook import answers.csv -o generated --map item=id,model=system,score=correct
+  markbook import lm_eval_output/ -o generated   (every result below it)
+  markbook import answers.csv -o generated \\
+      --map item=id,model=system,score=correct
 """
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from markbook.cli.options import completing, run_names
+
 if TYPE_CHECKING:
     from markbook.judge.rubrics import Rubric
     from markbook.report.labelling.session import Session
@@ -14,15 +16,17 @@ if TYPE_CHECKING:
 _EXAMPLES = """
 \b
 Examples:
-  markbook label generated/latest --rater ann --rubric helpfulness --score helpful
+  markbook label generated/latest --rater ann --rubric helpfulness \\
+      --score helpful
   markbook label generated/latest --rater ann --rater bob --count 200
   markbook label generated/latest --rater ann --pair new old
-  markbook judge correct --judged generated/latest --score helpful --labels generated/latest/labels
+  markbook judge correct --judged generated/latest --score helpful \\
+      --labels generated/latest/labels
 """
 
 
 @click.command("label", epilog=_EXAMPLES)
-@click.argument("run", type=click.Path(), metavar="RUN")
+@click.argument("run", type=click.Path(), metavar="RUN", shell_complete=completing(run_names, files=True))
 @click.option("--rater", "raters", multiple=True, required=True, metavar="NAME", help="Who labels; repeat for several.")
 @click.option("--rubric", help="What is asked: a ready rubric's name, or a .yaml file [default: how good, 1 to 5].")
 @click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest mark, without a rubric [1 5].")

@@ -8,18 +8,25 @@ from typing import Any
 
 import click
 
-from markbook.cli.options import map_option, opened_runs
+from markbook.cli.options import completing, map_option, opened_runs, run_names
 
 _EXAMPLES = """
 \b
 Examples:
-  markbook noise run-1 run-2 run-3              (the same model, run three times)
-  markbook noise trajectories.json              (tau-bench: four trials a task)
+  markbook noise run-1 run-2 run-3   (the same model, run three times)
+  markbook noise trajectories.json   (tau-bench: four trials a task)
 """
 
 
 @click.command("noise", epilog=_EXAMPLES)
-@click.argument("runs", nargs=-1, required=True, type=click.Path(), metavar="RUN...")
+@click.argument(
+    "runs",
+    nargs=-1,
+    required=True,
+    type=click.Path(),
+    metavar="RUN...",
+    shell_complete=completing(run_names, files=True),
+)
 @click.option("--metric", multiple=True, help="By this metric, where a run has several.")
 @map_option
 @click.option("--seed", type=int, default=0, show_default=True, help="For the halves that are drawn.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from markbook.cli.options import map_option
+from markbook.cli.options import completing, map_option, part_names, run_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,8 @@ _EXAMPLES = """
 \b
 Examples:
   markbook report generated/evaluation_1790000000
-  markbook report generated/evaluation_1790000000 --format junit --output build/
+  markbook report generated/evaluation_1790000000 --format junit \\
+      --output build/
   markbook report generated/evaluation_1790000000 --format csv --output -
   markbook report latest --format latex --output paper/
   markbook report latest --figures paper/figures/
@@ -28,10 +29,11 @@ Examples:
 
 
 @click.command("report", epilog=_EXAMPLES)
-@click.argument("run", type=click.Path())
+@click.argument("run", type=click.Path(), shell_complete=completing(run_names, files=True))
 @click.option(
     "--format",
     "format_name",
+    shell_complete=completing(part_names("reports")),
     default="html",
     show_default=True,
     help="html, md, latex, junit, csv, json, lm-eval, parquet, every-eval-ever, documented, or a report plugin.",

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -22,6 +22,7 @@ from markbook.cli.options import (
     read_baseline,
     resume_option,
 )
+from markbook.cli.options.help import REVIEW, Grouped
 from markbook.cli.options.judge import judge_choices, read_judge_options
 from markbook.cli.options.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
 from markbook.runs.kind import Planned, Watcher
@@ -39,13 +40,21 @@ _EXAMPLES = """
 \b
 Examples:
   markbook review --papers papers/ --reviews reviews.jsonl
-  markbook review --papers papers/ --reviews runs/ --judge openai:gpt-4o-mini --cassette judge.jsonl
+  markbook review --papers papers/ --reviews runs/ \\
+      --judge openai:gpt-4o-mini --cassette judge.jsonl
   markbook review --resume generated/evaluation_1790000000
-  markbook review --rescore generated/evaluation_1790000000 --config other_weights.json
+  markbook review --rescore generated/evaluation_1790000000 \\
+      --config other_weights.json
 """
 
 
-@click.command("review", epilog=_EXAMPLES)
+class _Review(Grouped):
+    """Shows its options in sections."""
+
+    sections: ClassVar = REVIEW
+
+
+@click.command("review", cls=_Review, epilog=_EXAMPLES)
 @click.option("--papers", type=_FILE, help="Papers and human reviews in the PeerRead layout (folder or file).")
 @click.option("--reviews", type=_FILE, help="Generated reviews: JSON or JSON Lines, or a folder of them or of runs.")
 @click.option("--traces", type=_FILE, help="A folder with one trace a paper, or <system>/<paper>.")
@@ -144,6 +153,10 @@ class _Lines(Watcher):
     def noted(self, line: str, *, topic: str = "") -> None:  # noqa: ARG002 - all are said
         """Say it."""
         click.echo(line, err=True)
+
+    def interrupted(self, folder: Path) -> None:
+        """Say what goes on with it."""
+        click.echo(f"go on with: markbook review --resume {folder}", err=True)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -27,6 +27,8 @@ from markbook.cli.options import (
     timeout_option,
     workers_option,
 )
+from markbook.cli.options.asking import KEPT_ASKING, asking_options
+from markbook.cli.options.help import RUN
 from markbook.cli.options.judge import run_judge_choices
 from markbook.cli.options.resume import KeptOption, fill_from_run, sent_a_key, written
 
@@ -38,8 +40,8 @@ Examples:
   markbook run task.yaml --predictions answers.jsonl
   markbook run python_coding_suite --predictions answers/ --json
   markbook run task.yaml --model openai:gpt-4o-mini --max-cost 2
-  markbook run python_code_repair --model openai:qwen --base-url http://127.0.0.1:8000/v1
-  markbook run python_code_repair --model openai:qwen --base-url http://127.0.0.1:8000/v1 --context full none
+  markbook run python_code_repair --context full none \\
+      --model openai:qwen --base-url http://127.0.0.1:8000/v1
   markbook run --resume generated/evaluation_1790000000
 """
 
@@ -48,18 +50,13 @@ class _Run(SpreadCommand):
     """Takes `--context full none` as users write it."""
 
     spread = ("--context",)
+    sections: ClassVar = RUN
 
 
 @click.command("run", cls=_Run, epilog=_EXAMPLES)
 @click.argument("tasks", nargs=-1, metavar="TASK...", shell_complete=completing(task_names, files=True))
 @click.option("--predictions", type=click.Path(), help="Answers that exist: a file, or a folder with one file a task.")
-@click.option("--model", metavar="PROVIDER:NAME", help="The model to ask instead, such as openai:gpt-4o-mini.")
-@click.option(
-    "--base-url",
-    default="",
-    metavar="URL",
-    help="Where the model's server is: with openai:NAME any OpenAI-compatible one (vLLM, Ollama, llama.cpp).",
-)
+@asking_options
 @click.option("--data", type=click.Path(), help="A file of rows to use instead of the one that the tasks name.")
 @click.option(
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
@@ -68,15 +65,7 @@ class _Run(SpreadCommand):
 @click.option(
     "--num-fewshot", type=click.IntRange(0, 100), help="Worked examples a question [default: what the task says]."
 )
-@click.option(
-    "--gen-kwargs",
-    default="",
-    metavar="KEY=VALUE,...",
-    help="Told to the model, over the task: temperature=0.7,until=END.",
-)
-@click.option("--system", default="", metavar="TEXT", help="The system message, before what the task says.")
 @click.option("--turns", is_flag=True, help="Ask worked examples as turns, a description as the system message.")
-@click.option("--samples", type=click.IntRange(1, 10_000), help="Answers per row [default: what the task says].")
 @click.option(
     "--context",
     "contexts",
@@ -94,28 +83,6 @@ class _Run(SpreadCommand):
 @timeout_option("for an answer's tests")
 @workers_option("Answers' tests")
 @isolation_option
-@click.option("--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="Requests at a time.")
-@click.option(
-    "--requests-per-minute",
-    "per_minute",
-    type=click.FloatRange(min=0, min_open=True),
-    help="The most requests a minute.",
-)
-@click.option(
-    "--retries", type=click.IntRange(min=0), default=5, show_default=True, help="Further HTTP requests for one answer."
-)
-@click.option(
-    "--request-timeout",
-    "request_seconds",
-    type=click.FloatRange(min=0.1),
-    default=120.0,
-    show_default=True,
-    help="Seconds for one request as a whole.",
-)
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="What the whole run may cost.")
-@click.option(
-    "--price", default="", metavar="IN/OUT", help="US dollars for a million tokens, where no price is listed."
-)
 @click.option(
     "--judge",
     "judges",
@@ -132,6 +99,9 @@ class _Run(SpreadCommand):
     "--allow-code",
     is_flag=True,
     help="Let a task name code: `!function` a Python file beside it, a metric `package.module:factory`.",
+)
+@click.option(
+    "--allow-download", is_flag=True, help="Fetch the data sets of the Hugging Face hub that tasks name, by its client."
 )
 @click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row or answer would be skipped.")
 @click.option("--verbose", is_flag=True, help="Name each skipped row with its file and line.")
@@ -193,11 +163,12 @@ def _processors() -> int:
 _KEPT = (
     *(KeptOption(name, f"sources.{name}") for name in ("tasks", "predictions", "data", "against")),
     KeptOption("stop_when", "config.stop", turned=lambda stop: stop["when"]),
-    *(KeptOption(name, f"config.{name}") for name in ("model", "limit", "samples", "contexts", "missing", "timeout")),
-    *(KeptOption(name, f"config.{name}") for name in ("num_fewshot", "gen_kwargs", "system", "turns")),
+    *KEPT_ASKING,
+    *(
+        KeptOption(name, f"config.{name}")
+        for name in ("limit", "contexts", "missing", "timeout", "num_fewshot", "turns")
+    ),
     *(KeptOption(name, f"config.{name}") for name in ("profile", "seed")),
-    *(KeptOption(name, f"asking.{name}") for name in ("concurrency", "retries", "max_cost", "price")),
-    *(KeptOption(name, f"asking.{name}") for name in ("per_minute", "request_seconds")),
     *(KeptOption(name, f"judging.{name}") for name in ("judges", "judge_samples", "judge_max_cost", "judge_price")),
     *(KeptOption(name, f"judging.{name}") for name in ("judge_temperature", "judge_mode", "judge_token_weights")),
     *(
@@ -206,7 +177,7 @@ _KEPT = (
     ),
     KeptOption("judge_url", "judging.judge_url", sent_a_key),
     KeptOption("cassette", "judging.cassette", lambda path: written(Path(path))),
-    KeptOption("base_url", "config.base_url", sent_a_key),
+    KeptOption("allow_download", "sources.allow_download", lambda is_allowed: "would fetch data" if is_allowed else ""),
     KeptOption(
         "allow_code", "config.allow_code", lambda is_allowed: "would run code that its tasks name" if is_allowed else ""
     ),

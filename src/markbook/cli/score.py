@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,24 +17,37 @@ from markbook.cli.options import completing, fail_under_option, metric_names
 from markbook.cli.options.judge import judge_choices
 
 if TYPE_CHECKING:
+    from markbook.files.jsonl import Line, Rejection
     from markbook.judge.cases import PanelAgreement
     from markbook.results.gates import GateMark
     from markbook.types import Measurement, Metric, Summary
 
+_KEYS = ("candidate", "reference", "references", "question", "context")
 _EXAMPLES = """
 \b
 Examples:
   markbook score rougeL answers.jsonl
   markbook score bleu,rouge_score,meteor answers.jsonl --json
   markbook score bleu answers.jsonl -o tokenize=intl -o lowercase=true
-  markbook score judge answers.jsonl --rubric helpfulness --judge openai:gpt-4o-mini --cassette judged.jsonl
+  markbook score judge answers.jsonl --rubric helpfulness \\
+      --judge openai:gpt-4o-mini --cassette judged.jsonl
+  markbook score exact_match answers.csv \\
+      --map candidate=answer,reference=gold
+  cat answers.jsonl | markbook score rougeL -
   markbook score edit_distance answers.jsonl --fail-under edit_distance=0.3
 """
 
 
 @click.command("score", epilog=_EXAMPLES)
 @click.argument("metrics", shell_complete=completing(metric_names))
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--map",
+    "columns",
+    metavar="KEY=COLUMN,...",
+    default="",
+    help="Which column or key says what. KEY: candidate, reference, references, question, context.",
+)
 @click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the metric; repeat.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.option("--rows", is_flag=True, help="Print one JSON object a row instead of the summary.")
@@ -48,6 +64,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     options: tuple[str, ...],
     fail_under: tuple[str, ...],
     *,
+    columns: str,
     as_json: bool,
     rows: bool,
     strict: bool,
@@ -59,13 +76,15 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
 ) -> int:
     """Mark the rows {"candidate": .., "reference": .. or "references": [..]} of FILE with METRICS.
 
-    The metric `judge` also reads "question" and "context".
+    FILE is JSON Lines, JSON, CSV, TSV or Parquet, or - for JSON Lines on standard input. The metric `judge` also reads
+    "question" and "context".
     """
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
     from markbook.results.metric_summary import summarise_with
 
+    named = _columns(columns)
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
     given = _options(options)
     gates = parse_gates(fail_under)
@@ -75,7 +94,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     for metric in made.values():
         getattr(metric, "check", lambda: None)()
     check_gates(gates, _marks(made))
-    read = _read(file, strict=strict, needs_reference=any(m.needs_reference for m in made.values()))
+    read = _read(file, named, strict=strict, needs_reference=any(m.needs_reference for m in made.values()))
     if workers > 1:
         with create("engines", "local", workers=workers) as executor:
             found = measure_rows(made, read.candidates, read.references, given, executor=executor, **read.beside)
@@ -109,34 +128,83 @@ class _Read:
     places: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
+    def take(self, record: Mapping[str, object], at: str) -> None:
+        """Add a row."""
+        self.candidates.append(record["candidate"])
+        self.references.append(record.get("references", record.get("reference")))
+        self.questions.append(record.get("question"))
+        self.contexts.append(record.get("context"))
+        self.places.append(at)
+
     @property
     def beside(self) -> dict[str, Any]:
         """What metrics may read of a row beside the two texts."""
         return {"questions": self.questions, "contexts": self.contexts}
 
 
-def _read(file: Path, *, strict: bool, needs_reference: bool) -> _Read:
+def _columns(text: str) -> dict[str, str]:
+    """Return which column stands for which key.
+
+    Raises:
+        UsageError: it has another form, or names a key that there is none of.
+    """
+    from markbook.errors import UsageError
+    from markbook.plugins import suggest
+
+    found: dict[str, str] = {}
+    for part in text.split(",") if text else ():
+        key, sign, column = (one.strip() for one in part.partition("="))
+        if not (key and sign and column):
+            raise UsageError(f"--map: {part!r} says of no column what it is", hint="candidate=COLUMN,reference=COLUMN")
+        if key not in _KEYS:
+            raise UsageError(f"--map: a column cannot be {key!r}", hint=suggest(key, list(_KEYS)))
+        found[key] = column
+    return found
+
+
+def _lines(file: Path) -> Iterator[Line | Rejection]:
+    """Yield the rows of a file, or of standard input, which is kept on disk while it is read."""
+    from markbook.files.jsonl import read_jsonl
+    from markbook.files.tables import read_table, suffix
+
+    if str(file) != "-":
+        yield from read_table(file) if suffix(file) else read_jsonl(file)
+        return
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        kept.flush()
+        for found in read_jsonl(Path(kept.name)):
+            yield replace(found, at=found.at.replace(kept.name, "<stdin>", 1))
+
+
+def _read(file: Path, columns: Mapping[str, str], *, strict: bool, needs_reference: bool) -> _Read:
     from markbook.errors import DataError, StrictDataError
-    from markbook.files.jsonl import Rejection, read_jsonl
+    from markbook.files.jsonl import Rejection
 
     read = _Read()
-    for line in read_jsonl(file):
-        reason = line.reason if isinstance(line, Rejection) else _problem(line.record, needs_reference=needs_reference)
+    for line in _lines(file):
+        if isinstance(line, Rejection):
+            reason, record = line.reason, {}
+        else:
+            record = dict(line.record) | {
+                key: line.record[name] for key, name in columns.items() if name in line.record
+            }
+            lacking = [name for name in columns.values() if name not in line.record]
+            reason = f"no key {lacking[0]!r}" if lacking else _problem(record, needs_reference=needs_reference)
         if reason:
             if strict:
                 raise StrictDataError(reason, at=line.at)
             read.problems.append(f"{line.at}: {reason}: row skipped")
             continue
-        assert not isinstance(line, Rejection)
-        read.candidates.append(line.record["candidate"])
-        read.references.append(line.record.get("references", line.record.get("reference")))
-        read.questions.append(line.record.get("question"))
-        read.contexts.append(line.record.get("context"))
-        read.places.append(line.at)
+        read.take(record, line.at)
     if not read.candidates:
         for problem in read.problems[:5]:
             click.echo(f"markbook: {problem}", err=True)
-        raise DataError("no row that can be marked", at=str(file), hint='one {"candidate": .., "reference": ..} a line')
+        raise DataError(
+            "no row that can be marked",
+            at="<stdin>" if str(file) == "-" else str(file),
+            hint='one {"candidate": .., "reference": ..} a line; --map candidate=COLUMN,reference=COLUMN names others',
+        )
     return read
 
 

@@ -18,8 +18,8 @@ _EXAMPLES = """
 Examples:
   markbook serve --benchmarks benchmarks/
   markbook serve --host 0.0.0.0 --token-file token
-  curl -s localhost:8080/v1/mark -H 'Content-Type: application/json' \\
-    -d '{"items": [{"id": "a", "code": "def f(x): return x", "tests": ["f(1) == 1"]}]}'
+  curl -s localhost:8080/v1/mark -H 'Content-Type: application/json' -d \\
+    '{"items": [{"id": "a", "code": "f = abs", "tests": ["f(-1) == 1"]}]}'
 """
 
 

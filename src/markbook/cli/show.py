@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from markbook.cli.options import completing, run_names
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -16,7 +18,8 @@ _EXAMPLES = """
 \b
 Examples:
   markbook show latest HumanEval/39
-  markbook show generated/evaluation_1790000000 HumanEval/39 --model starcoder
+  markbook show generated/evaluation_1790000000 HumanEval/39 \\
+      --model starcoder
   markbook show latest HumanEval/39 --json
 """
 _MOST = 200
@@ -24,7 +27,7 @@ _MOST = 200
 
 
 @click.command("show", epilog=_EXAMPLES)
-@click.argument("run", type=click.Path())
+@click.argument("run", type=click.Path(), shell_complete=completing(run_names, files=True))
 @click.argument("item")
 @click.option("--model", default="", help="Only this model's attempts.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: a list with one object an attempt.")

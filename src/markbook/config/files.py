@@ -9,7 +9,7 @@ from pathlib import Path
 from markbook.config import lmeval, native, spec
 from markbook.config.index import SUFFIXES, index_of, named_in
 from markbook.config.tree import Node, Twice, read_tree
-from markbook.errors import ConfigError, UsageError
+from markbook.errors import ConfigError, UsageError, beside
 
 _MAX_CHAIN = 8
 _DATA = (".jsonl", ".csv", ".parquet")
@@ -37,7 +37,7 @@ def load(target: str | Path) -> spec.Task | spec.TaskGroup:
     path = Path(target)
     if path.suffix in SUFFIXES or path.is_file():
         if not path.is_file():
-            raise ConfigError("no such file", at=str(path))
+            raise ConfigError("there is no such file", at=str(path), hint=beside(path))
         if path.name.removesuffix(".gz").endswith(_DATA):
             raise ConfigError(
                 "this holds data, and a task is a YAML file", at=str(path), hint="the task's `data` names it"

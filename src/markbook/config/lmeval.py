@@ -154,7 +154,8 @@ def _data(model: TaskFile, node: Node, split: str | None) -> spec.Data:
         raise ConfigError("`dataset_path` is missing: no rows to run", at=node.at)
     if model.dataset_path not in _LOCAL:
         at = find(node, ("dataset_path",))
-        return spec.Data((), Path(at.file).parent, remote=model.dataset_path, at=at.at)
+        folder, config = Path(at.file).parent, model.dataset_name or ""
+        return spec.Data((), folder, remote=model.dataset_path, config=config, split=split or "test", at=at.at)
     if model.dataset_kwargs is not None and model.dataset_kwargs.model_extra:
         key = next(iter(model.dataset_kwargs.model_extra))
         raise ConfigError(

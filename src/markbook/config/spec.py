@@ -44,7 +44,10 @@ class Data:
     where: Mapping[str, object] = field(default_factory=dict)
     """Only rows whose fields have these values."""
     remote: str = ""
-    """A data set that would have to be fetched: it is never, but a file given by the user may stand in for it."""
+    """A data set of the hub: fetched where the user allowed it; a file that the user gives may stand in for it."""
+    config: str = ""
+    split: str = ""
+    """Which part of that."""
     id_field: str = ""
     """The field that names a row; empty means its place, counted from 0 after `where`."""
     at: str = ""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from markbook.errors import DataError
+from markbook.errors import DataError, beside
 from markbook.files.limits import FREE_BYTES, MAX_DOCUMENT, MAX_RATIO, MAX_UNPACKED
 
 BOM = b"\xef\xbb\xbf"
@@ -34,7 +34,7 @@ def open_input(path: Path) -> IO[bytes]:
             raise DataError("this is not a regular file", at=str(path), hint="name a file, or a folder that holds one")
         return path.open("rb")
     except FileNotFoundError as error:
-        raise DataError("there is no such file", at=str(path)) from error
+        raise DataError("there is no such file", at=str(path), hint=beside(path)) from error
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror}", at=str(path)) from error
 

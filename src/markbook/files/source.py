@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import DataError, UsageError
+from markbook.errors import DataError, UsageError, beside
 from markbook.files.content import is_zip, pieces
 from markbook.files.lenient import BAD, decoded
 from markbook.files.limits import MAX_DOCUMENT, MAX_UNPACKED, MAX_VALUE
@@ -25,7 +25,7 @@ class Source:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.is_file():
-            raise UsageError(f"no such file: {path}")
+            raise UsageError("there is no such file", at=str(path), hint=beside(path))
         self.size = path.stat().st_size
         if not self.size:
             raise DataError("the file is empty", at=str(path))

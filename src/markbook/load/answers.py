@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from markbook.errors import DataError
+from markbook.errors import DataError, beside
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.load.assembly import Extract, RowText, assemble
 from markbook.load.benchmark import Benchmark, RowError, data_files
@@ -27,7 +27,8 @@ KEPT_REJECTIONS = 1000
 """So many skipped rows are kept with their reasons; the rest is only counted."""
 _FEW = 20_000
 """Up to here Python sorts answers sooner than numpy can be imported."""
-_INDEX_KEYS = ("sample", "sample_index", "sample_id", "index")
+SAMPLE_KEYS = ("sample", "sample_index", "sample_id", "index")
+"""Where the number of a sample may stand."""
 
 
 @dataclass(slots=True)
@@ -344,7 +345,7 @@ def load_answers(
 
 def _files(path: Path) -> list[Path]:
     if not path.exists():
-        raise DataError("the solutions do not exist", at=str(path))
+        raise DataError("the solutions do not exist", at=str(path), hint=beside(path))
     if not path.is_dir():
         return [path]
     files = data_files(path)
@@ -372,7 +373,7 @@ def _benchmark_order(index: _Index) -> array[int]:
 
 
 def _sample_number(record: Mapping[str, object]) -> int | None:
-    for key in _INDEX_KEYS:
+    for key in SAMPLE_KEYS:
         value = record.get(key)
         if value is None:
             continue

@@ -17,7 +17,7 @@ from markbook.types import Sample
 Extract = Literal["auto", "always", "off"]
 Form = Literal["whole", "completion"]
 
-_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
+ANSWER_KEYS = ("extracted_solution", "candidate_solution", "completion", "solution", "generation", "gpt_solution")
 """Where the answer may stand, in order of preference; an extracted solution wins even when it is empty."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -41,9 +41,9 @@ class RowText:
         Raises:
             RowError: the row has none of the known keys, or its value is no string.
         """
-        key = next((key for key in _KEYS if key in record), None)
+        key = next((key for key in ANSWER_KEYS if key in record), None)
         if key is None:
-            raise RowError("neither candidate_solution nor another known key (" + ", ".join(_KEYS) + ")")
+            raise RowError("neither candidate_solution nor another known key (" + ", ".join(ANSWER_KEYS) + ")")
         text = record[key]
         if text is not None and not isinstance(text, str):
             raise RowError(f"{key!r} is no string")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import DataError
+from markbook.errors import DataError, beside
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool
 from markbook.files.tables import SUFFIXES, read_table, suffix
@@ -110,7 +110,7 @@ def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
     if path.exists() and not path.is_dir():
         raise DataError("this is not a regular file", at=str(path))
     if not path.is_dir():
-        raise DataError("there is no such file or folder", at=str(path))
+        raise DataError("there is no such file or folder", at=str(path), hint=beside(path))
     inside = [
         each for pattern in ("*", "*/*") for each in sorted(path.glob(pattern)) if each.is_file() and suffix(each)
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.config import Task
-from markbook.errors import ConfigError
+from markbook.errors import ConfigError, beside
 from markbook.files.jsonl import Rejection
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
@@ -41,7 +41,12 @@ class Reading:
 
 
 def read_task_rows(
-    task: Task, data: Path | None, select: Callable[[Sequence[Numbered]], Iterable[Numbered]], *, selects: bool
+    task: Task,
+    data: Path | None,
+    select: Callable[[Sequence[Numbered]], Iterable[Numbered]],
+    *,
+    selects: bool,
+    fetches: bool = False,
 ) -> Reading:
     """Return a task's rows.
 
@@ -50,13 +55,18 @@ def read_task_rows(
         data: a file to read instead of the one that it names.
         select: keeps the rows that belong to the task.
         selects: whether it may leave any out or bring others.
+        fetches: whether a data set of the hub may be fetched.
 
     Raises:
-        ConfigError: a file is not there, or would have to be fetched.
+        ConfigError: a file is not there, or would have to be fetched and may not.
+        IncompleteError: the hub cannot be reached, or refuses.
     """
     reading = Reading()
-    for path in [data] if data is not None else _paths(task):
-        read_rows(path, reading)
+    if data is None and task.data.remote and fetches:
+        _read_hub(task, reading)
+    else:
+        for path in [data] if data is not None else _paths(task):
+            read_rows(path, reading)
     if selects:
         chosen = select(reading.rows)
         reading.rows = Spool(Numbered(each.row, each.at, number) for number, each in enumerate(chosen))
@@ -64,16 +74,17 @@ def read_task_rows(
     return reading
 
 
-def read_rows(path: Path, reading: Reading) -> None:
-    """Add the rows of a file."""
+def read_rows(path: Path, reading: Reading, name: str = "") -> None:
+    """Add the rows of a file; `name` says where it lies, if that is not its path."""
     digest = hashlib.sha256()
     for found in read_table(path, digest=digest):
         if isinstance(found, Rejection):
             reading.rejections.append(found)
         else:
-            reading.rows.append(Numbered(found.record, found.at, reading.lines))
+            at = found.at.replace(str(path), name, 1) if name else found.at
+            reading.rows.append(Numbered(found.record, at, reading.lines))
         reading.lines += 1
-    reading.inputs[path.name] = digest.hexdigest()
+    reading.inputs[name or path.name] = digest.hexdigest()
 
 
 def data_file(task: Task, name: str) -> Path:
@@ -90,13 +101,21 @@ def data_file(task: Task, name: str) -> Path:
         )
     if any(sign in name for sign in "*?["):
         raise ConfigError(f"{name!r} is a pattern", at=task.data.at, hint="list the files one by one")
-    beside = task.data.folder / name
-    path = beside if beside.is_file() else Path(name)
+    near = task.data.folder / name
+    path = near if near.is_file() else Path(name)
     if not path.is_file():
-        near = sorted(each.name for each in task.data.folder.glob("*") if each.suffix == beside.suffix)[:5]
-        hint = f"beside the task there is {', '.join(near)}; " if near else ""
-        raise ConfigError(f"there is no data file {str(beside)!r}", at=task.data.at, hint=hint + "--data names another")
+        hint = "; ".join(part for part in (beside(near), "--data names another") if part)
+        raise ConfigError(f"there is no data file {str(near)!r}", at=task.data.at, hint=hint)
     return path
+
+
+def _read_hub(task: Task, reading: Reading) -> None:
+    """Add the rows of a data set of the hub; its commit is told among the inputs."""
+    from markbook.files.hub import find
+
+    found = find(task.data.remote, task.data.config, task.data.split)
+    for path, name in zip(found.fetch(), found.files, strict=True):
+        read_rows(path, reading, f"{found.repository}@{found.revision}/{name}")
 
 
 def _paths(task: Task) -> list[Path]:
@@ -104,6 +123,6 @@ def _paths(task: Task) -> list[Path]:
         raise ConfigError(
             f"data set {task.data.remote!r} would have to be fetched over the network, which is never done unasked",
             at=task.data.at,
-            hint="save its rows to a file and name it with --data, or in the task as `dataset_path: json` with data_files",
+            hint="--allow-download fetches it; `markbook get` saves it to a file, and --data names one",
         )
     return [data_file(task, name) for name in task.data.paths]

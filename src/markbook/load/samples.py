@@ -59,6 +59,7 @@ def load_samples(
     find: Find = nothing,
     documented: bool = False,
     turns: bool = False,
+    fetches: bool = False,
 ) -> TaskRows:
     """Return the samples of a task.
 
@@ -72,13 +73,15 @@ def load_samples(
         find: finds functions of a Python file beside the task, where the user allowed to run it.
         turns: keep worked examples as turns of their own and the description as the system message, not in the prompt.
         documented: compare the answers of a task with tests to the text of those, as the documented suite's program does.
+        fetches: fetch the data set of the hub that the task names, where the user allowed it.
 
     Raises:
         ConfigError: a name or template that stands for nothing, or a data file that is not there.
+        IncompleteError: the hub cannot be reached, or refuses.
         DataError: no row could be used; the first reason is the message.
     """
     builder = _Builder(task, find, mode, documented=documented, turns=turns)
-    reading = read_task_rows(task, data, builder.select, selects=builder.selects)
+    reading = read_task_rows(task, data, builder.select, selects=builder.selects, fetches=fetches)
     _refuse_bare_field(task, reading)
     examples, notes = _examples(task, builder, reading)
     samples = _sampled(builder, reading, examples, limit)

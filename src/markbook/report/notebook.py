@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError
+from markbook.report import charts
+from markbook.report.page import Section
+from markbook.report.pictures import svg
 from markbook.results.kind import Shown, results_of
-from markbook.results.standing import standings
+from markbook.results.standing import Standing, standings
 from markbook.store import Run
-from markbook.text import Table, visible
+from markbook.text import Table, terminal, visible
+from markbook.text.plot import Spot, plot
 from markbook.types import Summary
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 def rows(run: Run) -> list[dict[str, Any]]:
@@ -55,5 +63,59 @@ def tables(run: Run) -> str:
     return (
         f"<p><strong>{escape(visible(page.headline.text))}</strong></p>"
         + facts.html()
-        + "".join(table.html() for section in page.sections[:2] for table in section.tables)
+        + "".join(_section(section) for section in page.sections[:2])
     )
+
+
+def _section(section: Section) -> str:
+    """Return a section as HTML: its chart as a drawing in the text, then its tables."""
+    chart = section.chart
+    drawn = (
+        "" if chart is None else f'<figure role="img" aria-label="{escape(chart.alt)}">{svg(chart.picture)}</figure>'
+    )
+    return drawn + "".join(table.html() for table in section.tables)
+
+
+def printed(run: Run) -> Iterator[RenderableType]:
+    """Yield what a run shows on a rich console: its result in a sentence, its scores as a chart, and its first tables."""
+    from rich.text import Text
+
+    yield Text(f"{run.command} {run.status} {terminal(str(run.folder))}")
+    try:
+        results = results_of(run, partial=True)
+        page = results.page()
+        found = standings(results.sheet(None))
+    except DataError as error:
+        yield Text(terminal(error.message))
+        return
+    if page.headline.text:
+        yield Text(terminal(page.headline.text), style="bold")
+    yield from placed(found)
+    yield from (table.rich() for section in page.sections[:2] for table in section.tables)
+
+
+def placed(found: Sequence[Standing]) -> Iterator[RenderableType]:
+    """Yield the scores of models as a chart of characters; nothing where their scale has no ends."""
+    first = next(iter(found), None)
+    if first is None or not all(map(math.isfinite, first.summary.range)):
+        return
+    spots = [
+        Spot(one.model, one.summary.value, *((held.low, held.high) if (held := one.summary.interval) else ()))
+        for one in found
+    ]
+    yield plot(first.summary.metric, spots, first.summary.range).rich()
+
+
+def chart_of(found: Sequence[Standing]) -> str:
+    """Return the scores of models with their intervals as a drawing; empty where their scale has no ends."""
+    first = next(iter(found), None)
+    if first is None or not all(map(math.isfinite, first.summary.range)):
+        return ""
+    rows = [
+        {"name": one.model, "value": value, "low": held.low if held else value, "high": held.high if held else value}
+        for one in found
+        if (value := one.summary.value) is not None
+        for held in [one.summary.interval]
+    ]
+    picture = charts.intervals(rows, [str(row["name"]) for row in rows], first.summary.metric, first.summary.range)
+    return f'<figure role="img" aria-label="Scores with their intervals">{svg(picture)}</figure>' if rows else ""

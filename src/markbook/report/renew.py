@@ -99,7 +99,5 @@ def _site_pages(output: Path) -> set[Path]:
         return set()
     index = output / "index.html"
     if not index.is_file() or _MARKER not in index.read_text(encoding="utf-8", errors="replace")[:100_000]:
-        raise OutputError(
-            "this folder holds something else than a site", at=str(output), hint="name a new or empty folder"
-        )
+        raise OutputError("this holds something else than a site", at=str(output), hint="name a new or empty folder")
     return {index, *output.glob("models/*.html"), *output.glob("items/*.html")}

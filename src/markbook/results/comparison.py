@@ -5,7 +5,7 @@ Always paired and always with an interval. "Not distinguishable" is a result, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -132,10 +132,20 @@ class Comparison:
         return frame
 
     def _repr_html_(self) -> str:
-        """Show the ranking and the pairs in a notebook."""
+        """Show the scores as a chart, the ranking and the pairs in a notebook."""
+        from markbook.plugins import factory
         from markbook.results.comparison_tables import tables
 
-        return "".join(table.html() for table in tables(self))
+        chart: str = factory("reports", "markbook.report.notebook:chart_of", allow_code=True)(self.standings)
+        return chart + "".join(table.html() for table in tables(self))
+
+    def __rich_console__(self, _console: object, _options: object) -> Iterator[Any]:
+        """Show the same on a rich console: `rich.print(comparison)`."""
+        from markbook.plugins import factory
+        from markbook.results.comparison_tables import tables
+
+        yield from factory("reports", "markbook.report.notebook:placed", allow_code=True)(self.standings)
+        yield from (table.rich() for table in tables(self))
 
 
 def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Comparison:

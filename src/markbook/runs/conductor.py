@@ -46,8 +46,13 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
             return open_run(request.resume)
         part.start(plan, machines)
         with _open_writer(request, manifest) as writer:
-            ended = part.work(plan, writer, machines, watch)
-            scores = _publish(part, writer, machines, request.reports, ended)
+            try:
+                ended = part.work(plan, writer, machines, watch)
+            except KeyboardInterrupt:
+                watch.interrupted(writer.folder)
+                raise
+            reports = [name for name in request.reports if name not in ended.withheld]
+            scores = _publish(part, writer, machines, reports, ended)
             writer.finish(ended.status, {**ended.facts, **({"scores": scores} if scores else {})})
     return open_run(writer.folder)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -46,6 +46,10 @@ class Start:
     """How many of those went well."""
     about: str = ""
     """What is done, in words."""
+    doing: str = "marking"
+    did: str = "marked"
+    well: str = "passed"
+    """What is done with each piece, what has been done with those behind, and what those that went well did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,9 @@ class Watcher:
     def noted(self, line: str, *, topic: str = "") -> None:
         """Be told something in a line; of a topic there may be many."""
 
+    def interrupted(self, folder: Path) -> None:
+        """Be told that the user broke the run off, and where it can be taken up."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
@@ -86,6 +93,8 @@ class Ended:
     """The kind's own files, by path in the run folder."""
     results: Results | None = None
     """What reports are made of, where it is at hand; else it is read from the folder."""
+    withheld: Sequence[str] = ()
+    """Reports that a run which ends so is not given."""
 
 
 R = TypeVar("R", bound=RunOptions)

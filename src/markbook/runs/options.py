@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
-from markbook.errors import UsageError
+from markbook.errors import UnknownOptionError
 from markbook.plugins import suggest
 
 _T = TypeVar("_T")
+ASKING = "asking"
+"""Where run.json keeps how a model is asked."""
 
 
 def aside(default: Any, *, kept: str = "") -> Any:
@@ -61,17 +63,72 @@ class RunOptions:
         return {field.name: getattr(self, field.name) for field in fields if field.metadata.get("kept") == part}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskingOptions(RunOptions):
+    """How a model is asked, whatever kind of run asks it. The first group can change a result."""
+
+    samples: int | None = None
+    """Answers per question; None for one, or what a task says."""
+    gen_kwargs: str = ""
+    """What a model is told beside the prompt, over what a task says: `temperature=0.7,max_gen_toks=100`."""
+    system: str = ""
+    """The system message, before what a task says; of a model that continues texts, their beginning."""
+
+    model: str | None = aside(None)
+    """`PROVIDER:NAME`; None where the answers exist."""
+    base_url: str = aside("")
+    concurrency: int = aside(8, kept=ASKING)
+    per_minute: float | None = aside(None, kept=ASKING)
+    retries: int = aside(5, kept=ASKING)
+    request_seconds: float = aside(120.0, kept=ASKING)
+    max_cost: float | None = aside(None, kept=ASKING)
+    price: str = aside("", kept=ASKING)
+
+
+class RunSettings(TypedDict, total=False):
+    """The fields of `RunOptions` as keyword arguments, but for those that a function names itself."""
+
+    workers: int | None
+    engine: str
+    strict: bool
+    name: str
+    tags: Sequence[str]
+    notes: str
+
+
+class AskingSettings(RunSettings, total=False):
+    """The fields of `AskingOptions` as keyword arguments, but for the model and its address."""
+
+    samples: int | None
+    gen_kwargs: str
+    system: str
+    concurrency: int
+    per_minute: float | None
+    retries: int
+    request_seconds: float
+    max_cost: float | None
+    price: str
+
+
 def options_of(kind: type[_T], options: Mapping[str, object], function: str) -> _T:
     """Return the record of these options.
 
     Raises:
-        UsageError: it has no such option, with the nearest one.
+        UnknownOptionError: it has no such option, with the nearest one.
     """
-    known = _names(kind)
+    refuse_unknown(options, _names(kind), function)
+    return kind(**options)
+
+
+def refuse_unknown(options: Iterable[str], known: Sequence[str], function: str) -> None:
+    """Refuse keyword arguments that a function does not have.
+
+    Raises:
+        UnknownOptionError: there is one, with the nearest name.
+    """
     for name in options:
         if name not in known:
-            raise UsageError(f"{function}() has no option {name!r}", hint=suggest(name, known))
-    return kind(**options)
+            raise UnknownOptionError(f"{function}() has no option {name!r}", hint=suggest(name, list(known)))
 
 
 def options_among(kind: type[_T], values: Mapping[str, object], **more: Any) -> _T:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from markbook.errors import DataError
+from markbook.errors import DataError, beside
 from markbook.plugins import names
 from markbook.store.foreign import foreign_paths
 
@@ -55,7 +55,7 @@ def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = 
     if given.is_file():
         raise DataError("this is neither a run nor results that any reader knows", at=os.fspath(path), hint=_known())
     if not given.exists():
-        raise DataError("there is no run folder of this name", at=os.fspath(path), hint=_beside(given))
+        raise DataError("there is no run folder of this name", at=os.fspath(path), hint=_beside(given) or beside(given))
     raise DataError("this is no run folder: it has no run.json, and no run lies in it", at=os.fspath(path))
 
 

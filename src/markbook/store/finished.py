@@ -63,6 +63,8 @@ class Run:
     def to_pandas(self) -> Any:
         """Return one row an attempt as a pandas data frame.
 
+        `exam(..).to_pandas().groupby("model").score.mean()`; the columns are those of `markbook report RUN --format csv`.
+
         Raises:
             ExtraMissingError: pandas is not installed.
         """
@@ -134,6 +136,10 @@ class Run:
         """Show the run's tables in a notebook."""
         page: str = factory("reports", "markbook.report.notebook:tables", allow_code=True)(self)
         return page
+
+    def __rich_console__(self, _console: object, _options: object) -> Iterator[Any]:
+        """Show the run's result, scores and tables on a rich console: `rich.print(run)`."""
+        yield from factory("reports", "markbook.report.notebook:printed", allow_code=True)(self)
 
     def read(self, name: str) -> str:
         """Return the text of a report.

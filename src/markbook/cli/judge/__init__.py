@@ -21,8 +21,10 @@ _FILE = click.Path(path_type=Path)
 _EXAMPLES = """
 \b
 Examples:
-  markbook judge check --judge openai:gpt-4o-mini --papers papers/ --cassette check.jsonl
-  markbook judge check --judge openai:gpt-4o-mini --rows labelled.jsonl --rubric helpfulness
+  markbook judge check --judge openai:gpt-4o-mini --papers papers/ \\
+      --cassette check.jsonl
+  markbook judge check --judge openai:gpt-4o-mini \\
+      --rows labelled.jsonl --rubric helpfulness
 """
 
 

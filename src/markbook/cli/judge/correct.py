@@ -17,8 +17,10 @@ _FILE = click.Path(path_type=Path)
 _EXAMPLES = """
 \b
 Examples:
-  markbook judge correct --judged generated/latest --score helpful --labels generated/latest/labels
-  markbook judge correct --judged judged.jsonl --labels labels.jsonl --systems new old --by topic
+  markbook judge correct --judged generated/latest --score helpful \\
+      --labels generated/latest/labels
+  markbook judge correct --judged judged.jsonl --labels labels.jsonl \\
+      --systems new old --by topic
 """
 
 

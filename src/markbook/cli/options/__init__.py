@@ -6,10 +6,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from markbook.cli.options.help import Grouped
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -22,7 +25,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 TERMINATED = 143
 
 
-class SpreadCommand(click.Command):
+class SpreadCommand(Grouped):
     """A command whose repeatable options take several values at once: `--solutions a b c`, as users write it.
 
     Click wants the option's name before each value; the names in `spread` are put there before it parses.
@@ -74,6 +77,25 @@ def task_names() -> list[str]:
     return list(ready_tasks())
 
 
+def run_names() -> list[str]:
+    """Return the runs that a RUN may be here: the newest, and those in the folder that runs are written to."""
+    from markbook.store.find import HOME, LATEST, runs_in
+
+    found = [str(run) for run in runs_in(Path(HOME))] if Path(HOME).is_dir() else []
+    return [LATEST, *reversed(found)] if found else []
+
+
+def part_names(kind: str) -> Callable[[], list[str]]:
+    """Return what names the parts of a kind: reports, loaders, engines."""
+
+    def listed() -> list[str]:
+        from markbook.plugins import names
+
+        return names(kind)
+
+    return listed
+
+
 def is_given(name: str) -> bool:
     """Whether the user gave an option of the running command, rather than leaving it at its default."""
     source = click.get_current_context().get_parameter_source(name)
@@ -94,6 +116,7 @@ def resume_option(function: _F) -> _F:
     return click.option(
         "--resume",
         type=click.Path(),
+        shell_complete=completing(run_names, files=True),
         callback=_one_run,
         metavar="RUN",
         help="Go on with this run folder (evaluation_*); the other arguments are taken from it.",
@@ -154,6 +177,7 @@ def engine_option(function: _F) -> _F:
     """Add `--engine NAME`."""
     return click.option(
         "--engine",
+        shell_complete=completing(part_names("engines")),
         default="local",
         show_default=True,
         metavar="local|ray",
@@ -206,6 +230,7 @@ def baseline_option(function: _F) -> _F:
     return click.option(
         "--fail-if-worse",
         type=click.Path(),
+        shell_complete=completing(run_names, files=True),
         callback=_one_run,
         metavar="RUN",
         help="Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
@@ -225,6 +250,7 @@ def stopping_options(function: _F) -> _F:
     against = click.option(
         "--against",
         type=click.Path(),
+        shell_complete=completing(run_names, files=True),
         callback=_one_run,
         metavar="RUN",
         help="The earlier run, or another tool's results, that --stop-when is about.",
@@ -293,3 +319,9 @@ def cost_text(found: Mapping[str, object]) -> str:
         return f"${found['cost']:.4f}"
     most = found.get("cost_at_most")
     return "cost unknown" if most is None else f"cost unknown (at most ${most:.4f})"
+
+
+def usage_text(usage: Mapping[str, object]) -> str:
+    """Return what a model's replies took, in a line."""
+    tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens']}"
+    return f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, {cost_text(usage)}"

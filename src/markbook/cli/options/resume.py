@@ -43,9 +43,8 @@ def fill_from_run(options: dict[str, Any], command: str, kept: Sequence[KeptOpti
     if options["resume"] is None:
         return
     from markbook.errors import UsageError
-    from markbook.store import open_manifest
 
-    manifest = open_manifest(options["resume"])
+    manifest = _manifest(options["resume"])
     if manifest is None:
         return  # killed before there was a record, or no run folder: that is said where it is resumed
     if (other := manifest.get("command")) != command:
@@ -66,6 +65,16 @@ def fill_from_run(options: dict[str, Any], command: str, kept: Sequence[KeptOpti
         value = said if said == checked else checked  # 7 stays 7: as 7.0 it would be another run's
         _check_trust(each.danger(value), parameter.opts[0], value, str(options["resume"]))
         options[each.name] = value
+
+
+def _manifest(run: str) -> dict[str, object] | None:
+    """Return what the run.json of a folder holds; None if there is none yet."""
+    from markbook.errors import UsageError, beside
+    from markbook.store import open_manifest
+
+    if not Path(run).is_dir():
+        raise UsageError("there is no such run folder to resume", at=run, hint=beside(run))
+    return open_manifest(run)
 
 
 def _recorded(manifest: Mapping[str, object], place: str) -> Any:

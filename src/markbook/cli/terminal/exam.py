@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from markbook.cli.options import usage_text
 from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.kind import Planned, Start, Step, Watcher
@@ -46,6 +47,7 @@ class ExamTerminal(Watcher):
         self._baseline = baseline
         self._console = Console(stderr=True)
         self._live: tuple[Progress, TaskID] | None = None
+        self._words = Start(0)
         self._total = self._done = self._passed = 0
         self._start = self._last = time.monotonic()
         self._fresh = 0
@@ -59,12 +61,17 @@ class ExamTerminal(Watcher):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is None:
+            self._end_bar()
+        elif self._live is not None:
+            self._live[0].stop()
+
+    def _end_bar(self) -> None:
         if self._live is not None:
             self._live[0].stop()
-        elif self._total and kind is None:
+            self._live = None
+        elif self._total:
             self._line()
-        if kind is not None and issubclass(kind, KeyboardInterrupt) and self._folder is not None:
-            self._say(f"{self._done} of {self._total} are marked; go on with: markbook exam --resume {self._folder}")
 
     def planned(self, plan: Planned) -> None:
         """Say what was read, and what was skipped; refuse a gate that nothing can pass.
@@ -74,9 +81,9 @@ class ExamTerminal(Watcher):
         """
         assert isinstance(plan, ExamPlan)
         benchmark, answers = plan.paper, plan.answers
-        check_gates(self._gates, [exam_mark(model) for model in answers.models])
+        check_gates(self._gates, [exam_mark(model) for model in plan.models])
         if self._baseline is not None:
-            self._baseline.check(answers.models)
+            self._baseline.check(plan.models)
         self._skipped("benchmark rows", len(benchmark.rejections), benchmark.rejections)
         for name, log in (
             ("invalid answers", answers.invalid),
@@ -96,16 +103,19 @@ class ExamTerminal(Watcher):
             self._say(f"  {row.at}: {row.reason}")
 
     def started(self, folder: Path, start: Start) -> None:
-        """Begin the bar."""
-        self._folder = folder
-        self._say(f"{start.about}; writing to {folder}")
+        """Begin a bar; the one before has come to its end."""
+        self._end_bar()
+        before = f", {start.done} {start.did} before" if start.done else ""
+        self._say(f"{start.about}{before}" + (f"; writing to {folder}" if self._folder is None else ""))
+        self._folder, self._words = folder, start
         for fault in self._faults[: None if self._verbose else _NAMED]:
             self._say(f"benchmark fault: {fault}; charged to nobody")
-        self._total, self._done, self._passed = start.total, start.done, start.good
+        self._faults = []
+        self._total, self._done, self._passed, self._fresh = start.total, start.done, start.good, 0
         self._start = self._last = time.monotonic()
         if self._console.is_terminal:
-            bar = _bar(self._console)
-            task = bar.add_task("marking", total=self._total, completed=self._done, passed=self._passed, rate="-")
+            bar = _bar(self._console, start.well)
+            task = bar.add_task(start.doing, total=self._total, completed=self._done, passed=self._passed, rate="-")
             self._live = bar, task
             bar.start()
 
@@ -133,11 +143,20 @@ class ExamTerminal(Watcher):
         if self._verbose or not topic or self._said[topic] <= _NAMED:
             self._say(line)
 
+    def interrupted(self, folder: Path) -> None:
+        """Say what goes on with it."""
+        if self._live is not None:
+            self._live[0].stop()
+        what = f"{self._done} of {self._total} are {self._words.did}"
+        self._say(f"{what}; go on with: markbook exam --resume {folder}")
+
     def _line(self) -> None:
         seconds = max(time.monotonic() - self._start, 1e-3)
         rate = self._fresh / seconds
         left = f", {(self._total - self._done) / rate:.0f} s left" if rate and self._done < self._total else ""
-        self._say(f"{self._done}/{self._total} marked, {self._passed} passed, {rate:.0f}/s{left}")
+        self._say(
+            f"{self._done}/{self._total} {self._words.did}, {self._passed} {self._words.well}, {rate:.0f}/s{left}"
+        )
 
     def _say(self, text: str) -> None:
         self._console.print(Text(terminal(text)), soft_wrap=True, highlight=False)
@@ -148,7 +167,7 @@ def exam_mark(model: str, value: float | None = None) -> GateMark:
     return GateMark(model, (model, "exam_score"), value)
 
 
-def _bar(console: Console) -> Progress:
+def _bar(console: Console, well: str) -> Progress:
     """Return a live bar; only a terminal has one."""
     from rich.progress import (
         BarColumn,
@@ -163,7 +182,7 @@ def _bar(console: Console) -> Progress:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[passed]} passed, {task.fields[rate]}/s"),
+        TextColumn(f"{{task.fields[passed]}} {well}, {{task.fields[rate]}}/s"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,
@@ -173,6 +192,9 @@ def _bar(console: Console) -> Progress:
 
 def show_run(run: Run, *, as_json: bool) -> None:
     """Print a finished exam on stdout: its scores, its errors and where its files are."""
+    if run.status == "incomplete":
+        _show_incomplete(run, as_json=as_json)
+        return
     from markbook.report.names import folder_names
     from markbook.runs.exam.pages.markdown import head_notes
 
@@ -205,7 +227,36 @@ def show_run(run: Run, *, as_json: bool) -> None:
     _say_unchecked(console, scores)
     if any(record["total_errors"] for record in errors.values()):
         console.print(_error_table(errors))
+    if usage := run.manifest.get("usage"):
+        click.echo(usage_text(usage))
     _say_files(console, run, folders)
+
+
+def _show_incomplete(run: Run, *, as_json: bool) -> None:
+    """Print an exam whose model left questions without an answer: what is marked, and what asks for the rest."""
+    from markbook.runs.exam.finished import ExamResults
+
+    manifest = run.manifest
+    results = ExamResults(run, manifest)
+    overview = results.overview()
+    if as_json:
+        record = {
+            "run": str(run.folder),
+            "status": run.status,
+            "usage": manifest["usage"],
+            "unanswered": manifest["unanswered"],
+            "overview": overview,
+        }
+        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        return
+    for reason, count in manifest["unanswered"].items():
+        click.echo(f"no answer ({count}): {terminal(reason, limit=300)}", err=True)
+    click.echo(results.partial_note())
+    for model, tally in results.tallies.items():
+        click.echo(f"{terminal(model)}: {_number(tally.exam_score().value)}, over the problems that are marked")
+    click.echo(usage_text(manifest["usage"]))
+    click.echo(f"incomplete: `markbook exam --resume {run.folder}` asks for what is lacking", err=True)
+    click.echo(str(run.folder))
 
 
 def _say_unchecked(console: Console, scores: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 import click
 from rich.console import Console
 
-from markbook.cli.options import cost_text
+from markbook.cli.options import usage_text
 from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.runs.tasks.pages.tables import tables
@@ -107,6 +107,10 @@ class TaskTerminal(Watcher):
             self._last = now
             self._line()
 
+    def interrupted(self, folder: Path) -> None:
+        """Say what goes on with it."""
+        click.echo(f"\ngo on with: markbook run --resume {folder}", err=True)
+
     def _line(self) -> None:
         failed = f", {self._failed} without an answer" if self._failed else ""
         text = f"{self._done - self._failed} of {self._total} answered{failed}, {time.monotonic() - self._start:.0f} s"
@@ -124,9 +128,7 @@ def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
     for table in tables(summary):
         console.print(table.rich())
     if usage:
-        cost = cost_text(usage)
-        tokens = "unknown" if usage["input_tokens"] is None else f"{usage['input_tokens']} + {usage['output_tokens']}"
-        click.echo(f"{usage['replies']} replies, {usage['requests']} requests, tokens {tokens}, {cost}")
+        click.echo(usage_text(usage))
     if run.status == "incomplete":
         broken = ", ".join(f"{count} x {what}" for what, count in run.manifest.get("broken", {}).items())
         click.echo(f"incomplete: {terminal(broken)}; `markbook run --resume {run.folder}` tries again", err=True)

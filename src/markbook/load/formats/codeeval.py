@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal, Required, TypedDict
 
 from markbook.load.benchmark import Probe, RowError, text_field
 from markbook.text import python
@@ -18,6 +18,7 @@ from markbook.types import ProblemType, Sample, Test
 OBJECTS = (ProblemType.FUNCTION, ProblemType.CLASS, ProblemType.TEXT)
 LEVELS = (1, 2, 3)
 MAX_TESTS = 10_000
+_SOMETHING = ("pattern", r"\S")
 PRELOADED = ("json",)
 """Modules that the older dialect's own runner had imported in the namespace in which it ran solutions and tests.
 
@@ -25,10 +26,32 @@ Its published results rest on that, so an answer to such a benchmark may use the
 """
 
 
+class TestRow(TypedDict, total=False):
+    """One test: what is set up, what must be true then, and what must stand in the code; at least one of them."""
+
+    ctx: Annotated[str | None, "Statements run before the assertion."]
+    assertion: Annotated[str | None, "An expression that must be true; `func` or `cls` is what the answer defines."]
+    inspection: Annotated[str | list[str] | None, "Words that must be in the code."]
+    keyword: Annotated[str | None, "In the older dialect: a regular expression over the source text."]
+
+
+class CodeEvalRow(TypedDict, total=False):
+    """A problem that asks for a function, a class or a text, with tests that call it."""
+
+    task_id: Required[Annotated[str, "Names the problem; answers name it too.", _SOMETHING]]
+    name: Annotated[str | None, "The function or class that `func` and `cls` stand for."]
+    problem: Annotated[str | None, "What a model is asked."]
+    canonical_solution: Required[Annotated[str, "A right answer.", _SOMETHING]]
+    tests: Required[Annotated[list[TestRow], ("minItems", 1), ("maxItems", MAX_TESTS)] | str]
+    topic: Required[Annotated[str, "Scores are given by topic.", _SOMETHING]]
+    object: Required[Annotated[Literal["function", "class", "text"], "What is asked for."]]
+    complexity: Required[Annotated[Literal[1, 2, 3], "Scores are given by complexity."]]
+
+
 class CodeEval:
     """Reads rows with task_id, name, problem, canonical_solution, tests, topic, object and complexity."""
 
-    keys = ("task_id", "name", "problem", "canonical_solution", "tests", "topic", "object", "complexity")
+    keys = tuple(CodeEvalRow.__annotations__)
     repeats_are_samples = False
 
     def sniff(self, probe: Probe) -> int:

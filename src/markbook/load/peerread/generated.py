@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import DataError
+from markbook.errors import DataError, beside
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.load.peerread.papers import ASPECTS
 from markbook.load.peerread.text import as_number, as_text, mend, read_object, read_scale
@@ -48,7 +48,7 @@ class GeneratedReviews:
             DataError: there is no such path, or it holds no row that names a paper.
         """
         if not path.exists():
-            raise DataError("there is no such file or folder", at=str(path))
+            raise DataError("there is no such file or folder", at=str(path), hint=beside(path))
         rejections: list[Rejection] = []
         digests: dict[str, str] = {}
         found: list[Attempt] = []

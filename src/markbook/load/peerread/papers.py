@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import DataError
+from markbook.errors import DataError, beside
 from markbook.files.jsonl import Rejection
 from markbook.load.peerread.text import DigestedObject, as_number, as_text, mend, read_object
 from markbook.types import Sample
@@ -156,7 +156,7 @@ class PeerRead:
             DataError: there is no such path, or it holds no paper at all.
         """
         if not path.exists():
-            raise DataError("there is no such file or folder", at=str(path))
+            raise DataError("there is no such file or folder", at=str(path), hint=beside(path))
         rejections: list[Rejection] = []
         digests: dict[str, str] = {}
         groups = _groups(path, rejections, digests)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal, Required, TypedDict
 
 from markbook.load.benchmark import Probe, RowError, text_field, text_list
 from markbook.load.programs.parts import (
@@ -25,10 +25,47 @@ MAX_PASSES = 100
 _PLAIN = re.compile(r"[\w][\w.+-]{0,99}")
 
 
+class StreamTestRow(TypedDict, total=False):
+    """One test of a program: what it reads and what it is to print."""
+
+    stdin: str
+    stdout: Required[str]
+    checker: Annotated[str, "How the output is compared: tokens, exact, lines, case, float:ABS[,REL]."]
+    points: Annotated[float | None, ("minimum", 0)]
+
+
+class CheckerRow(TypedDict, total=False):
+    """A program of the benchmark that judges outputs."""
+
+    convention: Literal["testlib", "icpc", "function"]
+    source: Required[str]
+    language: str
+    files: dict[str, str]
+    flags: list[str]
+    interactive: bool
+    passes: Annotated[int, ("minimum", 1), ("maximum", MAX_PASSES)]
+
+
+class ProgramRow(TypedDict, total=False):
+    """A problem that asks for a program that reads its standard input and writes its standard output."""
+
+    task_id: Annotated[str | int | None, "Names the problem; answers name it too."]
+    problem: Annotated[str | None, "What a model is asked."]
+    tests: Required[Annotated[list[StreamTestRow], ("minItems", 1)]]
+    time_limit: Annotated[float | str | None, "Seconds of CPU for one test."]
+    memory_limit_mb: Annotated[float | str | None, "Memory for one test."]
+    canonical_solution: Annotated[str | None, "A right program."]
+    checker: Annotated[str | CheckerRow | None, "How outputs are compared, or the program that judges them."]
+    language: Annotated[str | None, "What answers are written in; without it each answer says so, or is Python."]
+    id: Annotated[Any, "The same as task_id."]
+    topic: Any
+    complexity: Any
+
+
 class StdinPrograms:
     """Reads rows with task_id, tests (objects with stdin and stdout), and what else is known of a problem."""
 
-    keys = ("task_id", "problem", "tests", "time_limit", "memory_limit_mb", "canonical_solution", "checker", "language")
+    keys = tuple(ProgramRow.__annotations__)
     repeats_are_samples = True
 
     def sniff(self, probe: Probe) -> int:

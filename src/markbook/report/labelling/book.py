@@ -19,6 +19,16 @@ _OPENING = b'{"draw": "'
 """How every line begins that this writes: keys are sorted."""
 
 
+def check_rater(name: str) -> None:
+    """Refuse a rater's name that is no file's.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r:.60} is no rater's name", hint="letters, digits, dots and dashes, 40 at most")
+
+
 class LabelBook:
     """What a rater has said, by item, and the file where it stands."""
 
@@ -30,8 +40,7 @@ class LabelBook:
             DataError: the file holds something else than this rater's labels.
             StorageError: it cannot be written.
         """
-        if not _NAME.fullmatch(rater):
-            raise UsageError(f"{rater!r:.60} is no rater's name", hint="letters, digits, dots and dashes, 40 at most")
+        check_rater(rater)
         self.rater = rater
         self.path = folder / f"{rater}.jsonl"
         self.labels: dict[Key, Label] = {}

@@ -11,7 +11,7 @@ from markbook.errors import DataError, OutputError, UsageError
 from markbook.judge.drawing import SHARE, LabelItem, chance, draw
 from markbook.judge.labels import Label, read_labels
 from markbook.judge.rubrics import Rubric
-from markbook.report.labelling.book import LabelBook
+from markbook.report.labelling.book import LabelBook, check_rater
 from markbook.report.labelling.session import Seen, Session
 from markbook.results.judged import JudgedAnswers, JudgedRun, read_judged
 from markbook.store.disk import RealDisk
@@ -46,6 +46,8 @@ def open_sitting(asked: SittingOptions) -> Iterator[tuple[Session, list[str]]]:
     """
     if len(set(asked.raters)) < len(asked.raters):
         raise UsageError("a rater is named twice")
+    for rater in asked.raters:
+        check_rater(rater)
     judged = read_judged(asked.run, asked.score)
     items, answers = _pairs(judged, asked) if asked.pair else _single(judged)
     notes = []

@@ -25,11 +25,15 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
         return plan_exam(request, machines)
 
     def start(self, plan: ExamPlan, machines: Machines) -> None:
-        """Start the sandbox."""
+        """Check the model, if one is asked, and start the sandbox."""
+        if plan.questions is not None:
+            from markbook.runs.asking import check_generator
+
+            check_generator(plan.questions.generator)
         machines.start_sandbox(plan.options.box(plan.languages), plan.attempts)
 
     def work(self, plan: ExamPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
-        """Run and mark the answers."""
+        """Ask for the answers where a model is to give them, run and mark them."""
         from markbook.runs.exam.work import mark_answers
 
         return mark_answers(plan, journal, machines, watch)

@@ -26,7 +26,7 @@ class ExamSoFar:
         self._plan, self._journal = plan, journal
         self._samples = plan.benchmark.samples
         self._places = {sample.id: place for place, sample in enumerate(self._samples)}
-        self._tallies = {model: self._tally(model) for model in plan.answers.models}
+        self._tallies = {model: self._tally(model) for model in plan.models}
         for row in journal.rows(OUTCOME):
             self.add(str(row.key[0]), str(row.key[1]), outcome_of(row.data))
 
@@ -49,7 +49,7 @@ class ExamSoFar:
             run: runs those of these attempts that were not run yet, and adds their outcomes here.
         """
         attempts: dict[str, list[Attempt]] = defaultdict(list)
-        for model in self._plan.answers.models:
+        for model in self._plan.models:
             for attempt in self._plan.answers.attempts(model):
                 attempts[attempt.sample_id].append(attempt)
 
@@ -65,5 +65,5 @@ class ExamSoFar:
 
 def all_attempts(plan: ExamPlan) -> Iterator[Attempt]:
     """Yield every attempt, model by model."""
-    for model in plan.answers.models:
+    for model in plan.models:
         yield from plan.answers.attempts(model)

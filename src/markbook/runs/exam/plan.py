@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from markbook.errors import DataError, EnvironmentUnfitError, UsageError
 from markbook.load.answers import Answers, load_answers
@@ -18,18 +18,25 @@ from markbook.runs.exam.marks import ErrorPolicy
 from markbook.runs.exam.stopping import ExamStop, plan_stop
 from markbook.runs.kind import Planned, Skipped
 from markbook.runs.machines import Machines
-from markbook.runs.options import RunOptions, aside
+from markbook.runs.options import ASKING, AskingOptions, AskingSettings, aside
 from markbook.runs.sandboxes import BoxSettings
 from markbook.runs.streams import goes_in_turns
 from markbook.store import Manifest
 from markbook.types import Limits, Sample
 
+if TYPE_CHECKING:
+    from markbook.runs.exam.asking import Questions
+
 REPORTS = ("documented", "html")
 """The report plugins that every finished exam is given."""
 
 
+_ASKED = ("samples", "gen_kwargs", "system")
+"""Options that say how a model is asked and can change what it answers."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExamOptions(RunOptions):
+class ExamOptions(AskingOptions):
     """How an exam is held. The first group can change a result, the second cannot."""
 
     format: str = "auto"
@@ -56,6 +63,7 @@ class ExamOptions(RunOptions):
     benchmark: str | os.PathLike[str] = aside("")
     """A file or folder; what it held is in the manifest's inputs."""
     solutions: Sequence[str | os.PathLike[str]] = aside(())
+    """Files and folders of answers; none where a model is asked."""
     skip_unavailable: bool = False
     """Leave out the problems in languages whose toolchains are not here, as missing, instead of refusing the exam."""
     isolation: Literal["auto", "strict", "weak"] = aside("auto")
@@ -72,6 +80,17 @@ class ExamOptions(RunOptions):
     def adapts(self) -> bool:
         """Whether each problem has a limit of its own."""
         return self.profile == "corrected" if self.adaptive is None else self.adaptive
+
+    def identity(self) -> dict[str, object]:
+        """Return the options that can change a result; how a model is asked is none where the answers exist."""
+        found = super(
+            ExamOptions, self
+        ).identity()  # a slotted dataclass is made anew, which the bare call does not know
+        if self.model is None:
+            return {name: value for name, value in found.items() if name not in _ASKED}
+        from markbook.model.connect import without_secrets
+
+        return {**found, "model": self.model, "base_url": without_secrets(self.base_url)}
 
     def limits(self) -> Limits:
         """Return what an attempt may use."""
@@ -92,6 +111,29 @@ class ExamOptions(RunOptions):
         )
 
 
+class ExamSettings(AskingSettings, total=False):
+    """The fields of `ExamOptions` as keyword arguments of `exam`, but for those that it names itself."""
+
+    format: str
+    timeout: float
+    memory_mb: int
+    error_policy: ErrorPolicy
+    extract: Extract
+    profile: Literal["documented", "corrected"]
+    seed: int
+    separate: bool
+    adaptive: bool | None
+    all_tests: bool
+    fresh_tests: bool
+    python: str
+    skip_unavailable: bool
+    isolation: Literal["auto", "strict", "weak"]
+    dedupe: bool
+    reuse_verdicts: bool
+    against: str | os.PathLike[str] | None
+    stop_when: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExamPlan(Planned):
     """What is about to be marked."""
@@ -103,6 +145,10 @@ class ExamPlan(Planned):
     """The same without the tests that are at fault."""
     faults: Sequence[TestFault]
     answers: Answers
+    """As they were read; where a model is asked, none are there until it is done."""
+    models: Sequence[str]
+    questions: Questions | None = None
+    """What a model is asked; None where the answers exist."""
     unavailable: Sequence[str] = ()
     """What is left out because its toolchain is not here, in a line each."""
     stop: ExamStop | None = None
@@ -115,8 +161,16 @@ class ExamPlan(Planned):
 
     @property
     def attempts(self) -> int:
-        """How many there are."""
-        return sum(self.answers.count(model) for model in self.answers.models)
+        """How many there are, or will be."""
+        if self.questions is not None:
+            return len(self.questions.requests)
+        return sum(self.answers.count(model) for model in self.models)
+
+    def planned(self, model: str) -> list[int]:
+        """Return how many attempts at each problem there are, or will be, in benchmark order."""
+        if self.questions is not None:
+            return [self.questions.count] * len(self.benchmark.samples)
+        return self.answers.planned(model)
 
 
 def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
@@ -124,23 +178,36 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
 
     Raises:
         DataError: nothing can be marked.
+        UsageError: neither answers nor a model, or both; a model that cannot be asked this benchmark.
         EnvironmentUnfitError: this system cannot run solutions at all.
     """
+    if bool(request.solutions) == (request.model is not None):
+        raise UsageError("name the answers or the model: one of --solutions and --model")
     machines.begin_sandbox(request.box())
     paper = load_benchmark(Path(request.benchmark), request.format)
     whole, faults = without_faults(paper)
     sound, unavailable = available(whole, skip=request.skip_unavailable)
-    paths = [Path(path) for path in request.solutions]
-    answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_named))
-    stop = plan_stop(sound.samples, answers.models, request.against, request.stop_when, request.seed)
+    questions = None
+    if request.model is None:
+        paths = [Path(path) for path in request.solutions]
+        answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_named))
+        models = answers.models
+    else:
+        from markbook.runs.exam.asking import plan_questions  # exams of answers that exist need no client
+
+        questions = plan_questions(sound, request)
+        answers, models = machines.open(Answers(sound, _named)), [str(request.model)]
+    stop = plan_stop(sound.samples, models, request.against, request.stop_when, request.seed)
     return ExamPlan(
-        manifest=_manifest(request, sound, answers, unavailable, stop),
+        manifest=_manifest(request, sound, answers, unavailable, stop, questions),
         skipped=_skipped(paper, answers),
         options=request,
         paper=paper,
         benchmark=sound,
         faults=faults,
         answers=answers,
+        models=models,
+        questions=questions,
         unavailable=unavailable,
         stop=stop,
     )
@@ -218,9 +285,14 @@ def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
 
 
 def _manifest(
-    request: ExamOptions, benchmark: Benchmark, answers: Answers, unavailable: Sequence[str], stop: ExamStop | None
+    request: ExamOptions,
+    benchmark: Benchmark,
+    answers: Answers,
+    unavailable: Sequence[str],
+    stop: ExamStop | None,
+    questions: Questions | None,
 ) -> Manifest:
-    inputs = {"benchmark": benchmark.digest}
+    inputs = {"benchmark": benchmark.digest, **({} if questions is None else {"questions": questions.digest})}
     for number, digest in enumerate(answers.inputs.values(), start=1):
         inputs[f"solutions/{number}"] = digest
     config = {
@@ -228,7 +300,7 @@ def _manifest(
         "adaptive": request.adapts,
         "benchmark_name": benchmark.name,
         "benchmark_format": benchmark.format,
-        "models": answers.models,
+        "models": answers.models if questions is None else [request.model],
         **({"unavailable": list(unavailable)} if unavailable else {}),
         **({} if stop is None else {"stop": stop.identity}),
     }
@@ -240,6 +312,7 @@ def _manifest(
     }
     extra = {
         "sources": sources,
+        **({} if questions is None else {ASKING: request.kept(ASKING)}),
         "skipped": {
             "benchmark_rows": len(benchmark.rejections),
             "answers_invalid": answers.invalid.count,

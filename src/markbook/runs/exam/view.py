@@ -20,6 +20,9 @@ from markbook.types import Attempt, Measurement, Outcome, ProblemType, Sample, T
 
 SAMPLE, MODEL, OUTCOME, FAULT, STOPPED = "sample", "model", "outcome", "fault", "stopped"
 """The kinds of journal row that an exam writes."""
+ANSWERS = "answers.jsonl"
+"""The file in the run folder that holds what a model replied: `--solutions` takes it, so that the exam can be held without
+the model."""
 _KEPT_BYTES, _KEPT = 8 << 20, 10_000
 """So much of the journal and so many attempts stay decoded; they are a few times as large then."""
 STREAM_KEPT = 400

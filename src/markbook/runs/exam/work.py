@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Unpack
 
 from markbook.results.stopping import words_of
 from markbook.runs.conductor import conduct
@@ -14,8 +14,8 @@ from markbook.runs.exam import Exam
 from markbook.runs.exam.early_end import ExamSoFar, all_attempts
 from markbook.runs.exam.finished import ExamResults
 from markbook.runs.exam.marks import mark, outcome_of
-from markbook.runs.exam.plan import REPORTS, ExamOptions, ExamPlan
-from markbook.runs.exam.view import FAULT, MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
+from markbook.runs.exam.plan import REPORTS, ExamOptions, ExamPlan, ExamSettings
+from markbook.runs.exam.view import ANSWERS, FAULT, MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
 from markbook.runs.fresh import run_fresh
 from markbook.runs.kind import Ended, Start, Step, Watcher
 from markbook.runs.machines import Machines
@@ -32,46 +32,60 @@ UNSOUND = "unsound"
 
 def exam(
     benchmark: str | os.PathLike[str],
-    solutions: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    solutions: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     output: str | os.PathLike[str] | None = None,
     *,
+    model: str | None = None,
+    base_url: str = "",
     resume: str | os.PathLike[str] | None = None,
     watcher: Watcher | None = None,
     reports: Sequence[str] = REPORTS,
-    **options: Any,
+    **options: Unpack[ExamSettings],
 ) -> Run:
     """Mark models' solutions against a benchmark's tests, like an exam, and write the documented reports.
 
+    The run that comes back has `scores`, `score(model)`, `failures()`, `to_pandas()` and `to_polars()`.
+
     Args:
         benchmark: a benchmark file or folder; see `markbook list loaders` for the formats.
-        solutions: one or more files or folders of answers.
+        solutions: one or more files or folders of answers; none where a model is asked.
         output: where the run folder is made; `generated` by default.
+        model: `PROVIDER:NAME` to ask for the answers instead.
+        base_url: where its server is, if not at the provider's own address.
         resume: a run folder to go on with instead; every other argument must be what it was.
         watcher: is told of progress.
         reports: the report plugins that the finished run is given; `markbook report` makes others later.
-        **options: the fields of `ExamOptions`.
+        **options: `timeout`, `workers`, `samples`, `max_cost` and so on: the options of `markbook exam`, each with its type in
+            `markbook.runs.exam.plan.ExamSettings`.
 
     Returns:
-        The finished run; its folder holds the reports.
+        The finished run; its folder holds the reports. Its status is `incomplete` if the model left questions unanswered.
 
     Raises:
         DataError: nothing can be marked; nothing was written.
         EnvironmentUnfitError: the machine cannot isolate the solutions well enough.
+        IncompleteError: the model answered nothing.
         OutputError: the output cannot be written; nothing was run.
         StorageError: the disk failed during the run, which can be resumed.
-        UsageError: an option that does not exist.
+        UnknownOptionError: an option that does not exist.
+        UsageError: neither answers nor a model, or both; a model that cannot be asked.
     """
     given = (solutions,) if isinstance(solutions, str | os.PathLike) else tuple(solutions)
-    named = {"benchmark": benchmark, "solutions": given, "resume": resume, "reports": reports}
-    request = options_of(ExamOptions, {**options, **named, "output": output or "generated"}, "exam")
+    named = {"benchmark": benchmark, "solutions": given, "model": model, "base_url": base_url, "resume": resume}
+    request = options_of(ExamOptions, {**options, **named, "reports": reports, "output": output or "generated"}, "exam")
     return conduct(Exam(), request, watcher)
 
 
 def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
-    """Run the answers that are not run yet, and say how the exam stands."""
+    """Ask what is not asked yet, run the answers that are not run yet, and say how the exam stands."""
     box = machines.box
     assert box is not None
-    unsolved = _hold(plan, journal, box, watch)
+    answered = None
+    if plan.questions is not None:
+        from markbook.runs.exam.asking import ask
+
+        answered = ask(plan, plan.questions, journal, watch)
+    unsolved = _hold(plan, journal, box, watch, answered.lacking if answered else frozenset())
     if not isinstance(box, RemoteSandbox):  # others run elsewhere and do not say
         if box.duplicates:
             watch.noted(f"{box.duplicates} answers were exact duplicates of others and took their outcome")
@@ -88,11 +102,31 @@ def mark_answers(plan: ExamPlan, journal: RunWriter, machines: Machines, watch: 
     extra: dict[str, Any] = {"own_solution_fails": unsound} if unsound else {}
     if results.stopped:
         extra["stopped"] = {name: value for name, value in results.stopped.items() if name != "samples"}
-    return Ended(facts={"isolation": results.isolation, "attempts": results.planned, **extra}, results=results)
+    facts = {"isolation": results.isolation, "attempts": results.planned, **extra}
+    if answered is not None:
+        facts |= {"usage": answered.usage, **({"unanswered": answered.reasons} if answered.reasons else {})}
+    if answered is not None and answered.lacking:
+        return Ended(status="incomplete", facts=facts, results=results, withheld=("documented",))
+    return Ended(facts=facts, results=results)
 
 
-def _hold(plan: ExamPlan, writer: RunWriter, box: Sandbox | MixedBox | RemoteSandbox, watch: Watcher) -> list[Sample]:
-    """Run what is not run yet, and return the problems that some answer tried and none solved."""
+def _hold(
+    plan: ExamPlan,
+    writer: RunWriter,
+    box: Sandbox | MixedBox | RemoteSandbox,
+    watch: Watcher,
+    lacking: frozenset[str] = frozenset(),
+) -> list[Sample]:
+    """Run what is not run yet, and return the problems that some answer tried and none solved.
+
+    Args:
+        plan: what is to be done.
+        writer: of the run.
+        box: runs the answers.
+        watch: is told of each.
+        lacking: problems that wait for an answer of the model that is asked: theirs are run when all are there, because
+            only then is it known which is which.
+    """
     _record_inputs(writer, plan)
     tried, solved = _solved_before(writer, plan) if writer.is_resumed else (Counter[str](), Counter[str]())
     watch.started(writer.folder, Start(plan.attempts, tried.total(), solved.total(), _about(plan, box)))
@@ -114,7 +148,7 @@ def _hold(plan: ExamPlan, writer: RunWriter, box: Sandbox | MixedBox | RemoteSan
                 marking.add(attempt.model, attempt.sample_id, outcome)
 
     if plan.stop is None or marking is None:
-        run(all_attempts(plan))
+        run(attempt for attempt in all_attempts(plan) if attempt.sample_id not in lacking)
     else:
         for line in words_of(marking.until_enough(plan.stop, run)):
             watch.noted(line)
@@ -122,7 +156,7 @@ def _hold(plan: ExamPlan, writer: RunWriter, box: Sandbox | MixedBox | RemoteSan
 
 
 def _about(plan: ExamPlan, box: Sandbox | MixedBox | RemoteSandbox) -> str:
-    models = len(plan.answers.models)
+    models = len(plan.models)
     return (
         f"{plan.benchmark.name}: {len(plan.benchmark.samples)} problems, {plan.attempts} answers of "
         f"{models} model{'s' if models != 1 else ''}, isolation level {box.level.value}"
@@ -166,7 +200,7 @@ def _jobs(writer: RunWriter, plan: ExamPlan, attempts: Iterable[Attempt], runnin
     """Yield a job for each of these attempts that was not run yet."""
     samples: Mapping[str, Sample] = {sample.id: sample for sample in plan.benchmark.samples}
     limits = plan.options.limits()
-    numbers = {model: number for number, model in enumerate(plan.answers.models)}
+    numbers = {model: number for number, model in enumerate(plan.models)}
     for attempt in attempts:
         if writer.was_there(OUTCOME, (attempt.model, attempt.sample_id, attempt.index)):
             continue
@@ -183,10 +217,11 @@ def _record_inputs(writer: RunWriter, plan: ExamPlan) -> None:
     answers = plan.answers
     for place, sample in enumerate(plan.benchmark.samples):
         writer.add(SAMPLE, (place,), sample_record(sample))
-    for model in answers.models:
-        planned = answers.planned(model)
-        about = {"source": answers.source(model), "attempts": sum(planned), "planned": planned}
-        lacking = answers.lacking(model)
+    for model in plan.models:
+        planned = plan.planned(model)
+        source = answers.source(model) if plan.questions is None else ANSWERS
+        about = {"source": source, "attempts": sum(planned), "planned": planned}
+        lacking = answers.lacking(model) if plan.questions is None else ()
         writer.add(MODEL, (model,), {**about, "lacking": lacking} if any(lacking) else about)
     for number, fault in enumerate(plan.faults):
         writer.add(FAULT, (number,), asdict(fault))

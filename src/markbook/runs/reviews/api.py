@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 from markbook.judge.panel import JudgeOptions
 from markbook.runs.conductor import conduct
+from markbook.runs.options import refuse_unknown
 from markbook.runs.reviews import Reviews
 from markbook.runs.reviews.config import ReviewConfig, check_policy, default_config, parse_similarity, read_config
-from markbook.runs.reviews.plan import ReviewRequest
+from markbook.runs.reviews.plan import ReviewRequest, ReviewSettings
 from markbook.store import Run
 
 _Place = str | os.PathLike[str]
@@ -30,10 +33,11 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
     output: _Place = "generated",
     resume: _Place | None = None,
     options: JudgeOptions | None = None,
-    workers: int | None = None,
-    engine: str = "local",
+    **settings: Unpack[ReviewSettings],
 ) -> Run:
     """Evaluate generated peer reviews in three tiers and return the finished run.
+
+    The run that comes back has `scores`, `score(system)`, `to_pandas()` and `to_polars()`.
 
     Args:
         papers: a folder in the PeerRead layout, or one file of it.
@@ -48,14 +52,17 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         output: where the run folder is made.
         resume: a run folder to go on with; give the same other arguments.
         options: how the judge is asked.
-        workers: processes that compare texts and read traces; judges are asked beside them in any case.
-        engine: where those run; of `markbook list engines`.
+        **settings: `workers` (processes that compare texts and read traces; judges are asked beside them in any case),
+            `engine` (where those run; of `markbook list engines`), `limit`, `name`, `tags` and so on, each with its type in
+            `markbook.runs.reviews.plan.ReviewSettings`.
 
     Raises:
         DataError: no paper or no generated review can be read.
         ConfigError: a configuration that cannot be honoured.
+        UnknownOptionError: an argument that does not exist.
         UsageError: a judge or run folder that cannot be used.
     """
+    refuse_unknown(settings, [*inspect.signature(review).parameters, *ReviewSettings.__annotations__], "review")
     judges = (judge,) if isinstance(judge, str) else tuple(judge)
     said = {"judges": list(judges), "policy": policy, "similarity": ",".join(similarity)}
     request = ReviewRequest(
@@ -67,9 +74,8 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         judge_options=options or JudgeOptions(),
         output=output,
         resume=resume,
-        workers=workers,
-        engine=engine,
         asked=_asked((papers, reviews, traces, config, tool_reference), said | (options or JudgeOptions()).asked()),
+        **settings,
     )
     return conduct(Reviews(), request)
 

@@ -34,14 +34,14 @@ GRAPH_WEIGHTS: Mapping[str, float] = {
 }
 TARGETS: Mapping[str, float] = {"tier1": 1.0, "tier2": 10.0, "tier3": 15.0, "total": 25.0}
 """Seconds for one review, as documented."""
-_GRAPH_NAMES = {
+GRAPH_NAMES = {
     "path_convergence": "path_convergence",
     "tool_accuracy": "tool_selection_accuracy",
     "coordination_quality": "coordination_centrality",
     "task_balance": "task_distribution_balance",
 }
 _HUGE = 1e15
-_RUBRIC_NAMES = {"planning_rational": "planning_rationality"}
+RUBRIC_NAMES = {"planning_rational": "planning_rationality"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,7 @@ def _read_judge(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:
         config = replace(config, judge_name=model)
     if section.get("weights") is not None:
         given = _section(section, "weights", at)
-        weights = {_RUBRIC_NAMES.get(name, name): value for name, value in given.items()}
+        weights = {RUBRIC_NAMES.get(name, name): value for name, value in given.items()}
         config = replace(config, rubric_weights=_named(weights, tuple(TIER_WEIGHTS), "tier2 weights", at))
     if "paper_excerpt_length" in section and config.profile != "documented":
         note = "paper_excerpt_length has no effect: papers are judged whole, in parts where they are long"
@@ -270,8 +270,8 @@ def _read_graph(config: ReviewConfig, section: Record, path: Path) -> ReviewConf
         config = replace(config, tool_reference=path.parent / held if isinstance(held, str) else held)
     if section.get("graph_weights") is None:
         return config
-    given = _named(section["graph_weights"], (*_GRAPH_NAMES, *GRAPH_WEIGHTS), "graph_weights", at)
-    return replace(config, graph_weights={_GRAPH_NAMES.get(name, name): value for name, value in given.items()})
+    given = _named(section["graph_weights"], (*GRAPH_NAMES, *GRAPH_WEIGHTS), "graph_weights", at)
+    return replace(config, graph_weights={GRAPH_NAMES.get(name, name): value for name, value in given.items()})
 
 
 def _read_system(config: ReviewConfig, section: Record, at: str) -> ReviewConfig:

@@ -17,7 +17,7 @@ from markbook.judge.panel import JudgeOptions, JudgePlan
 from markbook.load.peerread.generated import Generated
 from markbook.load.peerread.papers import Papers
 from markbook.runs.kind import Planned, Skipped
-from markbook.runs.options import RunOptions, aside
+from markbook.runs.options import RunOptions, RunSettings, aside
 from markbook.runs.reviews.config import ReviewConfig, default_config
 from markbook.runs.reviews.judge import make_plan
 from markbook.runs.reviews.tiers import tool_references
@@ -46,6 +46,13 @@ class ReviewRequest(RunOptions):
     def identity(self) -> dict[str, object]:
         """Return the options that can change a result; what of the judges can is in their plan."""
         return {"review": self.config.as_record(), "limit": self.limit}
+
+
+class ReviewSettings(RunSettings, total=False):
+    """The fields of `ReviewRequest` as keyword arguments of `review`, but for those that it names itself."""
+
+    limit: int | None
+    reports: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from markbook import plugins
-from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
+from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError, beside
 from markbook.judge.assess import NO_REVIEW
 from markbook.load.peerread.papers import Paper
 from markbook.runs.engines import in_order
@@ -182,7 +182,7 @@ class TraceFolder:
         if folder is None:
             return
         if not folder.is_dir():
-            raise UsageError("there is no such folder of traces", at=str(folder))
+            raise UsageError("there is no such folder of traces", at=str(folder), hint=beside(folder))
         for file in sorted(folder.rglob("*")):
             if not file.is_file() or file.name.startswith("."):
                 continue

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from markbook.errors import UsageError
 from markbook.model import ModelReply
-from markbook.model.connect import split_name
+from markbook.model.lean import COMPLETIONS
+from markbook.runs.asking import goes_on
 
 if TYPE_CHECKING:
     from markbook.runs.tasks.options import TaskOptions
     from markbook.runs.tasks.plan import TaskPlan
-
-_COMPLETIONS = "completions"
 
 
 def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
@@ -25,9 +24,9 @@ def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
         UsageError: it cannot, and what can.
     """
     continues = goes_on(options.model or "")
-    other = f"--model {_COMPLETIONS}:NAME asks a server that continues texts; --predictions takes answers that exist"
+    other = f"--model {COMPLETIONS}:NAME asks a server that continues texts; --predictions takes answers that exist"
     if continues and options.turns:
-        raise UsageError(f"--turns does not go with {_COMPLETIONS}:, which knows no turns")
+        raise UsageError(f"--turns does not go with {COMPLETIONS}:, which knows no turns")
     for each in tasks:
         name, beams = repr(each.task.name), each.task.sampling.beams
         if each.rows.weighings and not continues:
@@ -52,11 +51,6 @@ def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
                 f"{name} weighs texts with nothing before them, and no server says how likely a text's first token is",
                 hint="--system names what stands there; lm-evaluation-harness puts the model's first token, such as <s>",
             )
-
-
-def goes_on(model: str) -> bool:
-    """Whether a model's server continues texts instead of answering in turns."""
-    return split_name(model)[0] == _COMPLETIONS
 
 
 def together(key: tuple[str | int, ...], replies: Sequence[ModelReply]) -> ModelReply:

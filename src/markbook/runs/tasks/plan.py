@@ -177,7 +177,14 @@ def _plan_one(
     is_documented = options.profile == "documented"
     data = None if options.data is None else Path(options.data)
     rows = load_samples(
-        task, data=data, limit=options.limit, mode=mode, find=find, documented=is_documented, turns=options.turns
+        task,
+        data=data,
+        limit=options.limit,
+        mode=mode,
+        find=find,
+        documented=is_documented,
+        turns=options.turns,
+        fetches=options.allow_download,
     )
     whole = row_scorer(task, find)
     scorers = function_scorers(task, find)

@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from markbook import plugins
 from markbook.errors import UsageError
-from markbook.model import Generator, ModelReply, PromptRequest
+from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
 from markbook.results.stopping import words_of
+from markbook.runs.asking import Replies, check_generator, generator_of, goes_on, timings, usage_of
 from markbook.runs.conductor import conduct
-from markbook.runs.kind import Ended, Planned, Skipped, Start, Step, Watcher
+from markbook.runs.kind import Ended, Planned, Skipped, Watcher
 from markbook.runs.machines import Machines
-from markbook.runs.options import options_of
+from markbook.runs.options import ASKING, options_of
 from markbook.runs.tasks import Tasks
-from markbook.runs.tasks.asking import check_askable, goes_on
+from markbook.runs.tasks.asking import check_askable
 from markbook.runs.tasks.judging import judges_of, remembered
 from markbook.runs.tasks.marks import FilteredAnswer, Key, Tested, answers, measure, tested
-from markbook.runs.tasks.options import ASKING, JUDGING, TaskOptions
+from markbook.runs.tasks.options import JUDGING, TaskOptions, TaskSettings
 from markbook.runs.tasks.pages.tables import summary_text
 from markbook.runs.tasks.plan import Plan, TaskPlan, plan_tasks
 from markbook.runs.tasks.results import MarkCollector
 from markbook.runs.tasks.scoring.shards import Workers, start_workers
-from markbook.runs.tasks.shared_calls import SharedCalls
 from markbook.runs.tasks.stopping import TaskStop, ask_until_enough, plan_stop
 from markbook.store import Manifest, Run, RunWriter
 from markbook.types import Limits, Sample
 
 PIECE = 4_000
 """So many rows are marked together: enough for several processes, and little memory."""
-COMPLETION, UNANSWERED, OUTCOME = "completion", "unanswered", "outcome"
-"""The kinds of journal row that a run of tasks writes."""
+OUTCOME = "outcome"
+"""The kind of journal row that holds what became of an answer's tests."""
 
 
 def run_task(
@@ -50,9 +48,11 @@ def run_task(
     output: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     watcher: Watcher | None = None,
-    **options: Any,
+    **options: Unpack[TaskSettings],
 ) -> Run:
     """Run tasks over answers that exist, or over a model's, and write the results.
+
+    The run that comes back has `scores`, `score(model)`, `failures()`, `to_pandas()` and `to_polars()`.
 
     Args:
         task: one or more YAML files (ours or lm-evaluation-harness's) or names of ready tasks.
@@ -63,7 +63,8 @@ def run_task(
         output: where the run folder is made; `generated` by default.
         resume: a run folder to go on with instead; every other argument must be what it was.
         watcher: is told of progress.
-        **options: the fields of `TaskOptions`.
+        **options: `limit`, `samples`, `max_cost` and so on: the options of `markbook run`, each with its type in
+            `markbook.runs.tasks.options.TaskSettings`.
 
     Returns:
         The run; its folder holds `summary.json`, `results.jsonl` and `summary.md`. Its status is `incomplete` if
@@ -72,6 +73,7 @@ def run_task(
     Raises:
         ConfigError: a task that cannot be honoured.
         DataError: no rows, or no answers to any.
+        UnknownOptionError: an option that does not exist.
         UsageError: neither predictions nor a model, or both; a resumed run of other arguments.
         OutputError: the output cannot be written; nothing was asked or run.
         StorageError: the disk failed during the run, which can be resumed.
@@ -130,7 +132,7 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
         skipped=Skipped(len(found.rejections), next(iter(found.rejections), None)),
         options=options,
         plan=found,
-        generator=None if options.model is None else _generator(options.model, options),
+        generator=generator_of(options),
         workers=workers,
         stop=stop,
     )
@@ -143,8 +145,7 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
         UsageError: the model cannot be asked.
         EnvironmentUnfitError: the machine cannot isolate the code well enough.
     """
-    if plan.generator is not None:
-        getattr(plan.generator, "check", lambda: None)()
+    check_generator(plan.generator)
     for _, metric in judges_of(plan.plan.tasks):
         metric.check()
     if plan.runs_tests:
@@ -156,19 +157,18 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
 def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
     """Ask what is not answered yet, run what is not run yet, and measure."""
     options, box = plan.options, machines.box
-    asked = _Asked(journal, plan, watch)
+    replies_to = _replies(plan, journal, watch)
     stopped: dict[str, Any] = {}
     with remembered(plan.plan, journal, watch) as (judged, memory):
         done = judged
 
         def marked(part: Plan) -> MarkCollector:
-            replies = asked.replies_to(part)
-            return _marked(part, replies, plan, journal, box)
+            return _marked(part, replies_to(part), plan, journal, box)
 
         if plan.stop is not None:
             done, stopped = ask_until_enough(plan.stop, judged, journal, marked)
         results = marked(done)
-    replies = asked.replies_to(done)
+    replies = replies_to(done)
     summary = results.summary(options.model or "") | ({"stopped": stopped} if stopped else {})
     for line in words_of(stopped) if stopped else ():
         watch.noted(line)
@@ -176,9 +176,9 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
         "results.jsonl": results.rows(),
         "summary.json": json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         "summary.md": summary_text(summary),
-        "timings.jsonl": _timings(replies),
+        "timings.jsonl": timings(replies),
     }
-    usage = _usage(list(replies.values())) if plan.generator is not None else None
+    usage = usage_of(list(replies.values())) if plan.generator is not None else None
     broken = results.broken
     facts = {"answers": results.answers, "broken": broken, **({"usage": usage} if usage else {})}
     if memory is not None:
@@ -186,6 +186,19 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     if box is not None:
         facts["isolation"] = box.level.value
     return Ended(status="incomplete" if broken else "done", facts=facts, files=files)
+
+
+def _replies(plan: TasksPlan, journal: RunWriter, watch: Watcher) -> Callable[[Plan], dict[Key, ModelReply]]:
+    """Return what gives the replies to the rows of a plan; there are none where the answers exist."""
+    if plan.generator is None:
+        return lambda _part: {}
+    continues, seed = goes_on(plan.options.model or ""), plan.options.seed
+
+    def requests(part: Plan) -> list[PromptRequest]:
+        return [request for each in part.tasks for request in each.requests(seed, continues=continues)]
+
+    asked = Replies(journal, plan.generator, watch, len(requests(plan.plan)))
+    return lambda part: asked.replies_to(requests(part))
 
 
 def pieces_of(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
@@ -211,22 +224,6 @@ def _marked(
     return results
 
 
-def _generator(model: str, options: TaskOptions) -> Generator:
-    made: Generator = plugins.create(
-        "generators",
-        "model",
-        model=model,
-        base_url=options.base_url,
-        concurrency=options.concurrency,
-        per_minute=options.per_minute,
-        retries=options.retries,
-        seconds=options.request_seconds,
-        max_cost=options.max_cost,
-        price=options.price,
-    )
-    return made
-
-
 def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manifest:
     config = {
         **options.identity(),
@@ -244,6 +241,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
             "tasks": [os.fspath(task) for task in options.tasks],
             "predictions": None if options.predictions is None else os.fspath(options.predictions),
             "data": None if options.data is None else os.fspath(options.data),
+            **({"allow_download": True} if options.allow_download else {}),
             **({} if options.against is None else {"against": os.fspath(options.against)}),
         },
         ASKING: options.kept(ASKING),
@@ -269,58 +267,6 @@ def _plain_judging(options: TaskOptions) -> dict[str, object]:
     }
 
 
-class _Asked:
-    """A model's replies, each kept on disk before the next step; of answers that exist there are none."""
-
-    def __init__(self, journal: RunWriter, plan: TasksPlan, watch: Watcher) -> None:
-        """Take up what a resumed run had; nothing of that is asked again."""
-        self._journal, self._plan, self._watch = journal, plan, watch
-        self._generator = plan.generator
-        if self._generator is None:
-            return
-        self._replies = {row.key: _reply_of(row.key, row.data) for row in journal.rows(COMPLETION)}
-        self._committed = SharedCalls(journal.commit)
-        total, done = len(self._requests(plan.plan)), len(self._replies)
-        watch.started(journal.folder, Start(total, done, done, f"{total} questions"))
-        # Questions that brought nothing have cost something too, each time that they were asked.
-        lost = list(journal.rows(UNANSWERED))
-        spent = (row.data.get("cost_at_most") for row in itertools.chain(journal.rows(COMPLETION), lost))
-        self._generator.spent = sum(one or 0.0 for one in spent)
-        self._times = itertools.count(len(lost))
-
-    def _requests(self, part: Plan) -> list[PromptRequest]:
-        options = self._plan.options
-        continues = goes_on(options.model or "")
-        return [request for each in part.tasks for request in each.requests(options.seed, continues=continues)]
-
-    def replies_to(self, part: Plan) -> dict[Key, ModelReply]:
-        """Return the replies to the rows of a plan; the model is asked for those that nobody asked it for yet."""
-        if self._generator is None:
-            return {}
-        requests = self._requests(part)
-        waiting = [request for request in requests if request.key not in self._replies]
-        if waiting:
-            self._generator.generate(waiting, self._keep)
-        return {request.key: self._replies[request.key] for request in requests}
-
-    def _keep(self, reply: ModelReply) -> None:
-        self._replies[reply.key] = reply
-        if reply.missing is None:
-            self._journal.add(COMPLETION, reply.key, reply.as_record())
-            self._committed.soon()
-        elif reply.cost_at_most:
-            record = {"requests": reply.requests, "cost_at_most": reply.cost_at_most}
-            self._journal.add(UNANSWERED, (*reply.key, next(self._times)), record, remember=False)
-            self._committed.soon()
-        why = "" if reply.missing is None else reply.missing.detail
-        self._watch.did(Step(" ".join(map(str, reply.key)), reply.missing is None, why))
-
-
-def _reply_of(key: Key, data: Mapping[str, Any]) -> ModelReply:
-    names = ("text", "raw", "finish", "input_tokens", "output_tokens", "cost", "cost_at_most", "requests", "seconds")
-    return ModelReply(key, **{name: data[name] for name in names if name in data})
-
-
 def _execute(
     writer: RunWriter, each: TaskPlan, given: Sequence[FilteredAnswer], box: Any, settings: TaskOptions
 ) -> dict[Key, Tested]:
@@ -342,31 +288,3 @@ def _execute(
         done[key] = tested(outcome)
         writer.add(OUTCOME, key, done[key].as_record())
     return done
-
-
-def _timings(replies: Mapping[Key, ModelReply]) -> Iterator[str]:
-    for key in sorted(replies, key=lambda each: tuple(map(str, each))):
-        if replies[key].requests:
-            record = {"key": list(key), "seconds": replies[key].seconds, "requests": replies[key].requests}
-            yield json.dumps(record, ensure_ascii=False) + "\n"
-
-
-def _usage(replies: Sequence[ModelReply]) -> dict[str, object]:
-    """Return what a model's replies cost, those that brought nothing too; a sum with an unknown part is unknown."""
-    answered = [reply for reply in replies if reply.missing is None]
-    asked = [reply for reply in replies if reply.requests]
-
-    def total(name: str, of: Sequence[ModelReply]) -> Any:
-        values = [getattr(reply, name) for reply in of]
-        return None if not values or any(value is None for value in values) else sum(values)
-
-    return {
-        "replies": len(answered),
-        "failed": len(replies) - len(answered),
-        "requests": sum(reply.requests for reply in replies),
-        "input_tokens": total("input_tokens", answered),
-        "output_tokens": total("output_tokens", answered),
-        "cost": total("cost", asked),
-        "cost_at_most": total("cost_at_most", asked),
-        "replies_without_price": sum(reply.cost is None for reply in asked),
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from markbook.runs.exam.marks import counted_tests, group_of, reasons
 from markbook.runs.exam.pages.scores import percent
@@ -12,11 +12,52 @@ from markbook.types import Outcome, Sample, TestResult
 from markbook.why import Failure, Why
 
 
+class TestDetail(TypedDict):
+    """One test of an attempt."""
+
+    test_index: int
+    passed: bool
+    verdict: Annotated[str, "How the verdict came about; docs/sandbox.md says what each promises."]
+    error_type: str | None
+    error_message: str | None
+    result: NotRequired[Annotated[str, "Of a program that reads and writes: AC, WA, TLE, MLE, RTE, OLE, CE or JE."]]
+    rule: NotRequired[str | None]
+    own_operator: NotRequired[bool]
+    why: NotRequired[dict[str, Any]]
+
+
+class ResultRow(TypedDict):
+    """One attempt: a row of test_results.jsonl."""
+
+    task_id: str
+    category: str | None
+    total_tests: int
+    tests_passed: int
+    all_tests_passed: bool
+    error_type: Annotated[str | None, "The kind of error, or how the first failed test failed."]
+    test_details: list[TestDetail]
+    model: str
+    sample: Annotated[int, "Which of the model's attempts at the problem, from 0."]
+    complexity: Any
+    object_type: str | None
+    error_message: str | None
+    score: Annotated[float | None, "In percent, under the run's error policy."]
+    score_zero: float | None
+    score_partial: float | None
+    isolation: Annotated[str, "The level under which it ran: A, B, C or D."]
+    extraction: Annotated[str | None, "How the code was found in the reply."]
+    answer_form: str | None
+    limit: NotRequired[str]
+    flags: NotRequired[list[str]]
+    benchmark_fault: NotRequired[str]
+    why: NotRequired[dict[str, Any]]
+
+
 def result_row(attempt: MarkedAttempt) -> str:
     """Return one line of the file; the scores are null where nothing can be said of the answer."""
     sample, outcome, got = attempt.sample, attempt.outcome, attempt.mark
     details = zip(counted_tests(sample, outcome), reasons(sample, outcome), strict=True)
-    record: dict[str, Any] = {
+    record: ResultRow = {
         "task_id": sample.id,
         "category": group_of(sample, "topic") or None,
         "total_tests": got.total,
@@ -68,9 +109,9 @@ def _whole(why: Why, sample: Sample) -> dict[str, object]:
     return {"ended": ended} if ended else {}
 
 
-def test_detail(number: int, test: TestResult, failure: Failure | None) -> dict[str, object]:
+def test_detail(number: int, test: TestResult, failure: Failure | None) -> TestDetail:
     """Return what a row says of one test."""
-    record: dict[str, Any] = {
+    record: TestDetail = {
         "test_index": number,
         "passed": test.passed,
         "verdict": test.verdict.value,

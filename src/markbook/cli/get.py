@@ -1,0 +1,87 @@
+"""`markbook get`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from markbook.cli.options import completing, json_option
+
+if TYPE_CHECKING:
+    from markbook.files.hub import HubData
+
+_EXAMPLES = """
+\b
+Examples:
+  markbook get humaneval
+  markbook get gsm8k -o data/gsm8k.jsonl
+  markbook get allenai/openbookqa --config main --split validation --show
+"""
+
+
+def _known() -> list[str]:
+    from markbook.files.hub import KNOWN
+
+    return [*KNOWN]
+
+
+@click.command("get", epilog=_EXAMPLES)
+@click.argument("name", required=False, metavar="NAME|OWNER/NAME", shell_complete=completing(_known))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write [default: NAME.jsonl].")
+@click.option("--config", default="", metavar="PART", help="Of a data set with several: which.")
+@click.option("--split", default="", metavar="SPLIT", help="Which of its splits [default: test].")
+@click.option("--show", is_flag=True, help="Say where it lies and under which licence, and fetch no row.")
+@json_option
+def command(name: str | None, output: Path | None, config: str, split: str, *, show: bool, as_json: bool) -> int:
+    """Fetch a known benchmark, or any data set of the Hugging Face hub, as a file of JSON Lines.
+
+    Its licence, its commit and the digest of what was written are shown. Without NAME: what is known by a short name.
+    This and `markbook run --allow-download` are the only ways in which Markbook fetches data.
+    """
+    from markbook.errors import UsageError
+    from markbook.files.hub import KNOWN, find
+
+    if name is None:
+        for short, each in KNOWN.items():
+            click.echo(f"{short:<16}{each.repository:<34}{each.about}")
+        return 0
+    known = KNOWN.get(name)
+    if known is None and "/" not in name:
+        from markbook.plugins import suggest
+
+        raise UsageError(
+            f"{name!r} is known by no short name", hint=f"{suggest(name, [*KNOWN])}; any data set goes by OWNER/NAME"
+        )
+    target = output or Path(f"{name.replace('/', '_')}.jsonl")
+    if not show and target.exists():
+        raise UsageError(f"{target} is there already", hint="name another file with --output")
+    repository = known.repository if known else name
+    data = find(repository, config or (known.config if known else ""), split or (known.split if known else "test"))
+    about: dict[str, object] = {"data": data.address, "revision": data.revision, "files": list(data.files)}
+    about["licence"] = data.licence or "its card states none"
+    if not show:
+        about |= _saved(data, target)
+    if as_json:
+        click.echo(json.dumps(about, indent=2))
+        return 0
+    for key, value in about.items():
+        click.echo(f"{key:<9} {', '.join(value) if isinstance(value, list) else value}")
+    if not show and known is not None:
+        click.echo(f"\nUse it:\n  {known.command.format(shlex.quote(str(target)))}")
+    return 0
+
+
+def _saved(data: HubData, target: Path) -> dict[str, object]:
+    """Write the rows and return what there is to say of the file."""
+    from markbook.errors import OutputError
+    from markbook.files.hub import save
+
+    try:
+        rows, digest = save(data, target)
+    except OSError as error:
+        raise OutputError(f"{target} cannot be written: {error.strerror}", hint="name another with --output") from None
+    return {"file": str(target), "rows": rows, "sha256": digest}

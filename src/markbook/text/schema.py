@@ -1,0 +1,80 @@
+"""JSON schemas of records that are declared as TypedDicts: the declaration that the readers and writers share is the source."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from enum import Enum
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+Schema = dict[str, Any]
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+
+def schema_of(title: str, *records: type, closed: bool = False) -> Schema:
+    """Return the JSON schema of a record, or of any of several.
+
+    Args:
+        title: what it is called.
+        records: TypedDicts; a text in a field's `Annotated` is its description, a pair goes into its schema as it is.
+        closed: whether a key that is not declared is refused.
+    """
+    found = [_record(record, closed=closed) for record in records]
+    whole = found[0] if len(found) == 1 else {"anyOf": found}
+    return {"$schema": DIALECT, "title": title, **whole}
+
+
+def _record(record: type, *, closed: bool) -> Schema:
+    hints = get_type_hints(record, include_extras=True)
+    own: frozenset[str] = getattr(record, "__required_keys__", frozenset())
+    about = (record.__doc__ or "").partition("\n")[0]
+    schema: Schema = {"type": "object", **({"description": about} if about else {})}
+    schema["properties"] = {name: _kind(hint, closed=closed) for name, hint in hints.items()}
+    if needed := [name for name, hint in hints.items() if _is_required(hint, name in own)]:
+        schema["required"] = needed
+    return schema | ({"additionalProperties": False} if closed else {})
+
+
+def _is_required(hint: Any, in_class: bool) -> bool:  # noqa: FBT001 - what the class says of the key
+    """Whether a key must be there; the class itself does not see into annotations that are texts."""
+    origin = get_origin(hint)
+    return origin is Required or (in_class and origin is not NotRequired)
+
+
+def _kind(hint: Any, *, closed: bool) -> Schema:
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        schema = _kind(args[0], closed=closed)
+        for note in args[1:]:
+            schema |= {"description": note} if isinstance(note, str) else dict([note])
+        return schema
+    if origin in (Required, NotRequired):
+        return _kind(args[0], closed=closed)
+    if origin is Literal:
+        return {"enum": list(args)}
+    if origin in (Union, types.UnionType):
+        kinds = [_kind(arg, closed=closed) for arg in args]
+        if all(set(kind) == {"type"} for kind in kinds):
+            return {"type": [kind["type"] for kind in kinds]}
+        return {"anyOf": kinds}
+    if origin is list:
+        return {"type": "array", "items": _kind(args[0], closed=closed)}
+    if origin in (dict, Mapping):
+        return {"type": "object", "additionalProperties": _kind(args[1], closed=closed)}
+    if is_typeddict(hint):
+        return _record(hint, closed=closed)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [each.value for each in hint]}
+    return {"type": _PLAIN[hint]} if hint in _PLAIN else {}
