@@ -67,21 +67,17 @@ _CLASS_OWN = frozenset(
         "__subclasshook__", "__flags__", "__basicsize__", "__init_subclass__",
     ]
 )  # fmt: skip
-_ASKED_FOR = frozenset(
-    (
-        *SPECIAL,
-        *_CLASS_OWN,
-        *(f"__{name}__" for name in (
-            "annotations args array base bases cached cause class_getitem closure code context copy dataclass_fields "
-            "dataclass_params dataclass_transform deepcopy defaults delattr doc file fields func getattr getattribute "
-            "getnewargs getnewargs_ex getstate init instancecheck isabstractmethod kwdefaults loader match_args members "
-            "module new notes optional_keys orig_bases orig_class origin package parameters path post_init reduce "
-            "reduce_ex required_keys self setattr setstate signature sizeof slots spec static_attributes subclasscheck "
-            "subclasses suppress_context text_signature thisclass total traceback type_params version wrapped all "
-            "objclass value ror"
-        ).split()),
-    )
+_SPOKEN_OF = (
+    "abstractmethods", "all", "annotations", "args", "array", "base", "bases", "cached", "cause",
+    "class_getitem", "closure", "code", "context", "copy", "dataclass_fields", "dataclass_params", "deepcopy",
+    "defaults", "delattr", "doc", "file", "fields", "func", "getattr", "getattribute", "getnewargs",
+    "getnewargs_ex", "getstate", "init", "isabstractmethod", "kwdefaults", "loader", "match_args", "members",
+    "module", "new", "notes", "objclass", "optional_keys", "orig_bases", "orig_class", "origin", "package",
+    "parameters", "path", "post_init", "reduce", "reduce_ex", "required_keys", "self", "setattr", "setstate",
+    "signature", "sizeof", "slots", "spec", "static_attributes", "subclasses", "suppress_context",
+    "text_signature", "thisclass", "total", "traceback", "type_params", "version", "wrapped",
 )  # fmt: skip
+_ASKED_FOR = frozenset((*SPECIAL, *_CLASS_OWN, *(f"__{name}__" for name in _SPOKEN_OF)))
 """Names between double underscores that an object over there is asked for. By others packages take memory from an object,
 or have it decide for them (`__array_interface__`, `__array_function__`, `__dlpack__`): here that memory would be ours."""
 TOKEN, PEER, BASE, CLAIM = "_markbook_token", "_markbook_peer", "_markbook_base", "_markbook_claim"
