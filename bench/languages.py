@@ -27,7 +27,7 @@ from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.runs.exam.plan import available
 from markbook.runs.programs import ProgramMarker
 from markbook.sandbox import Job
-from markbook.sandbox.kept import folder
+from markbook.sandbox.kept import usual
 from markbook.sandbox.program import Phase, ProgramRun
 from markbook.sandbox.program_box import ProgramSandbox
 from markbook.types import Limits, Outcome
@@ -153,12 +153,12 @@ def main() -> None:
 
 def _compare(name: str, jobs: list[Job], *, trusted: bool, seconds: float) -> None:
     tool = find(jobs[0].sample.language)
-    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", cache=folder())
+    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", keep=usual())
     try:
         ours: dict[str, Outcome] = {job.key: outcome for job, outcome in marker.run(jobs)}
     finally:
         marker.close()
-    prebuilt = Prebuilt(folder())
+    prebuilt = Prebuilt(usual().built)
     prebuilt.start()
     try:
         if trusted:

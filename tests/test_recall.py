@@ -10,55 +10,54 @@ from markbook.languages import find
 from markbook.runs import recall
 from markbook.runs.kind import Watcher
 
-PROBLEMS = [
-    {"task_id": "twice", "language": "bash", "tests": "set -e\n[[ $(twice 2) = 4 ]]\n"},
-    {"task_id": "sum", "problem": "", "language": "bash", "tests": [{"stdin": "2 3\n", "stdout": "5"}]},
-]
-ANSWERS = {
-    "right": ("twice() { echo $((2 * $1)); }\n", "read a b; echo $((a + b))\n"),
-    "wrong": ("twice() { echo 3; }\n", "echo 6\n"),
-    "torn": ("if\n", "if\n"),
+PROBLEMS = {
+    "linked": {"task_id": "a", "language": "bash", "tests": "set -e\n[[ $(twice 2) = 4 ]]\n"},
+    "stdin": {"task_id": "a", "problem": "", "language": "bash", "tests": [{"stdin": "2 3\n", "stdout": "5"}]},
 }
-ROWS = [
-    {"task_id": problem["task_id"], "model": model, "candidate_solution": text}
-    for model, texts in ANSWERS.items()
-    for problem, text in zip(PROBLEMS, texts, strict=True)
-]
-SAID = "{} answers took the outcome that they had in an earlier run"
+ANSWERS = {
+    "linked": ("twice() { echo $((2 * $1)); }\n", "twice() { echo 3; }\n", "if\n"),
+    "stdin": ("read a b; echo $((a + b))\n", "echo 6\n", "if\n"),
+}
+SAID = "3 answers took the outcome that they had in an earlier run"
 
 
 @pytest.fixture
 def held(tmp_path):
-    """Hold the exam; return what it says of kept outcomes, and every model's rows."""
+    """Hold an exam; return what it says of kept outcomes, and every model's row."""
 
-    def hold_it(name, problems=PROBLEMS):
+    def hold_it(name, kind, **more):
         lines = []
 
         class Lines(Watcher):
             def noted(self, line, *, topic=""):  # noqa: ARG002 - as the watcher has it
                 lines.append(line)
 
-        run = hold(tmp_path / name, problems, ROWS, watcher=Lines(), reuse_verdicts=True)
-        return [line for line in lines if "earlier run" in line], [rows(run, model) for model in ANSWERS]
+        answers = [
+            {"task_id": "a", "model": f"m{number}", "candidate_solution": text}
+            for number, text in enumerate(ANSWERS[kind])
+        ]
+        run = hold(tmp_path / name, [{**PROBLEMS[kind], **more}], answers, watcher=Lines(), reuse_verdicts=True)
+        return [line for line in lines if "earlier run" in line], [rows(run, f"m{number}")[0] for number in range(3)]
 
     return hold_it
 
 
-def test_programs_take_the_outcome_that_they_had_in_an_earlier_run(held):
-    first, second = held("one"), held("two")
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_programs_take_the_outcome_that_they_had_in_an_earlier_run(held, kind):
+    first, second = held("one", kind), held("two", kind)
 
-    assert (first[0], second[0]) == ([], [SAID.format(6)])
+    assert (first[0], second[0]) == ([], [SAID])
     assert second[1] == first[1]
-    assert [[row["score_zero"] for row in model] for model in second[1]] == [[100, 100], [0, 0], [0, 0]]
+    assert [row["score_zero"] for row in second[1]] == [100, 0, 0]
 
 
 def test_other_tests_and_another_toolchain_are_run_anew(held, monkeypatch):
-    held("one")
-    stricter = [PROBLEMS[0], {**PROBLEMS[1], "tests": [*PROBLEMS[1]["tests"], {"stdin": "1 1\n", "stdout": "2"}]}]
+    held("one", "stdin")
+    tests = [*PROBLEMS["stdin"]["tests"], {"stdin": "1 1\n", "stdout": "2"}]
 
-    assert held("two", stricter)[0] == [SAID.format(3)]
+    assert held("two", "stdin", tests=tests)[0] == []
     monkeypatch.setattr(recall, "identity", lambda tool: f"{tool.version} newer")
-    assert held("three")[0] == []
+    assert held("three", "stdin")[0] == []
 
 
 def test_a_toolchain_is_another_one_once_its_commands_or_its_language_change(tmp_path):

@@ -98,9 +98,9 @@ class Library:
     """What Debian calls it."""
 
     @property
-    def is_here(self) -> bool:
-        """Whether programs can use it."""
-        return bool(glob.glob(self.path))
+    def places(self) -> list[str]:
+        """Where it is here; nowhere if programs cannot use it."""
+        return glob.glob(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class Language:
 
     def lacks(self, text: str) -> Library | None:
         """Return the first library that a problem's text wants and that is not here."""
-        return next((one for one in self.libraries if one.word in text and not one.is_here), None)
+        return next((one for one in self.libraries if one.word in text and not one.places), None)
 
     def program(self, before: str, answer: str, tests: str, words: Mapping[str, str]) -> Made:
         """Return a program.

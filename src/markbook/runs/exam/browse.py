@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markbook.results.kind import Entry, Shown, Status
-from markbook.runs.exam.marks import counted_tests, outcome_of
+from markbook.runs.exam.marks import counted_tests
 from markbook.runs.exam.problems import assertions, status_of
 from markbook.runs.exam.view import OUTCOME, SAMPLE, Journal, Marked, sample_of
+from markbook.runs.outcomes import outcome_of
 from markbook.text import cut
 from markbook.types import ErrorKind, Sample
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-from markbook.runs.exam.marks import Tally, outcome_of, outcome_record
+from markbook.runs.exam.marks import Tally
+from markbook.runs.outcomes import outcome_of, outcome_record
 from markbook.text import cut
 from markbook.types import Attempt, Outcome, ProblemType, Sample, Test
 
