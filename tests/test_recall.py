@@ -1,6 +1,8 @@
 """Programs whose outcome is known already: from equal ones in this run, and on request from earlier runs."""
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -73,3 +75,16 @@ def test_a_toolchain_is_another_one_once_its_commands_or_its_language_change(tmp
 
     assert found[0] == found[1]
     assert len(set(found[1:])) == 4
+
+
+def test_a_toolchain_has_one_name_in_every_process():
+    code = "from markbook.languages import find, language; from markbook.runs.recall import identity; from dataclasses import replace; "
+    code += "print(identity(replace(find('bash'), language=language('cpp'))))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in "12"
+    }
+
+    assert len(found) == 1

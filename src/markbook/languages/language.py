@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import glob
+import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Where = Literal["end", "body", "inner body"]
 """Where a test program ends: behind its text, before its last closing brace, or before the one before that."""
@@ -84,6 +88,15 @@ class Failures:
     """The same of a text that is no program."""
     quiet: str = ""
     """Where this is printed to standard error a test failed, whatever the program exits with."""
+
+
+def as_text(record: DataclassInstance) -> str:
+    """Return a record as a text that is the same in every process: of what is no plain data, such as a function, the type."""
+
+    def told(value: object) -> object:
+        return sorted(value) if isinstance(value, set | frozenset) else type(value).__name__
+
+    return json.dumps(asdict(record), sort_keys=True, default=told)
 
 
 @dataclass(frozen=True, slots=True)

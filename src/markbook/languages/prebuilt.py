@@ -14,13 +14,15 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from markbook.languages.language import Headers, Prepared, filled
+from markbook.languages.language import Headers, Prepared, as_text, filled
 from markbook.languages.toolchain import Toolchain
 
 _SEEN = 3
 """So many programs begin with the same headers before these are compiled for the next ones: that takes as long as five."""
 _MOST = 16
 _MOST_BYTES = 1 << 30
+_KEPT_BYTES = 256 << 20
+"""Bytes of headers that are kept from run to run; those go that were not wanted for longest."""
 _SECONDS = 600
 _HEAD = re.compile(r"\s+|//[^\n\\]*(?=\n)|/\*(?:(?!\*/)[^\\])*\*/|#[ \t]*include[ \t]*<([\w./+]+)>[ \t]*(?=\n|//)")
 """What may stand before and between the headers that a program begins with."""
@@ -68,7 +70,7 @@ class Prebuilt:
         )
 
     def _prepare(self, tool: Toolchain, wanted: Prepared, made: Path) -> None:
-        kept = self._cache and self._cache / f"{tool.language.name}-{_identity(tool, wanted)}"
+        kept = self._cache and self._cache / f"{tool.language.name}-{_digest(tool.state, as_text(wanted))}"
         if kept is not None and kept.is_dir():
             shutil.copytree(kept, made)
         else:
@@ -99,26 +101,35 @@ class Prebuilt:
         return text, filled(headers.option, {"header": str(self._seen_at / made.name)})
 
     def _compiled(self, tool: Toolchain, headers: Headers, head: str) -> Path | None:
-        """Return the header that lies compiled, None as long as there is none."""
+        """Return the header that lies compiled, of this run or an earlier one; None as long as there is none."""
         if head in self._ready:
             return self._ready[head]
-        key = hashlib.blake2b(f"{tool.language.name} {head}".encode(), digest_size=8).hexdigest()
-        path = self.folder / f"{key}.h"
+        path = self.folder / f"{_digest(tool.language.name, head)}.h"
         process = self._under.get(head)
         if process is None:
-            if self._seen[head] >= _SEEN and len(self._under) < _MOST and self._size() < _MOST_BYTES:
-                path.write_text(head)
-                command = tool.command(headers.command, {"header": str(path), "made": f"{path}.new"})
-                self._under[head] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if len(self._under) + len(self._ready) >= _MOST or self._size() >= _MOST_BYTES:
+                return None
+            path.write_text(head)
+            is_first = self._seen[head] == 1
+            if not is_first or not _taken(self._kept_at(tool, headers, head), Path(f"{path}.new")):
+                if self._seen[head] >= _SEEN:
+                    command = tool.command(headers.command, {"header": str(path), "made": f"{path}.new"})
+                    self._under[head] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                return None
+        elif process.poll() != 0:
             return None
-        if process.poll() != 0:
-            return None
+        else:
+            _put(Path(f"{path}.new"), self._kept_at(tool, headers, head))
         made = Path(f"{path}{headers.suffix}")
         Path(f"{path}.new").replace(made)
         path.chmod(0o644)
         made.chmod(0o644)
         self._ready[head] = path
         return path
+
+    def _kept_at(self, tool: Toolchain, headers: Headers, head: str) -> Path | None:
+        """Return where a compiled header is kept from run to run, None if nothing is."""
+        return self._cache and self._cache / "headers" / _digest(tool.state, as_text(headers), head)
 
     def _size(self) -> int:
         return sum(path.stat().st_size for path in self.folder.glob("*.h*"))
@@ -139,10 +150,39 @@ def begins_with(text: str, known: frozenset[str]) -> tuple[set[str], list[tuple[
     return names, places
 
 
-def _identity(tool: Toolchain, wanted: Prepared) -> str:
-    commands = sorted(tool.places.commands.values())
-    times = [os.stat(path).st_mtime_ns for path in commands if os.path.exists(path)]
-    return hashlib.blake2b(repr((tool.version, commands, times, wanted)).encode(), digest_size=10).hexdigest()
+def _digest(*parts: str) -> str:
+    return hashlib.blake2b(repr(parts).encode(), digest_size=10).hexdigest()
+
+
+def _taken(kept: Path | None, made: Path) -> bool:
+    """Whether there was a kept file, which is copied then."""
+    if kept is None:
+        return False
+    try:
+        shutil.copyfile(kept, made)
+        os.utime(kept)
+    except OSError:
+        made.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _put(made: Path, kept: Path | None) -> None:
+    """Keep a copy of a file for the next run, and remove the oldest where there are too many; nothing depends on it."""
+    if kept is None:
+        return
+    with contextlib.suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+            shutil.copyfile(made, Path(folder, "made"))
+            Path(folder, "made").replace(kept)
+        found = [(path.stat().st_mtime_ns, path) for path in kept.parent.iterdir() if path.is_file()]
+        left = sum(path.stat().st_size for _, path in found)
+        for _, path in sorted(found):
+            if left <= _KEPT_BYTES:
+                return
+            left -= path.stat().st_size
+            path.unlink()
 
 
 def _make(tool: Toolchain, wanted: Prepared, made: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import markbook
 from markbook.languages import Toolchain, find
+from markbook.languages.language import as_text
 from markbook.runs.outcomes import outcome_of, outcome_record
 from markbook.sandbox.job import Job, digest, limits_for, task_name
 from markbook.sandbox.kept import Kept
@@ -141,13 +141,8 @@ def _ours() -> str:
 
 def identity(tool: Toolchain) -> str:
     """Return a name for everything but the job that a verdict in a language depends on: our code, its own, its toolchain."""
-    language, places = tool.language, tool.places
+    language = tool.language
     asked = (language.locate, language.words, language.where)
     sources = {code.co_filename for one in asked if (code := getattr(one, "__code__", None)) is not None}
-    data = replace(language, locate=None, words=None, where=None)
     texts = [Path(path).read_text("utf-8", "replace") for path in sorted(sources) if Path(path).exists()]
-    # a package that is installed or removed changes the time of its folder
-    libraries = [path for library in language.libraries for path in library.places]
-    wanted = sorted({*places.commands.values(), *tool.folders, *libraries})
-    times = [(path, Path(path).stat().st_mtime_ns) for path in wanted if Path(path).exists()]
-    return digest(_ours(), repr(data), *texts, tool.version, json.dumps([times, dict(places.environment)]))
+    return digest(_ours(), as_text(language), *texts, tool.state)
