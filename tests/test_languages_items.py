@@ -11,6 +11,7 @@ from exam_kit import write_rows
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages import find
 from markbook.load.benchmark import load_benchmark
+from markbook.load.replies import with_imports
 from markbook.runs.exam.check import check_benchmark
 from markbook.runs.programs import ProgramMarker
 from markbook.sandbox import Job
@@ -71,6 +72,30 @@ def test_an_item_whose_own_solution_fails_its_own_assertions(tmp_path, name):
     assert found == {"own": 0, "mended": 1}
 
 
+def test_an_item_in_which_the_order_of_a_map_decides(tmp_path):
+    tool, path = item(tmp_path, "go", "Go/95")
+    (sample,) = load_benchmark(path).samples
+    mended = sample.references[0].replace(
+        'state = "mixed"\n            break\n        } else {\n            break\n        }',
+        'state = "mixed"\n            break\n        }',
+    )
+    assert mended != sample.references[0]
+    around = {name: tool.filled(text, {}) for name, text in tool.language.build_environment.items()}
+    build = Phase(tool.command(tool.language.build, {}), Limits(seconds=100), builds=True, environment=around)
+    run = Phase(("{build}/main", "-test.count=30"), LIMITS)
+    test = sample.tests[0]
+    runs = [
+        ProgramRun(
+            name, {"main_test.go": f"{test.setup}\n{text}\n{test.program}".encode()}, (build, run), programs=("main",)
+        )
+        for name, text in (("own", sample.references[0]), ("mended", mended))
+    ]
+    with ProgramSandbox(tool.folders, workers=1, isolation="weak") as box:
+        found = {one.key: phases[-1].status for one, phases in box.run(runs)}
+
+    assert found == {"own": 1, "mended": 0}
+
+
 def test_an_item_whose_tests_stand_in_a_comment(tmp_path):
     _, path = item(tmp_path, "rust", "Rust/32")
     (sample,) = load_benchmark(path).samples
@@ -81,3 +106,15 @@ def test_an_item_whose_tests_stand_in_a_comment(tmp_path):
     assert [(one.task_id, one.detail) for one in found.problems] == [
         ("Rust/32", "BenchmarkFault: the tests do not end in a closing brace")
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [
+        ("func f() { math.Sqrt(2); rand.Int(); time.Now() }\n", 'import "math"\nimport "math/rand"\n'),
+        ('import "math"\nfunc f() { math.Sqrt(2) }\n', ""),
+        ("func f(mathematics int) { aftermath.Go() }\n", ""),
+    ],
+)
+def test_an_answer_in_go_has_the_imports_that_the_benchmarks_own_runner_adds(text, added):
+    assert with_imports(text, 'import (\n "time"\n)\n', ("math", "math/rand", "time")) == added + text

@@ -36,7 +36,7 @@ def shelf(tmp_path):
 
 
 def fill(shelf, tool):
-    for _ in range(3):
+    for _ in range(2):
         shelf.with_headers(tool, TEXT)
     (process,) = shelf._under.values()
     assert process.wait() == 0
@@ -54,6 +54,16 @@ def test_the_first_program_of_a_later_run_uses_them(tool, shelf, tmp_path):
     assert later._under == {}
     (kept,) = (tmp_path / "headers").iterdir()
     assert Path(other.removeprefix("-include") + ".gch").read_bytes() == kept.read_bytes()
+
+
+def test_what_no_program_of_the_run_has_used_yet_is_kept_too(tool, shelf, tmp_path):
+    one = shelf()
+    for _ in range(2):
+        one.with_headers(tool, TEXT)
+    assert one._under[next(iter(one._under))].wait() == 0
+    one.close()
+
+    assert len(list((tmp_path / "headers").iterdir())) == 1
 
 
 def test_those_of_another_compiler_are_not_used(tool, shelf, monkeypatch):

@@ -17,8 +17,9 @@ from pathlib import Path
 from markbook.languages.language import Headers, Prepared, as_text, filled
 from markbook.languages.toolchain import Toolchain
 
-_SEEN = 3
-"""So many programs begin with the same headers before these are compiled for the next ones: that takes as long as five."""
+_SEEN = 2
+"""So many programs begin with the same headers before these are compiled, for the next ones and the next run: that takes as
+long as five programs."""
 _MOST = 16
 _MOST_BYTES = 1 << 30
 _KEPT_BYTES = 256 << 20
@@ -39,6 +40,8 @@ class Prebuilt:
         self._seen: Counter[str] = Counter()
         self._under: dict[str, subprocess.Popen[bytes]] = {}
         self._ready: dict[str, Path] = {}
+        self._made: dict[str, tuple[Path, Path | None]] = {}
+        """Where each header lies once it is compiled, and where it is kept."""
 
     def start(self) -> None:
         """Make the folder."""
@@ -50,11 +53,13 @@ class Prebuilt:
         self._seen_at = Path(path)
 
     def close(self) -> None:
-        """End what is being compiled, and remove the folder."""
-        for process in self._under.values():
+        """End what is being compiled, keep what has been since, and remove the folder."""
+        for head, process in self._under.items():
+            if process.poll() == 0 and head not in self._ready:
+                _put(*self._made[head])
             process.kill()
             process.wait()
-        self._under, self._ready = {}, {}
+        self._under, self._ready, self._made = {}, {}, {}
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def prepared(self, tool: Toolchain, text: str) -> Toolchain:
@@ -105,31 +110,30 @@ class Prebuilt:
         if head in self._ready:
             return self._ready[head]
         path = self.folder / f"{_digest(tool.language.name, head)}.h"
+        if head not in self._made:
+            kept = self._cache and self._cache / "headers" / _digest(tool.state, as_text(headers), head)
+            self._made[head] = Path(f"{path}.new"), kept
+        fresh, kept = self._made[head]
         process = self._under.get(head)
         if process is None:
-            if len(self._under) + len(self._ready) >= _MOST or self._size() >= _MOST_BYTES:
+            if len(self._under.keys() | self._ready.keys()) >= _MOST or self._size() >= _MOST_BYTES:
                 return None
             path.write_text(head)
-            is_first = self._seen[head] == 1
-            if not is_first or not _taken(self._kept_at(tool, headers, head), Path(f"{path}.new")):
+            if self._seen[head] > 1 or not _taken(kept, fresh):
                 if self._seen[head] >= _SEEN:
-                    command = tool.command(headers.command, {"header": str(path), "made": f"{path}.new"})
+                    command = tool.command(headers.command, {"header": str(path), "made": str(fresh)})
                     self._under[head] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 return None
         elif process.poll() != 0:
             return None
         else:
-            _put(Path(f"{path}.new"), self._kept_at(tool, headers, head))
+            _put(fresh, kept)
         made = Path(f"{path}{headers.suffix}")
-        Path(f"{path}.new").replace(made)
+        fresh.replace(made)
         path.chmod(0o644)
         made.chmod(0o644)
         self._ready[head] = path
         return path
-
-    def _kept_at(self, tool: Toolchain, headers: Headers, head: str) -> Path | None:
-        """Return where a compiled header is kept from run to run, None if nothing is."""
-        return self._cache and self._cache / "headers" / _digest(tool.state, as_text(headers), head)
 
     def _size(self) -> int:
         return sum(path.stat().st_size for path in self.folder.glob("*.h*"))
