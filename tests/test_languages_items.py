@@ -10,9 +10,11 @@ from exam_kit import write_rows
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages import find
+from markbook.languages.whole import whole
 from markbook.load.benchmark import load_benchmark
 from markbook.load.replies import with_imports
 from markbook.runs.exam.check import check_benchmark
+from markbook.runs.judging import build_phases
 from markbook.runs.programs import ProgramMarker
 from markbook.sandbox import Job
 from markbook.sandbox.program import Phase, ProgramRun
@@ -80,20 +82,21 @@ def test_an_item_in_which_the_order_of_a_map_decides(tmp_path):
         'state = "mixed"\n            break\n        }',
     )
     assert mended != sample.references[0]
-    around = {name: tool.filled(text, {}) for name, text in tool.language.build_environment.items()}
-    build = Phase(tool.command(tool.language.build, {}), Limits(seconds=100), builds=True, environment=around)
-    run = Phase(("{build}/main", "-test.count=30"), LIMITS)
-    test = sample.tests[0]
-    runs = [
-        ProgramRun(
-            name, {"main_test.go": f"{test.setup}\n{text}\n{test.program}".encode()}, (build, run), programs=("main",)
-        )
+    given = 'map[interface{}]interface{}{"p": "pineapple", "A": "banana", "B": "banana"}'
+    assert f"assert.Equal(false, CheckDictCase({given}))" in sample.tests[0].program
+    main = f"func main() {{\n for i := 0; i < 60; i++ {{\n fmt.Println(CheckDictCase({given}))\n }}\n}}\n"
+    made = {
+        name: whole(tool, f'package main\nimport "fmt"\n{text}\n{main}')
         for name, text in (("own", sample.references[0]), ("mended", mended))
+    }
+    runs = [
+        ProgramRun(name, one.files, (*build_phases(one, tool), Phase(one.run, LIMITS)), programs=one.programs)
+        for name, one in made.items()
     ]
     with ProgramSandbox(tool.folders, workers=1, isolation="weak") as box:
-        found = {one.key: phases[-1].status for one, phases in box.run(runs)}
+        found = {one.key: set(phases[-1].stdout.split()) for one, phases in box.run(runs)}
 
-    assert found == {"own": 1, "mended": 0}
+    assert found == {"own": {b"true", b"false"}, "mended": {b"false"}}
 
 
 def test_an_item_whose_tests_stand_in_a_comment(tmp_path):
