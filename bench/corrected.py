@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 
 from markbook.judge import drawing as sampling
-from markbook.judge.drawing import Item
+from markbook.judge.drawing import LabelItem
 from markbook.stats import corrected_mean, t_interval
 
 REGIMES = {
@@ -74,7 +74,7 @@ def drawn_by_label(rng, n, N):  # noqa: N803 - as above
     """Return chances that say too much of what is so, labelled as `markbook label` draws: by the judge's own doubt."""
     score = rng.beta(0.6, 0.6, N)
     truth = (rng.random(N) < score**2).astype(float)
-    items = [Item(str(at), score=one) for at, one in enumerate(score.tolist())]
+    items = [LabelItem(str(at), score=one) for at, one in enumerate(score.tolist())]
     drawn = sampling.draw(items, n, seed=int(rng.integers(1 << 60)))
     chances = {int(one.item.id): one.probability for one in drawn}
     known = np.isin(np.arange(N), list(chances))

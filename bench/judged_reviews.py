@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from markbook import plugins
-from markbook.judge.drawing import Item, draw
+from markbook.judge.drawing import LabelItem, draw
 from markbook.judge.reliability import RECOMMENDATION, five_point
 from markbook.stats import corrected_mean, t_interval
 
@@ -88,7 +88,7 @@ def trial(rng, scores, labels, count, anew):
 
 def useful(seed, scores, labels, count):
     """Return the estimate of one draw as `markbook label` makes it."""
-    drawn = draw([Item(str(at), score=float(score)) for at, score in enumerate(scores)], count, seed=seed)
+    drawn = draw([LabelItem(str(at), score=float(score)) for at, score in enumerate(scores)], count, seed=seed)
     chances = {int(one.item.id): one.probability for one in drawn}
     given = [float(label) if at in chances else None for at, label in enumerate(labels)]
     return corrected_mean(scores, given, probabilities=[chances.get(at, 1.0) for at in range(len(labels))])

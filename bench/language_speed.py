@@ -30,9 +30,9 @@ from markbook.languages.prebuilt import Prebuilt
 from markbook.languages.toolchain import SYSTEM
 from markbook.runs.programs import ProgramMarker
 from markbook.sandbox import Job
-from markbook.sandbox.kept import usual
 from markbook.sandbox.program import Phase, ProgramRun
 from markbook.sandbox.program_box import ProgramSandbox
+from markbook.sandbox.record_store import usual
 from markbook.types import Limits
 
 _COMMENT = {"python": "#", "bash": "#"}

@@ -27,9 +27,9 @@ from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.runs.exam.plan import available
 from markbook.runs.programs import ProgramMarker
 from markbook.sandbox import Job
-from markbook.sandbox.kept import usual
 from markbook.sandbox.program import Phase, ProgramRun
 from markbook.sandbox.program_box import ProgramSandbox
+from markbook.sandbox.record_store import usual
 from markbook.types import Limits, Outcome
 
 _BUILD = Limits(seconds=240, file_bytes=256 << 20, processes=256)

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 
 from markbook.report.browse.site import Site
-from markbook.report.pages import html
+from markbook.report.page_reports import html
 from markbook.results.compare import compare
 from markbook.results.kind import results_of
 from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, sample_record

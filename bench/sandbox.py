@@ -146,7 +146,7 @@ def run_arm(arm: str, samples: list[tuple[str, str, str, str]]) -> dict[str, obj
 
 def _ours(samples: list[tuple[str, str, str, str]], workers: int, *, separate: bool) -> tuple[list[bool], str]:
     from markbook.sandbox import Job, Sandbox
-    from markbook.sandbox.kept import usual
+    from markbook.sandbox.record_store import usual
     from markbook.types import Limits, Sample, Test
 
     known: dict[str, Sample] = {}

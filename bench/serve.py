@@ -117,7 +117,7 @@ def canonical(path: str, times: int, mark: str) -> tuple[list[object], list[dict
 def rate(options: argparse.Namespace) -> None:
     from markbook.runs.exam.marks import mark
     from markbook.sandbox import Sandbox
-    from markbook.sandbox.kept import usual
+    from markbook.sandbox.record_store import usual
 
     found: dict[str, list[float]] = {"sandbox": [], "http": []}
     folder = str(Path(options.benchmark).parent)

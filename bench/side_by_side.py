@@ -36,7 +36,7 @@ from markbook.config import Task
 from markbook.errors import MarkbookError
 from markbook.load.foreign import nothing
 from markbook.load.weighing import Weighing
-from markbook.runs.tasks.likelihoods import right_places
+from markbook.runs.tasks.scoring.likelihoods import right_places
 
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX = "¤"

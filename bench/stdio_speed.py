@@ -139,7 +139,7 @@ def _spent(box: Sandbox) -> float:
     """Return the CPU seconds of this process and of everything below it that is there or was."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     mine = own.ru_utime + own.ru_stime
-    return mine + sum(_tree(worker.pid) for worker in box._crew.workers)  # noqa: SLF001 - what it costs is nobody else's to say
+    return mine + sum(_tree(worker.pid) for worker in box._worker_pool.workers)  # noqa: SLF001 - what it costs is nobody else's to say
 
 
 def _tree(pid: int) -> float:

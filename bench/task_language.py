@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from markbook import config
-from markbook.config import Function, Group, Task
+from markbook.config import Function, Task, TaskGroup
 from markbook.errors import MarkbookError
 from markbook.load.filters import build
 from markbook.load.foreign import Find, nothing
 from markbook.load.samples import check_sources
-from markbook.runs.tasks.likelihoods import row_scorer
-from markbook.runs.tasks.metrics import bind
-from markbook.runs.tasks.scorers import function_scorers
+from markbook.runs.tasks.scoring.likelihoods import row_scorer
+from markbook.runs.tasks.scoring.metrics import bind
+from markbook.runs.tasks.scoring.scorers import function_scorers
 
 
 @functools.cache
@@ -68,7 +68,7 @@ def reason_of(path: Path, find: Find) -> tuple[str, str]:
     try:
         kind = _kind(path)
         found = config.load(path)
-        if isinstance(found, Group):
+        if isinstance(found, TaskGroup):
             return "group", ""
         check_task(found, find)
     except MarkbookError as error:

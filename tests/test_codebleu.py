@@ -166,7 +166,7 @@ def test_sub_trees_are_alike_where_their_s_expressions_are(code):
     tree = parsers.language("python").parser.parse(bare.encode())
     told = Counter(str(node) for node in _inner(tree.root_node))
 
-    found = reading.Reader("python").candidate(code)
+    found = reading.CodeReader("python").candidate(code)
     assert found.parses
     assert sorted(found.syntax.values()) == sorted(told.values())
 

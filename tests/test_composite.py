@@ -11,7 +11,7 @@ from markbook.runs.reviews.scoring.composite import (
     LABEL_WEIGHTS,
     METRICS,
     THRESHOLDS,
-    Scale,
+    LabelScale,
     compose,
     equal_weights,
     label_stability,
@@ -112,7 +112,7 @@ def test_inputs_stay_and_scoring_twice_is_the_same():
     ],
 )
 def test_labels_at_their_edges(score, label, weight):
-    assert Scale(THRESHOLDS, LABEL_WEIGHTS).label(score) == (label, weight)
+    assert LabelScale(THRESHOLDS, LABEL_WEIGHTS).label(score) == (label, weight)
 
 
 def test_both_spellings_of_planning_are_one_metric():

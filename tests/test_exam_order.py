@@ -13,10 +13,10 @@ import markbook.runs.exam.plan as pipeline
 from markbook import exam
 from markbook.errors import DataError
 from markbook.load import answers
-from markbook.runs.exam import marks as exam_numbers, view as exam_view
-from markbook.runs.exam.marks import Tally
+from markbook.runs.exam import tally as exam_numbers, view as exam_view
+from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import ExamView
-from markbook.sandbox.crew import Crew
+from markbook.sandbox.worker_pool import WorkerPool
 from markbook.store import journal
 from markbook.types import Outcome, Sample, Test, TestResult, Verdict
 
@@ -148,8 +148,10 @@ def test_a_summary_is_computed_once_until_another_attempt_is_counted(monkeypatch
 
 def test_the_first_worker_starts_before_the_benchmark_is_read_and_no_more_than_there_is_work_for(tmp_path, monkeypatch):
     seen = []
-    worker, load = Crew._worker, pipeline.load_benchmark
-    monkeypatch.setattr(Crew, "_worker", lambda crew, number: seen.append(number) or worker(crew, number))
+    worker, load = WorkerPool._worker, pipeline.load_benchmark
+    monkeypatch.setattr(
+        WorkerPool, "_worker", lambda worker_pool, number: seen.append(number) or worker(worker_pool, number)
+    )
     monkeypatch.setattr(pipeline, "load_benchmark", lambda *args: seen.append("read") or load(*args))
 
     small_exam(tmp_path, bodies=["return x"], problems=2, workers=5)
@@ -159,8 +161,10 @@ def test_the_first_worker_starts_before_the_benchmark_is_read_and_no_more_than_t
 
 def test_a_benchmark_that_cannot_be_read_leaves_no_worker_behind(tmp_path, monkeypatch):
     made = []
-    worker = Crew._worker
-    monkeypatch.setattr(Crew, "_worker", lambda crew, number: made.append(worker(crew, number)) or made[-1])
+    worker = WorkerPool._worker
+    monkeypatch.setattr(
+        WorkerPool, "_worker", lambda worker_pool, number: made.append(worker(worker_pool, number)) or made[-1]
+    )
 
     with pytest.raises(DataError):
         exam(tmp_path / "none.jsonl", tmp_path / "none.jsonl", tmp_path / "out")

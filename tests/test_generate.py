@@ -10,7 +10,7 @@ from fake_openai import FAULTS, FakeOpenAI, Reply as Wire, text
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.model import Request, Settings
+from markbook.model import GenerationSettings, PromptRequest
 from markbook.model.budget import Budget, Weight
 from markbook.model.faults import parse_retry_after
 from markbook.model.pace import Pace
@@ -19,7 +19,10 @@ from markbook.types import MissingKind
 
 
 def requests(count, **settings):
-    return [Request(("t", str(n), 0), f"question {n}", "be brief", Settings(**settings)) for n in range(count)]
+    return [
+        PromptRequest(("t", str(n), 0), f"question {n}", "be brief", GenerationSettings(**settings))
+        for n in range(count)
+    ]
 
 
 def ask(script, count=1, *, wanted=None, **options):

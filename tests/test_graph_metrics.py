@@ -12,9 +12,9 @@ from markbook import plugins
 from markbook.errors import UsageError
 from markbook.metrics.graph import PRIMARY, trace_metrics
 from markbook.metrics.graph.across import AcrossRuns, best_run_references, pass_hat_k
+from markbook.metrics.graph.all_metrics import METRICS
 from markbook.metrics.graph.balance import indices
 from markbook.metrics.graph.centrality import betweenness, closeness
-from markbook.metrics.graph.marks import METRICS
 from markbook.trace import ExpectedCall, Reference, Step, StepKind, Trace, join
 from markbook.traces.plain import make_trace
 from markbook.types import Attempt, Item, MissingKind, Sample

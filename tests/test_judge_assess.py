@@ -6,7 +6,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from markbook.judge.assess import Settings, Subject, questions, settle
+from markbook.judge.assess import JudgeSettings, Subject, questions, settle
 from markbook.judge.prompts import cut
 from markbook.judge.rubrics import CONSTRUCTIVENESS, TECHNICAL_ACCURACY
 from markbook.judge.tokens import reduce_logprobs, weigh
@@ -85,7 +85,7 @@ def test_the_order_of_rows_does_not_matter():
 
 
 def test_what_cannot_be_read_is_not_asked():
-    asked, missing = questions(Subject("A review."), Settings(("openai:m",)))
+    asked, missing = questions(Subject("A review."), JudgeSettings(("openai:m",)))
 
     assert {question.rubric.name for question in asked} == {"constructiveness"}
     assert {name: gap.kind.value for name, gap in missing.items()} == {
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_not_asked():
 
 
 def test_an_empty_review_is_asked_about_planning_only():
-    asked, missing = questions(Subject("  ", ["Text."], "1. a | tool"), Settings(("openai:m",)))
+    asked, missing = questions(Subject("  ", ["Text."], "1. a | tool"), JudgeSettings(("openai:m",)))
 
     assert {question.rubric.name for question in asked} == {"planning_rationality"}
     assert missing["constructiveness"].kind is MissingKind.NO_COMPLETION
@@ -105,7 +105,7 @@ def test_a_200_page_paper_is_read_whole_in_parts():
     sections = [f"Section {number}. " + "word " * 1200 for number in range(80)]
     subject = Subject("A review.", sections)
 
-    asked = [q for q in questions(subject, Settings(("openai:m",)))[0] if q.rubric.name == "technical_accuracy"]
+    asked = [q for q in questions(subject, JudgeSettings(("openai:m",)))[0] if q.rubric.name == "technical_accuracy"]
 
     assert len(asked) > 5
     assert {question.coverage for question in asked} == {1.0}
@@ -133,7 +133,7 @@ def test_cutting_loses_nothing_and_keeps_to_the_size(sections, size):
 def test_the_documented_profile_reads_2000_characters_and_says_so():
     subject = Subject("A review.", ["y" * 8000])
 
-    asked = questions(subject, Settings(("openai:m",), profile="documented"))[0][0]
+    asked = questions(subject, JudgeSettings(("openai:m",), profile="documented"))[0][0]
 
     assert asked.coverage == pytest.approx(0.25)
 

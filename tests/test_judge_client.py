@@ -10,9 +10,9 @@ import pytest
 from fake_openai import FAULTS, FakeOpenAI, Reply, good, structured, text
 
 from markbook.errors import UsageError
-from markbook.judge.assess import Settings, Subject, questions
-from markbook.judge.cases import Case, case_questions
-from markbook.judge.client import Judge
+from markbook.judge.assess import JudgeSettings, Subject, questions
+from markbook.judge.cases import JudgedCase, case_questions
+from markbook.judge.client import JudgeClient
 from markbook.judge.rubric_file import read_rubric
 from markbook.model.asker import Patience
 from markbook.model.cassette import Cassette
@@ -35,7 +35,7 @@ def review_question(number, settings):
 
 def answer_question(rubric):
     def make(number, settings):
-        case = Case(f"Review number {number}.", "What is it?", "Another answer.", "A context.")
+        case = JudgedCase(f"Review number {number}.", "What is it?", "Another answer.", "A context.")
         return case_questions(read_rubric(rubric), case, settings)[0]
 
     return make
@@ -58,12 +58,12 @@ _make = review_question
 
 def ask(server, count=1, *, patience=QUICK, cassette=None, price=None, mode="auto"):
     """Ask `count` different questions; return how each ended, and the account."""
-    settings = Settings((MODEL,), mode=mode)
+    settings = JudgeSettings((MODEL,), mode=mode)
     asked = [_make(number, settings) for number in range(count)]
 
     async def go():
         async with connected(MODEL, server.base_url, patience.seconds) as client:
-            judge = Judge(MODEL, client, patience, cassette=cassette, price=price, mode=mode)
+            judge = JudgeClient(MODEL, client, patience, cassette=cassette, price=price, mode=mode)
             ended = await asyncio.gather(*(judge.judge(question.call, question.check) for question in asked))
             return ended, judge.account
 

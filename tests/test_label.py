@@ -18,7 +18,7 @@ from made_files import task_row, task_run
 from review_kit import markbook
 
 from markbook.errors import DataError, StorageError, UsageError
-from markbook.judge.drawing import Item, draw
+from markbook.judge.drawing import LabelItem, draw
 from markbook.judge.labels import Label, agreement, read_labels
 from markbook.judge.rubrics import Criterion, Rubric
 from markbook.report.browse.local import COOKIE, LocalServer
@@ -87,7 +87,7 @@ def rows_of(folder, rater):
 
 
 def test_the_stated_probability_is_the_one_with_which_items_are_drawn():
-    items = [Item(str(at), score=at / 20) for at in range(21)]
+    items = [LabelItem(str(at), score=at / 20) for at in range(21)]
     counts, sums = Counter(), []
 
     for seed in range(3000):
@@ -101,7 +101,7 @@ def test_the_stated_probability_is_the_one_with_which_items_are_drawn():
 
 
 def test_a_larger_draw_holds_the_smaller_one_and_all_is_certain():
-    items = [Item(str(at), score=at / 20) for at in range(21)]
+    items = [LabelItem(str(at), score=at / 20) for at in range(21)]
 
     small, large, every = (draw(items, count, seed=4) for count in (5, 12, 50))
 
@@ -114,7 +114,7 @@ def test_labels_of_useful_items_are_corrected_without_bias():
     rng = np.random.default_rng(5)
     scores = rng.beta(0.6, 0.6, 800)
     truth = (rng.random(800) < scores**2).astype(float)  # the judge says too much
-    items = [Item(str(at), score=float(score)) for at, score in enumerate(scores)]
+    items = [LabelItem(str(at), score=float(score)) for at, score in enumerate(scores)]
     errors = []
 
     for seed in range(80):

@@ -9,7 +9,7 @@ from fake_openai import FakeOpenAI, Reply, text
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.model import Request, Settings
+from markbook.model import GenerationSettings, PromptRequest
 from markbook.model.faults import Garbled, NotFollowed, Unreached
 from markbook.model.http import Address, HttpClient
 from markbook.model.prices import Price, parse_price
@@ -177,7 +177,9 @@ def ask(script, count=1, *, model="openai:m", settings=None, **options):
     with FakeOpenAI(script) as server:
         generator = plugins.create("generators", "model", model=model, base_url=server.base_url, **options)
         found = []
-        wanted = [Request(("t", str(n), 0), f"q{n}", settings=settings or Settings()) for n in range(count)]
+        wanted = [
+            PromptRequest(("t", str(n), 0), f"q{n}", settings=settings or GenerationSettings()) for n in range(count)
+        ]
         generator.generate(wanted, found.append)
         return found, server.requests
 
@@ -188,9 +190,9 @@ def test_a_compatible_server_is_asked_without_the_providers_package():
 
     with FakeOpenAI(lambda _r, _n: text("hi")) as server:
         program = (
-            "import sys\nfrom markbook import plugins\nfrom markbook.model import Request\n"
+            "import sys\nfrom markbook import plugins\nfrom markbook.model import PromptRequest\n"
             f"made = plugins.create('generators', 'model', model='openai:m', base_url={server.base_url!r})\n"
-            "made.check()\nmade.generate([Request(('t', '0', 0), 'q')], lambda reply: print(reply.text))\n"
+            "made.check()\nmade.generate([PromptRequest(('t', '0', 0), 'q')], lambda reply: print(reply.text))\n"
             "print(sorted({'pydantic_ai', 'openai', 'httpx2', 'httpx'} & sys.modules.keys()))"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -205,7 +207,7 @@ def test_a_servers_own_thinking_is_no_part_of_its_answer():
 
 
 def test_no_more_than_four_stop_texts_are_sent_and_all_of_them_cut():
-    found, received = ask(lambda _r, _n: text("one E two"), settings=Settings(stop=("A", "B", "C", "D", "E")))
+    found, received = ask(lambda _r, _n: text("one E two"), settings=GenerationSettings(stop=("A", "B", "C", "D", "E")))
 
     assert (received[0]["stop"], found[0].text) == (["A", "B", "C", "D"], "one ")
 

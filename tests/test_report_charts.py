@@ -165,7 +165,7 @@ def test_an_axis_has_round_ends_and_round_numbers(values, ends, ticks):
     low, high = drawing.range_of(values)
 
     assert (low, high) == pytest.approx(ends)
-    assert [drawing.tick_words(tick) for tick in drawing.Scale(low, high, 0, 300).ticks] == ticks
+    assert [drawing.tick_words(tick) for tick in drawing.AxisScale(low, high, 0, 300).ticks] == ticks
 
 
 def test_nothing_is_drawn_outside_the_picture():

@@ -12,9 +12,9 @@ from payloads import HTML
 
 from markbook.report import pictures
 from markbook.report.highlight import highlight
-from markbook.report.pages import html, markdown
+from markbook.report.page_reports import html, markdown
 from markbook.results.kind import results_of
-from markbook.runs.exam.problems import MOST_PROBLEMS
+from markbook.runs.exam.pages.problems import MOST_PROBLEMS
 from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
 from markbook.store import Manifest, RunWriter, open_run
 from markbook.types import Attempt, ErrorKind, Isolation, Outcome, ProblemType, Sample, Test, TestResult, Verdict

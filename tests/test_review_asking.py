@@ -135,11 +135,11 @@ def make(script_server, keep, **options):
 
 
 def work(number):
-    from markbook.judge.asking import Work
-    from markbook.judge.assess import Settings, Subject, questions
+    from markbook.judge.asking import JudgeWork
+    from markbook.judge.assess import JudgeSettings, Subject, questions
 
     subject = Subject(f"A review, number {number}.")
-    return Work((f"paper {number}", "mas", 0), lambda: questions(subject, Settings(("openai:m",)))[0])
+    return JudgeWork((f"paper {number}", "mas", 0), lambda: questions(subject, JudgeSettings(("openai:m",)))[0])
 
 
 def test_what_ends_the_asking_reaches_the_one_who_waits():

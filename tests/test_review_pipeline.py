@@ -458,8 +458,8 @@ def test_the_log_goes_to_the_file_that_was_named(tmp_path, inputs):
 
 def test_a_paper_that_was_read_in_part_is_said_to_be(tmp_path, inputs, monkeypatch):
     """The text of paper one has 611 characters: in parts of 40, of which 12 at most are read, some are left out."""
-    make = panel.Settings
-    monkeypatch.setattr(panel, "Settings", lambda **options: make(**options, part_chars=40))
+    make = panel.JudgeSettings
+    monkeypatch.setattr(panel, "JudgeSettings", lambda **options: make(**options, part_chars=40))
     with FakeOpenAI(good) as server:
         judge = ("--judge", "openai:m", "--base-url", server.base_url)
         code, folder, _, err = run(tmp_path, *inputs, *PAIR, *judge)

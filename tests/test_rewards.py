@@ -13,13 +13,13 @@ from exam_kit import hold, problem, rows, write_rows
 
 from markbook.errors import UsageError
 from markbook.rewards import Rewarder
-from markbook.rewards.desk import Desk, Work
+from markbook.rewards.benchmarks import BenchmarkShelf
 from markbook.rewards.items import Defaults, read_item, read_items
 from markbook.rewards.pool import Pool, PoolSettings
 from markbook.rewards.records import Busy, Closing, Reward, reward_of
-from markbook.rewards.shelf import Shelf
+from markbook.rewards.work_queue import SharedWork, WorkQueue
 from markbook.runs.sandboxes import BoxSettings
-from markbook.types import Missing, MissingKind
+from markbook.types import Missing, MissingKind, Outcome, TestResult
 
 RIGHT = "def f(x):\n    return x\n"
 WRONG = "def f(x):\n    return -x\n"
@@ -33,7 +33,7 @@ def item(code, **more):
 
 
 def order(code, **more):
-    return read_item(item(code, **more), "items[0]", Shelf(), Defaults())
+    return read_item(item(code, **more), "items[0]", BenchmarkShelf(), Defaults())
 
 
 def with_pool(body, *, workers=1, **settings):
@@ -64,6 +64,12 @@ async def until(condition):
             return
         await asyncio.sleep(0.02)
     raise AssertionError("it never came to that")
+
+
+def test_what_the_problems_own_judge_could_not_judge_has_no_reward():
+    found = reward_of(order(RIGHT), Outcome((TestResult(False, result="JE"), TestResult(False, result="-"))))
+
+    assert (found.reward, found.missing.kind) == (None, MissingKind.FAILED)
 
 
 def test_a_reward_is_the_share_of_tests_passed_in_order():
@@ -162,8 +168,8 @@ def test_what_runs_beside_one_that_is_given_up_is_marked_all_the_same():
 
 
 def test_a_lane_takes_several_only_where_plenty_is_left_for_the_others():
-    desk = Desk(100)
-    works = [Work(f"{n}", "task", "client", order(RIGHT)) for n in range(16)]
+    desk = WorkQueue(100)
+    works = [SharedWork(f"{n}", "task", "client", order(RIGHT)) for n in range(16)]
     desk.put(works)
     taken = [[work.key for work in desk.take(lane, 4)] for lane in (0, 1, 0, 1, 0)]
     assert taken == [["0", "1", "2", "3"], ["4", "5", "6", "7"], ["8", "9"], ["10"], ["11"]]
@@ -319,7 +325,7 @@ def test_an_engine_marks_as_this_machine_does():
         pools = Pool(pool)
         await pools.start()
         try:
-            tickets = pools.offer("a", [read_item(one, "items[0]", Shelf(), Defaults()) for one in items], 60)
+            tickets = pools.offer("a", [read_item(one, "items[0]", BenchmarkShelf(), Defaults()) for one in items], 60)
             return [reward_of(ticket.order, await ticket.future) for ticket in tickets], pools.level
         finally:
             await pools.close()
@@ -400,12 +406,12 @@ def test_a_lost_worker_of_another_language_is_no_zero():
         (first,) = pool.offer("a", [order(TWICE, **IN_BASH)], 30)
         await first.future
         (ticket,) = pool.offer("a", [order("sleep 50\n", **IN_BASH | {"tests": "set -e\n"}, timeout=50)], 30)
-        crew = pool.lanes[0]._markers["bash"]._box._crew
+        worker_pool = pool.lanes[0]._markers["bash"]._box._worker_pool
         for _ in range(2):
-            await until(lambda: crew.workers and crew.workers[0].jobs)
-            worker = crew.workers[0]
+            await until(lambda: worker_pool.workers and worker_pool.workers[0].jobs)
+            worker = worker_pool.workers[0]
             os.kill(worker.pid, signal.SIGKILL)
-            await until(lambda: ticket.future.done() or (crew.workers and crew.workers[0] is not worker))  # noqa: B023
+            await until(lambda: ticket.future.done() or (worker_pool.workers and worker_pool.workers[0] is not worker))  # noqa: B023
         return reward_of(ticket.order, await ticket.future)
 
     found = with_pool(body)
@@ -470,14 +476,14 @@ def test_a_bad_item_is_refused_with_a_sentence(tmp_path, value, words):
     write_rows(tmp_path / "b.jsonl", [problem("t/1")])
     write_rows(tmp_path / "cobol.jsonl", [{"task_id": "a", "language": "cobol", "tests": "1"}])
     with pytest.raises(UsageError) as refused:
-        read_items([value], Shelf(tmp_path), Defaults(), 10)
+        read_items([value], BenchmarkShelf(tmp_path), Defaults(), 10)
     assert words in str(refused.value)
 
 
 def test_a_batch_is_bounded():
     for values, words in (("x", "no list"), ([], "empty"), ([{}] * 11, "11 items are too many at once")):
         with pytest.raises(UsageError, match=words):
-            read_items(values, Shelf(), Defaults(), 10)
+            read_items(values, BenchmarkShelf(), Defaults(), 10)
 
 
 def test_a_record_that_is_neither_a_number_nor_a_reason_is_refused():

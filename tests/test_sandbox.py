@@ -11,8 +11,8 @@ import pytest
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Job, Sandbox, arun_tests, run_tests
-from markbook.sandbox.crew import reached
 from markbook.sandbox.outcomes import test_result as result_of
+from markbook.sandbox.worker_pool import reached
 from markbook.types import ErrorKind, Isolation, Limits, Sample, Test
 
 
@@ -116,7 +116,10 @@ def test_no_layers_amount_to_level_d():
 def test_nothing_of_a_closed_sandbox_is_left():
     box = Sandbox(workers=2, isolation="weak")
     box.start()
-    pids, folders = [worker.pid for worker in box._crew.workers], [worker._scratch for worker in box._crew.workers]
+    pids, folders = (
+        [worker.pid for worker in box._worker_pool.workers],
+        [worker._scratch for worker in box._worker_pool.workers],
+    )
 
     box.close()
 

@@ -56,7 +56,7 @@ def run_all(level, texts):
                 Job(f"after {name}", RIGHT, PROBLEM, LIMITS),
             ]
         outcomes = {job.key: outcome for job, outcome in box.run(jobs)}
-        pids = [worker.pid for worker in box._crew.workers]
+        pids = [worker.pid for worker in box._worker_pool.workers]
     return outcomes, pids
 
 

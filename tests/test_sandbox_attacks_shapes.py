@@ -55,7 +55,7 @@ def test_a_worker_is_not_replaced_by_a_weaker_one(monkeypatch):
         )  # as where a solution has closed the folder that landlock is to open
 
         with pytest.raises(EnvironmentUnfitError):
-            box._crew.replace(box._crew.workers[0])
+            box._worker_pool.replace(box._worker_pool.workers[0])
 
 
 def test_the_right_answers_pass_and_the_wrong_ones_fail_by_themselves():

@@ -40,7 +40,7 @@ def run(box, code, sample=None, limits=LIMITS):
 
 
 def pid_of(box):
-    return box._crew.workers[0].pid
+    return box._worker_pool.workers[0].pid
 
 
 def said(outcome):
@@ -293,7 +293,7 @@ def test_what_an_attempt_leaves_in_its_folder_is_gone_before_the_next(level, mad
     sees = problem(Test(assertion="func() == []"), canonical="def f(): return []")
     with sandbox(level) as box:
         run(box, "def f(): return []", sees)
-        before, folder = pid_of(box), box._crew.workers[0]._scratch
+        before, folder = pid_of(box), box._worker_pool.workers[0]._scratch
         left = run(box, f"import os\ndef f(): return []\n{made}", sees)
         found = run(box, "import os\ndef f(): return os.listdir('.')", sees)
         after = pid_of(box)
@@ -347,7 +347,7 @@ def test_a_folder_that_cannot_be_removed_is_named_and_ends_no_run(monkeypatch, c
     monkeypatch.setattr(scratch, "empty", fails)
 
     with Sandbox(workers=1, isolation="weak") as box:
-        folder, pid = box._crew.workers[0]._scratch, pid_of(box)
+        folder, pid = box._worker_pool.workers[0]._scratch, pid_of(box)
         found = run(box, HONEST)
 
     assert found.passed == 1

@@ -78,7 +78,7 @@ def test_a_worker_with_heavy_packages_is_replaced_where_many_jobs_need_none(monk
     monkeypatch.setattr("markbook.sandbox.scheduler._WORTH_A_START", 3)
     monkeypatch.setattr("markbook.sandbox.scheduler._WINDOW", 1)
     starts = []
-    monkeypatch.setattr("markbook.sandbox.crew.Crew.replace", _counting(starts))
+    monkeypatch.setattr("markbook.sandbox.worker_pool.WorkerPool.replace", _counting(starts))
 
     heavy = ["import numpy\ndef f():\n    return 3"]
     found = outcomes(heavy + [f"def f():\n    return 3 # {number}" for number in range(2)])
@@ -90,13 +90,13 @@ def test_a_worker_with_heavy_packages_is_replaced_where_many_jobs_need_none(monk
 
 
 def _counting(starts):
-    from markbook.sandbox.crew import Crew
+    from markbook.sandbox.worker_pool import WorkerPool
 
-    real = Crew.replace
+    real = WorkerPool.replace
 
-    def replace(crew, worker):
+    def replace(worker_pool, worker):
         starts.append(worker.number)
-        return real(crew, worker)
+        return real(worker_pool, worker)
 
     return replace
 

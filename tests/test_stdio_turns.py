@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from exam_kit import answer, hold, rows, scores, write_rows
 
+from markbook.results.kind import results_of
 from markbook.runs.exam.check import check_benchmark
 from markbook.runs.exam.work import exam
 
@@ -115,6 +116,8 @@ def test_a_checker_may_give_a_share(tmp_path):
 
     assert (rows(run)[0]["score"], rows(run)[0]["all_tests_passed"]) == (62.5, False)  # (30 * 0.5 + 10 * 1) / 40
     assert rows(run, "none")[0]["score"] == 0.0
+    listed = {entry.model: (entry.status, entry.score) for entry in results_of(run).entries()}
+    assert listed == {"gpt": ("partial", 0.625), "none": ("failed", 0.0)}
 
 
 @pytest.mark.parametrize("word", ["crash", "judge", "dirt"])
@@ -126,6 +129,17 @@ def test_a_judge_that_fails_is_charged_to_nobody(tmp_path, word):
     assert results(rows(run)[0]) == ["JE", "-"]
     assert scores(run)["total"] == 100.0
     assert scores(run)["verdicts"]["results"] == {"-": 1, "AC": 1, "JE": 1}
+    assert [rows(run)[0][name] for name in ("score", "score_zero", "score_partial")] == [None, None, None]
+    results_read = results_of(run)
+    assert [(entry.status, entry.score) for entry in results_read.entries()] == [("absent", None), ("passed", 1.0)]
+    assert [cell.value for cell in results_read.sheet(None).marks["gpt"].values()] == [None, 1.0]
+    assert [row["score"] for row in results_read.flat_rows()] == [None, 1.0]
+    assert [case.state for case in results_read.cases()] == ["error", "passed"]
+    measured = [attempt.measurement for attempt in results_read.attempts("gpt")]
+    assert [(one.metric, one.sample_id, one.value) for one in measured] == [
+        ("exam_score", "root", None),
+        ("exam_score", "one", 1.0),
+    ]
 
 
 def test_a_judge_that_does_not_build_or_does_not_end_is_charged_to_nobody(tmp_path):

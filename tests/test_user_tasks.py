@@ -44,7 +44,7 @@ class User:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a folder with a run of three models, one that says why answers failed, and one that is going on."""
-    from markbook.report.pages import html
+    from markbook.report.page_reports import html
 
     folder = tmp_path_factory.mktemp("runs")
     run = made(folder / "a", models={"best": 0.85, "second": 0.8, "weak": 0.25}, problems=40, attempts=3)

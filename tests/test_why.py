@@ -253,7 +253,7 @@ def test_an_item_that_is_not_there_gets_the_nearest_name(tmp_path):
 
 def test_the_page_and_the_view_say_why(tmp_path):
     from markbook.report.browse.site import Site
-    from markbook.report.pages import html
+    from markbook.report.page_reports import html
     from markbook.results.kind import results_of
 
     run = held(tmp_path, "def f(x):\n    return '1'\n")
@@ -273,7 +273,7 @@ def test_the_page_and_the_view_say_why(tmp_path):
 def test_hostile_values_stay_words_wherever_they_are_shown(tmp_path, place):
     from markbook.report.browse.site import Site
     from markbook.report.item import lines_of
-    from markbook.report.pages import html
+    from markbook.report.page_reports import html
     from markbook.results.kind import results_of
 
     words = [*HTML, "\x1b[2J\x1b]0;owned\x07", "\r\n\u202e"][place::3]

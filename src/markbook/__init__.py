@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from markbook.metrics.measure import measure as measure
     from markbook.results.compare import compare as compare
     from markbook.results.comparison import Comparison as Comparison
-    from markbook.results.measured import summarise as summarise
+    from markbook.results.metric_summary import summarise as summarise
     from markbook.runs.exam.work import exam as exam
     from markbook.runs.reviews.api import review as review
     from markbook.runs.tasks.work import run_task as run_task
@@ -48,7 +48,7 @@ _HOMES = {
     "read_trace": "markbook.traces",
     "review": "markbook.runs.reviews.api",
     "run_task": "markbook.runs.tasks.work",
-    "summarise": "markbook.results.measured",
+    "summarise": "markbook.results.metric_summary",
     "trace_metrics": "markbook.metrics.graph",
 }
 """Where each public name lives; it is imported from there at first use."""

@@ -224,11 +224,11 @@ async def _assess(
     rubric_name: str, judge: str, base_url: str, *, review: str = "", paper: str = "", trace: str = ""
 ) -> dict[str, float]:
     """Ask one rubric in the documented profile; return its marks and the overall."""
-    from markbook.judge.assess import Settings, Subject, questions, settle
+    from markbook.judge.assess import JudgeSettings, Subject, questions, settle
     from markbook.judge.panel import JudgePlan, open_judges
     from markbook.judge.rubrics import RUBRICS
 
-    plan = JudgePlan(Settings((judge,), profile="documented"), base_url=base_url)
+    plan = JudgePlan(JudgeSettings((judge,), profile="documented"), base_url=base_url)
     asked, missing = questions(Subject(review, [paper], trace), plan.settings)
     mine = [question for question in asked if question.rubric.name == rubric_name]
     if not mine:

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from markbook.types import Direction, Missing
+
+
+class RowRecord(TypedDict):
+    """A `Row` as a line of results.jsonl."""
+
+    model: str
+    id: str
+    index: int
+    prompt: str
+    text: str
+    metrics: dict[str, float | None]
+    missing: dict[str, dict[str, str]]
+    cluster: NotRequired[str]
+    content: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +41,23 @@ class Row:
     cluster: str = ""
     """What samples it belongs together with, such as a passage that several ask about; empty of one by itself."""
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> RowRecord:
         """Return it as a line of results.jsonl holds it."""
         lost = {name: value for name, value in self.metrics.items() if isinstance(value, Missing)}
-        found: dict[str, Any] = {
+        found: RowRecord = {
             "model": self.model,
             "id": self.id,
             "index": self.index,
             "prompt": self.prompt,
             "text": self.text,
-            "metrics": {name: None if name in lost else value for name, value in self.metrics.items()},
+            "metrics": {name: None if isinstance(value, Missing) else value for name, value in self.metrics.items()},
             "missing": {name: why.to_record() for name, why in lost.items()},
         }
         if self.cluster:
             found["cluster"] = self.cluster
-        return found | {"content": self.content} if self.content else found
+        if self.content:
+            found["content"] = self.content
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,3 +190,13 @@ def need(module: str, *, extra: str) -> ModuleType:
         raise ExtraMissingError(
             f"this needs the package {module!r}", hint=f"pip install 'markbook[{extra}]'"
         ) from error
+
+
+def same_options(other: Callable[..., object]) -> Callable[[_F], _F]:
+    """Return a decorator for a factory that passes its options on to another: a listing shows them as its own."""
+
+    def mark(build: _F) -> _F:
+        vars(build)["__wrapped__"] = other  # what `inspect.signature` follows
+        return build
+
+    return mark

@@ -38,7 +38,7 @@ def assert_marks(
     """
     __tracebackhide__ = True
     from markbook.results.compare import read_sheets
-    from markbook.results.gates import Gate, Mark, check_gates
+    from markbook.results.gates import Gate, GateMark, check_gates
     from markbook.results.standing import standings
 
     failed: list[str] = []
@@ -47,7 +47,7 @@ def assert_marks(
         found, limits = {one.model: one for one in standings(sheet)}, sheet.range
         wanted = dict(at_least) if isinstance(at_least, Mapping) else dict.fromkeys(found, at_least)
         marks = [
-            Mark(model, (model, one.summary.metric), range=limits, direction=one.summary.direction)
+            GateMark(model, (model, one.summary.metric), range=limits, direction=one.summary.direction)
             for model, one in found.items()
         ]
         check_gates([Gate(model, threshold) for model, threshold in wanted.items()], marks)

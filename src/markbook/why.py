@@ -10,7 +10,7 @@ _SHORT, _LONG, _MANY = 300, 2_500, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TracebackLine:
     """A line of the solution in a traceback."""
 
     number: int
@@ -36,12 +36,12 @@ class Failure:
     difference: str = ""
     """The first difference in words, where it is not plain to see."""
     error: str = ""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TracebackLine, ...] = ()
     """The solution's own lines that the error came through, outermost first."""
     printed: str = ""
     """What a program wrote to standard error."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return it as JSON, without what is empty."""
         return _record(self)
 
@@ -68,7 +68,7 @@ class Why:
     """The beginnings of both."""
     error: str = ""
     """What ended the loading of the solution."""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TracebackLine, ...] = ()
     """The solution's own lines that it came through, or where it was when a limit was reached."""
     limit: str = ""
     """What the second run hit."""
@@ -84,12 +84,12 @@ class Why:
         """About how many characters it is."""
         return len(str(self.to_record()))
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return it as JSON, without what is empty."""
         return _record(self)
 
 
-def _record(one: Why | Failure) -> dict[str, Any]:
+def _record(one: Why | Failure) -> dict[str, object]:
     found: dict[str, Any] = {}
     for field in fields(one):
         value = getattr(one, field.name)
@@ -102,7 +102,7 @@ def _record(one: Why | Failure) -> dict[str, Any]:
     return found
 
 
-def why_of(record: Mapping[str, Any] | None) -> Why | None:
+def why_of(record: Mapping[str, object] | None) -> Why | None:
     """Return the record of its JSON form; nothing in it is larger or of another kind than it may be."""
     if not isinstance(record, Mapping):
         return None
@@ -119,7 +119,7 @@ def why_of(record: Mapping[str, Any] | None) -> Why | None:
     )
 
 
-def _failure(record: Mapping[str, Any]) -> Failure | None:
+def _failure(record: Mapping[str, object]) -> Failure | None:
     test = _whole(record.get("test"), -1)
     if test < 0:
         return None
@@ -143,9 +143,9 @@ def _text(value: object, most: int) -> str:
     return value[:most].encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
 
 
-def _lines(value: object) -> tuple[Line, ...]:
+def _lines(value: object) -> tuple[TracebackLine, ...]:
     return tuple(
-        Line(_whole(one[0], 0), _text(one[1], 100), _text(one[2], 200))
+        TracebackLine(_whole(one[0], 0), _text(one[1], 100), _text(one[2], 200))
         for one in _list(value)[:10]
         if isinstance(one, list) and len(one) == 3
     )

@@ -32,8 +32,8 @@ sys.path.insert(0, str(HERE.parent))  # also when this file is run by itself
 from attacks.shapes import GIVEN, GROUPS, SHAPES, Shape  # noqa: E402
 
 from markbook.sandbox import Job, Sandbox  # noqa: E402
-from markbook.sandbox.crew import Layer, reached  # noqa: E402
 from markbook.sandbox.worker import Worker  # noqa: E402
+from markbook.sandbox.worker_pool import Layer, reached  # noqa: E402
 from markbook.types import Isolation, Limits, Outcome  # noqa: E402
 
 RULES = ("wall", "proof", "plain", "beside", "neighbours")
@@ -153,7 +153,7 @@ class Range:
             )  # never less: these are no programs to run without
             self._box = Sandbox(workers=1, isolation=wanted, at_most=self.level, dedupe=False)
             self._box.start()
-        if any(reached(self.level, layers_of(worker)) != self.level for worker in self._box._crew.workers):
+        if any(reached(self.level, layers_of(worker)) != self.level for worker in self._box._worker_pool.workers):
             raise SystemExit(f"a worker is below level {self.level}: the attacks are not run")
         return self._box
 
@@ -220,7 +220,7 @@ class Range:
             for job, outcome in self.box.run(jobs)
             if not all(result.passed for result in outcome.tests)
         ]
-        held = sum(_memory(worker.pid) for worker in self.box._crew.workers)
+        held = sum(_memory(worker.pid) for worker in self.box._worker_pool.workers)
         if held > _MEMORY:
             lost.append(f"{program.name} leaves {held >> 20} MiB in the worker")
         self.found.disturbed += lost

@@ -4,7 +4,7 @@ import pytest
 from exam_kit import problem
 
 from markbook.load.formats.codeeval import CodeEval
-from markbook.runs.exam.marks import Tally
+from markbook.runs.exam.tally import Tally
 from markbook.types import ErrorKind, Outcome, TestResult
 
 

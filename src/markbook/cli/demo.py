@@ -17,13 +17,13 @@ _SECONDS = 2.0
 @isolation_option
 def command(output: str, isolation: str) -> int:
     """Mark three recorded models on the bundled exam: no network, no key, a few seconds."""
-    from markbook.cli.terminal.exam import Terminal, show_run
+    from markbook.cli.terminal.exam import ExamTerminal, show_run
     from markbook.examples import example
     from markbook.runs.exam.work import exam
 
     folder = example("exam")
     models = [folder / name for name in ("scholar-70b", "apprentice-13b", "novice-1b")]
-    terminal = Terminal()
+    terminal = ExamTerminal()
     with ended_by_signal(), terminal:
         run = exam(folder / "benchmark", models, output, watcher=terminal, timeout=_SECONDS, isolation=isolation)
     show_run(run, as_json=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import (
-    Spread,
+    SpreadCommand,
     baseline_option,
     ended_by_signal,
     engine_option,
@@ -25,10 +25,10 @@ from markbook.cli.options import (
     timeout_option,
     workers_option,
 )
-from markbook.cli.resume import EXECUTED, Kept, fill_from_run
+from markbook.cli.options.resume import EXECUTED, KeptOption, fill_from_run
 
 if TYPE_CHECKING:
-    from markbook.results.gates import Mark
+    from markbook.results.gates import GateMark
     from markbook.store import Run
 
 GATE, BAD_INPUT = 1, 65
@@ -42,7 +42,7 @@ Examples:
 """
 
 
-@click.command("exam", cls=Spread, epilog=_EXAMPLES)
+@click.command("exam", cls=SpreadCommand, epilog=_EXAMPLES)
 @click.option("--benchmark", type=click.Path(), help="The benchmark: a file, or a folder of .jsonl files.")
 @click.option("--solutions", type=click.Path(), multiple=True, help="Answers: files or folders, one or several models.")
 @click.option(
@@ -129,7 +129,7 @@ def command(**options: Any) -> int:
     Every problem of the benchmark counts: an absent answer scores 0 and is no error, an empty one scores 0 and is
     one. Solutions run isolated from the machine and from the tests. Reports go to OUTPUT/evaluation_<time>/.
     """
-    from markbook.cli.terminal.exam import Terminal, show_check, show_run
+    from markbook.cli.terminal.exam import ExamTerminal, show_check, show_run
 
     check = options.pop("check_benchmark")
     fill_from_run(options, "exam", _KEPT)
@@ -146,7 +146,7 @@ def command(**options: Any) -> int:
 
     gates = parse_gates(options["fail_under"])
     baseline = read_baseline(options["fail_if_worse"], "exam")
-    terminal = Terminal(verbose=options["verbose"], gates=gates, baseline=baseline)
+    terminal = ExamTerminal(verbose=options["verbose"], gates=gates, baseline=baseline)
     turned = {"separate": not options["in_process"], "dedupe": not options["no_dedupe"]}
     with ended_by_signal(), terminal:
         run = conduct(Exam(), options_among(ExamOptions, options, **turned), terminal)
@@ -158,28 +158,28 @@ def command(**options: Any) -> int:
 
 
 _KEPT = (
-    Kept("benchmark", "sources.benchmark"),
-    Kept("solutions", "sources.solutions"),
-    Kept("against", "sources.against"),
-    Kept("stop_when", "config.stop", turned=lambda stop: stop["when"]),
-    Kept("format", "config.format", lambda value: EXECUTED if ":" in value else ""),
-    Kept("timeout", "config.timeout"),
-    Kept("memory_mb", "config.memory_mb"),
-    Kept("error_policy", "config.error_policy"),
-    Kept("extract", "config.extract"),
-    Kept("profile", "config.profile"),
-    Kept("seed", "config.seed"),
-    Kept("adaptive", "config.adaptive"),
-    Kept("all_tests", "config.all_tests"),
-    Kept("fresh_tests", "config.fresh_tests"),
-    Kept("in_process", "config.separate", turned=lambda separate: not separate),
-    Kept("skip_unavailable", "config.skip_unavailable"),
-    Kept("python", "config.python", lambda value: EXECUTED if value else ""),
+    KeptOption("benchmark", "sources.benchmark"),
+    KeptOption("solutions", "sources.solutions"),
+    KeptOption("against", "sources.against"),
+    KeptOption("stop_when", "config.stop", turned=lambda stop: stop["when"]),
+    KeptOption("format", "config.format", lambda value: EXECUTED if ":" in value else ""),
+    KeptOption("timeout", "config.timeout"),
+    KeptOption("memory_mb", "config.memory_mb"),
+    KeptOption("error_policy", "config.error_policy"),
+    KeptOption("extract", "config.extract"),
+    KeptOption("profile", "config.profile"),
+    KeptOption("seed", "config.seed"),
+    KeptOption("adaptive", "config.adaptive"),
+    KeptOption("all_tests", "config.all_tests"),
+    KeptOption("fresh_tests", "config.fresh_tests"),
+    KeptOption("in_process", "config.separate", turned=lambda separate: not separate),
+    KeptOption("skip_unavailable", "config.skip_unavailable"),
+    KeptOption("python", "config.python", lambda value: EXECUTED if value else ""),
 )
 """Options that a run keeps, and where run.json has them."""
 
 
-def _marks(run: Run) -> list[Mark]:
+def _marks(run: Run) -> list[GateMark]:
     """Return what gates may be about."""
     from markbook.cli.terminal.exam import exam_mark
     from markbook.runs.exam.view import ExamView

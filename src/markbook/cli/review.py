@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.judge_options import judge_choices, read_judge_options
 from markbook.cli.options import (
     baseline_option,
     cost_text,
@@ -23,12 +22,13 @@ from markbook.cli.options import (
     read_baseline,
     resume_option,
 )
-from markbook.cli.resume import Kept, fill_from_run, recorded, sent_a_key, written
+from markbook.cli.options.judge import judge_choices, read_judge_options
+from markbook.cli.options.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
 from markbook.runs.kind import Planned, Watcher
 
 if TYPE_CHECKING:
     from markbook.results.compare import Baseline
-    from markbook.results.gates import Gate, Mark
+    from markbook.results.gates import Gate, GateMark
     from markbook.runs.reviews.clock import TierTime
     from markbook.runs.reviews.config import ReviewConfig
     from markbook.runs.reviews.scoring.records import ReviewSummary
@@ -113,7 +113,7 @@ def command(**options: Any) -> None:
 
 _DANGERS: Mapping[str, Callable[[Any], str]] = {"base_url": sent_a_key, "cassette": written}
 _KEPT = tuple(
-    Kept(name, f"asked.{name}", _DANGERS.get(name, lambda _value: ""))
+    KeptOption(name, f"asked.{name}", _DANGERS.get(name, lambda _value: ""))
     for name in (
         "papers", "reviews", "traces", "tool_reference", "judges", "base_url", "cassette", "samples", "temperature",
         "judge_mode", "max_retries", "judge_timeout", "requests_per_minute", "judge_workers", "max_cost", "judge_price",
@@ -233,7 +233,6 @@ def _rescore(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
 
 def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     from markbook.runs.reviews.finished import ReviewResults
-    from markbook.runs.reviews.scoring.records import summary_of
 
     manifest = run.manifest
     if unknown := manifest.get("unknown_papers"):
@@ -248,7 +247,7 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     if as_json:
         click.echo(run.read("summary.json"), nl=False)
         return
-    _tables(summary_of(ReviewResults(run)))
+    _tables(ReviewResults(run).summary)
     _times(manifest.get("performance", {}))
     _judges(manifest.get("judge_account", {}))
     click.echo(f"Report: {run.folder / 'report.html'}")
@@ -312,14 +311,14 @@ def _judges(accounts: Mapping[str, Any]) -> None:
         )
 
 
-def _marks(summary: ReviewSummary | None = None) -> list[Mark]:
+def _marks(summary: ReviewSummary | None = None) -> list[GateMark]:
     """Return what gates may be about: every number of each system; before the work, of none."""
-    from markbook.results.gates import Mark
+    from markbook.results.gates import GateMark
     from markbook.runs.reviews.scoring.summary import FIELDS
 
     systems = {"": None} if summary is None else {name: one["metrics"] for name, one in summary["systems"].items()}
     return [
-        Mark(f"{key} of {system}", (key, name), None if metrics is None else metrics[key]["value"])
+        GateMark(f"{key} of {system}", (key, name), None if metrics is None else metrics[key]["value"])
         for system, metrics in systems.items()
         for key, name in ((f"{tier}.{name}", name) for tier, name in FIELDS)
     ]
@@ -329,9 +328,8 @@ def _finish(run: Run, gates: Sequence[Gate]) -> None:
     from markbook.errors import IncompleteError
     from markbook.results.gates import hold_gates
     from markbook.runs.reviews.finished import ReviewResults
-    from markbook.runs.reviews.scoring.records import summary_of
 
-    hold_gates(gates, _marks(summary_of(ReviewResults(run))))
+    hold_gates(gates, _marks(ReviewResults(run).summary))
     if run.status == "incomplete":
         raise IncompleteError(
             "incomplete: " + "; ".join(run.manifest.get("incomplete", [])),

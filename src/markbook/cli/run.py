@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from markbook.cli.judge_options import run_judge_choices
 from markbook.cli.options import (
-    Spread,
+    SpreadCommand,
     baseline_option,
     completing,
     ended_by_signal,
@@ -28,7 +27,8 @@ from markbook.cli.options import (
     timeout_option,
     workers_option,
 )
-from markbook.cli.resume import Kept, fill_from_run, sent_a_key, written
+from markbook.cli.options.judge import run_judge_choices
+from markbook.cli.options.resume import KeptOption, fill_from_run, sent_a_key, written
 
 INCOMPLETE = 3
 
@@ -44,7 +44,7 @@ Examples:
 """
 
 
-class _Run(Spread):
+class _Run(SpreadCommand):
     """Takes `--context full none` as users write it."""
 
     spread = ("--context",)
@@ -158,7 +158,7 @@ def command(**options: Any) -> int:
     TASK is a YAML file (our format or lm-evaluation-harness's) or the name of a ready task or group
     (`markbook list tasks`). Results go to OUTPUT/evaluation_<time>/.
     """
-    from markbook.cli.terminal.tasks import Terminal, show_run, with_values
+    from markbook.cli.terminal.tasks import TaskTerminal, show_run, with_values
     from markbook.results.gates import hold_gates, parse_gates
     from markbook.runs.conductor import conduct
     from markbook.runs.options import options_among
@@ -173,7 +173,7 @@ def command(**options: Any) -> int:
     gc.set_threshold(100_000, 50, 100)
     gates = parse_gates(options["fail_under"])
     baseline = read_baseline(options["fail_if_worse"], "run")
-    terminal = Terminal(verbose=options["verbose"], gates=gates, baseline=baseline, model=options["model"] or "")
+    terminal = TaskTerminal(verbose=options["verbose"], gates=gates, baseline=baseline, model=options["model"] or "")
     # The command's own process may be imported again by workers; a caller's script may not.
     workers = options["workers"] or (_processors() if options["engine"] == "local" else None)
     with ended_by_signal(), terminal:
@@ -191,23 +191,23 @@ def _processors() -> int:
 
 
 _KEPT = (
-    *(Kept(name, f"sources.{name}") for name in ("tasks", "predictions", "data", "against")),
-    Kept("stop_when", "config.stop", turned=lambda stop: stop["when"]),
-    *(Kept(name, f"config.{name}") for name in ("model", "limit", "samples", "contexts", "missing", "timeout")),
-    *(Kept(name, f"config.{name}") for name in ("num_fewshot", "gen_kwargs", "system", "turns")),
-    *(Kept(name, f"config.{name}") for name in ("profile", "seed")),
-    *(Kept(name, f"asking.{name}") for name in ("concurrency", "retries", "max_cost", "price")),
-    *(Kept(name, f"asking.{name}") for name in ("per_minute", "request_seconds")),
-    *(Kept(name, f"judging.{name}") for name in ("judges", "judge_samples", "judge_max_cost", "judge_price")),
-    *(Kept(name, f"judging.{name}") for name in ("judge_temperature", "judge_mode", "judge_token_weights")),
+    *(KeptOption(name, f"sources.{name}") for name in ("tasks", "predictions", "data", "against")),
+    KeptOption("stop_when", "config.stop", turned=lambda stop: stop["when"]),
+    *(KeptOption(name, f"config.{name}") for name in ("model", "limit", "samples", "contexts", "missing", "timeout")),
+    *(KeptOption(name, f"config.{name}") for name in ("num_fewshot", "gen_kwargs", "system", "turns")),
+    *(KeptOption(name, f"config.{name}") for name in ("profile", "seed")),
+    *(KeptOption(name, f"asking.{name}") for name in ("concurrency", "retries", "max_cost", "price")),
+    *(KeptOption(name, f"asking.{name}") for name in ("per_minute", "request_seconds")),
+    *(KeptOption(name, f"judging.{name}") for name in ("judges", "judge_samples", "judge_max_cost", "judge_price")),
+    *(KeptOption(name, f"judging.{name}") for name in ("judge_temperature", "judge_mode", "judge_token_weights")),
     *(
-        Kept(name, f"judging.{name}")
+        KeptOption(name, f"judging.{name}")
         for name in ("judge_retries", "judge_timeout", "judge_per_minute", "judge_workers")
     ),
-    Kept("judge_url", "judging.judge_url", sent_a_key),
-    Kept("cassette", "judging.cassette", lambda path: written(Path(path))),
-    Kept("base_url", "config.base_url", sent_a_key),
-    Kept(
+    KeptOption("judge_url", "judging.judge_url", sent_a_key),
+    KeptOption("cassette", "judging.cassette", lambda path: written(Path(path))),
+    KeptOption("base_url", "config.base_url", sent_a_key),
+    KeptOption(
         "allow_code", "config.allow_code", lambda is_allowed: "would run code that its tasks name" if is_allowed else ""
     ),
 )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.judge_options import judge_choices
 from markbook.cli.options import completing, fail_under_option, metric_names
+from markbook.cli.options.judge import judge_choices
 
 if TYPE_CHECKING:
     from markbook.judge.cases import PanelAgreement
-    from markbook.results.gates import Mark
+    from markbook.results.gates import GateMark
     from markbook.types import Measurement, Metric, Summary
 
 _EXAMPLES = """
@@ -64,7 +64,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
-    from markbook.results.measured import summarise_with
+    from markbook.results.metric_summary import summarise_with
 
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
     given = _options(options)
@@ -177,14 +177,16 @@ def _judging(rubric: str | None, judges: Sequence[str], said: Mapping[str, objec
     return found if rubric is None else found | {"rubric": rubric}
 
 
-def _marks(made: Mapping[str, Metric], summaries: Mapping[str, Summary] | None = None) -> list[Mark]:
+def _marks(made: Mapping[str, Metric], summaries: Mapping[str, Summary] | None = None) -> list[GateMark]:
     """Return what gates may be about; before the work, without values."""
     from markbook.metrics.measure import ALIASES
-    from markbook.results.gates import Mark
+    from markbook.results.gates import GateMark
 
     spelled = {name: [alias for alias, several in ALIASES.items() if name in several] for name in made}
     return [
-        Mark(name, (name, *spelled[name]), summaries[name].value if summaries else None, metric.range, metric.direction)
+        GateMark(
+            name, (name, *spelled[name]), summaries[name].value if summaries else None, metric.range, metric.direction
+        )
         for name, metric in made.items()
     ]
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from markbook.cli.options import engine_option, isolation_option, python_option, timeout_option, workers_option
+
+if TYPE_CHECKING:
+    from markbook.server.settings import ServerSettings
 
 _EXAMPLES = """
 \b
@@ -71,28 +75,13 @@ def command(**options: Any) -> int:
 
     for package in ("starlette", "uvicorn"):
         need(package, extra="serve")
-    from markbook.rewards.items import Defaults
-    from markbook.rewards.pool import PoolSettings
-    from markbook.runs.sandboxes import BoxSettings
-    from markbook.server.guard import Guard
     from markbook.server.serve import bind, is_loopback, read_token, serve
-    from markbook.server.settings import ServerSettings
 
     token = read_token(Path(options["token_file"])) if options["token_file"] else ""
     if not token and not is_loopback(options["host"]):
         raise UsageError(
             f"{options['host']} can be reached from outside, and whoever reaches it runs code", hint="give --token-file"
         )
-    box = BoxSettings(
-        workers=options["workers"], isolation=options["isolation"], python=options["python"], adaptive=True
-    )
-    settings = ServerSettings(
-        pool=PoolSettings(box=box, engine=options["engine"], queue=options["queue"], cache=options["cache"]),
-        guard=Guard(token=token),
-        defaults=Defaults(timeout=options["timeout"], most_timeout=max(600.0, options["timeout"])),
-        benchmarks=Path(options["benchmarks"]) if options["benchmarks"] else None,
-        deadline=options["deadline"],
-    )
     sock = bind(options["host"], options["port"])
     host, port = sock.getsockname()[:2]
 
@@ -101,5 +90,26 @@ def command(**options: Any) -> int:
         click.echo(f"http://{shown}:{port}")
         click.echo("Press Ctrl-C to stop.", err=True)
 
-    asyncio.run(serve(settings, sock, grace=options["grace"], ready=ready))
+    asyncio.run(serve(_settings(options, token), sock, grace=options["grace"], ready=ready))
     return 0
+
+
+def _settings(options: Mapping[str, Any], token: str) -> ServerSettings:
+    from pathlib import Path
+
+    from markbook.rewards.items import Defaults
+    from markbook.rewards.pool import PoolSettings
+    from markbook.runs.sandboxes import BoxSettings
+    from markbook.server.guard import Guard
+    from markbook.server.settings import ServerSettings
+
+    box = BoxSettings(
+        workers=options["workers"], isolation=options["isolation"], python=options["python"], adaptive=True
+    )
+    return ServerSettings(
+        pool=PoolSettings(box=box, engine=options["engine"], queue=options["queue"], cache=options["cache"]),
+        guard=Guard(token=token),
+        defaults=Defaults(timeout=options["timeout"], most_timeout=max(600.0, options["timeout"])),
+        benchmarks=Path(options["benchmarks"]) if options["benchmarks"] else None,
+        deadline=options["deadline"],
+    )

@@ -27,7 +27,7 @@ def ready_tasks() -> dict[str, Path]:
     return dict(sorted(named_in(ready_folder())))
 
 
-def load(target: str | Path) -> spec.Task | spec.Group:
+def load(target: str | Path) -> spec.Task | spec.TaskGroup:
     """Return the task or group of a file, or a ready one by name.
 
     Raises:
@@ -57,7 +57,7 @@ class Loaded:
     alias: str = ""
 
 
-def load_all(targets: list[str]) -> tuple[list[Loaded], list[tuple[spec.Group, list[str]]]]:
+def load_all(targets: list[str]) -> tuple[list[Loaded], list[tuple[spec.TaskGroup, list[str]]]]:
     """Return the tasks of all targets, each once, in order, and the groups with their tasks' names.
 
     Raises:
@@ -65,17 +65,17 @@ def load_all(targets: list[str]) -> tuple[list[Loaded], list[tuple[spec.Group, l
     """
     index_of.cache_clear()  # files may have changed since
     tasks: dict[str, Loaded] = {}
-    groups: list[tuple[spec.Group, list[str]]] = []
+    groups: list[tuple[spec.TaskGroup, list[str]]] = []
     for target in targets:
         _gather(load(target), "", tasks, groups, ())
     return list(tasks.values()), groups
 
 
 def _gather(
-    found: spec.Task | spec.Group,
+    found: spec.Task | spec.TaskGroup,
     alias: str,
     tasks: dict[str, Loaded],
-    groups: list[tuple[spec.Group, list[str]]],
+    groups: list[tuple[spec.TaskGroup, list[str]]],
     above: tuple[str, ...],
 ) -> list[str]:
     """Add what was found, and return the names of its tasks."""
@@ -95,7 +95,7 @@ def _gather(
     return held
 
 
-def _members(group: spec.Group, member: spec.Member) -> Iterator[spec.Task | spec.Group]:
+def _members(group: spec.TaskGroup, member: spec.Member) -> Iterator[spec.Task | spec.TaskGroup]:
     """Yield what a group names: a group in place, a file beside it, a task, a group or a tag by its name."""
     if member.inline is not None:
         yield member.inline
@@ -104,7 +104,7 @@ def _members(group: spec.Group, member: spec.Member) -> Iterator[spec.Task | spe
         yield _read(path, member.over)
 
 
-def _paths_of(group: spec.Group, member: spec.Member) -> list[Path]:
+def _paths_of(group: spec.TaskGroup, member: spec.Member) -> list[Path]:
     """Return the files that a group's member means: beside it, ready, below its folder, or beside and below that."""
     folder = group.file.parent
     if member.name.endswith(SUFFIXES):
@@ -130,7 +130,7 @@ def _paths_of(group: spec.Group, member: spec.Member) -> list[Path]:
     )
 
 
-def _read(path: Path, over: Node | None = None) -> spec.Task | spec.Group:
+def _read(path: Path, over: Node | None = None) -> spec.Task | spec.TaskGroup:
     twice: list[Twice] = []
     node = _merged(path, (), twice)
     node = node if over is None else _over(node, over, deep=False)

@@ -21,7 +21,7 @@ _TAGS = re.compile(r"^tag:[ \t]*(?:\[([^\]]*)\]|([^\s#\[][^\n#]*)|((?:#[^\n]*)?(
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class FolderIndex:
     """Names and tags of a folder's files."""
 
     names: dict[str, Path] = field(default_factory=dict)
@@ -40,9 +40,9 @@ def named_in(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 @functools.lru_cache(maxsize=8)
-def index_of(folder: Path) -> Index:
+def index_of(folder: Path) -> FolderIndex:
     """Return the names and tags of all files in a folder and its own folders; of two equal names the first counts."""
-    found = Index()
+    found = FolderIndex()
     for path in _files(folder):
         text = _text(path)
         for name in _NAMED.findall(text)[:1]:

@@ -49,7 +49,7 @@ def is_lm_eval(node: Node) -> bool:
     return bool(keys & TASK_KEYS) or "task" in keys
 
 
-def read_lm_eval(node: Node, file: Path) -> spec.Task | spec.Group:
+def read_lm_eval(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
     """Return the task or group of a file of lm-evaluation-harness, its includes already merged in.
 
     Raises:
@@ -128,7 +128,7 @@ def _member(node: Node, file: Path) -> spec.Member:
     return spec.Member(model.task, model.task_alias, node.at, over=over)
 
 
-def _group(model: GroupFile, node: Node, file: Path) -> spec.Group:
+def _group(model: GroupFile, node: Node, file: Path) -> spec.TaskGroup:
     aggregates = tuple(
         spec.GroupMetric(
             each.metric if isinstance(each.metric, str) else each.metric.name,
@@ -137,7 +137,7 @@ def _group(model: GroupFile, node: Node, file: Path) -> spec.Group:
         )
         for each in model.aggregate_metric_list
     )
-    return spec.Group(
+    return spec.TaskGroup(
         name=model.group,
         file=file,
         members=tuple(_member(find(node, ("task", place)), file) for place in range(len(model.task))),
@@ -297,7 +297,7 @@ def _context(model: TaskFile, node: Node) -> spec.ContextMode:
     return chosen
 
 
-def _recorded(node: Node) -> dict[str, Any]:
+def _recorded(node: Node) -> dict[str, object]:
     """Return the file as JSON can hold it."""
 
     def shown(value: Any) -> Any:

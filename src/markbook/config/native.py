@@ -111,7 +111,7 @@ def json_schema() -> dict[str, object]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Markbook task file", **schema}
 
 
-def read_native(node: Node, file: Path) -> spec.Task | spec.Group:
+def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
     """Return the task or group of a file in our own format.
 
     Raises:
@@ -183,12 +183,12 @@ def _use(model: str | MetricModel, metrics: Node, place: int) -> spec.Use:
     return spec.Use(model.name, model.key, dict(model.options), at=at)
 
 
-def _group(node: Node, file: Path) -> spec.Group:
+def _group(node: Node, file: Path) -> spec.TaskGroup:
     model = check(GroupModel, node)
     assert isinstance(node.value, dict)
     names = node.value["tasks"]
     assert isinstance(names.value, list)
-    return spec.Group(
+    return spec.TaskGroup(
         name=model.group,
         file=file,
         members=tuple(spec.Member(name, at=place.at) for name, place in zip(model.tasks, names.value, strict=True)),

@@ -181,14 +181,14 @@ class Member:
     name: str
     alias: str = ""
     at: str = ""
-    inline: Group | None = None
+    inline: TaskGroup | None = None
     """A group that stands in the place of a name."""
     over: Node | None = None
     """Keys over the task's own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TaskGroup:
     """Several tasks under one name."""
 
     name: str

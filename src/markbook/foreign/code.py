@@ -11,7 +11,7 @@ from markbook.marks import Row
 from markbook.types import Missing, MissingKind
 
 
-class EvalPlus:
+class EvalPlusResults:
     """Reads base and plus: as EvalPlus counts it, plus is passed where the base tests are passed too."""
 
     name = "evalplus"
@@ -68,7 +68,7 @@ def _passed(status: object) -> float | Missing:
     return Missing(MissingKind.FAILED, f"EvalPlus gives the status {status!r}")
 
 
-class HumanEval:
+class HumanEvalResults:
     """Reads rows of task_id, passed and result; a task's rows are its attempts, in their order."""
 
     name = "human-eval"

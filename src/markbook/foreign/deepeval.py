@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from markbook.foreign.records import (
     Marked,
@@ -50,7 +49,7 @@ class DeepEval:
         return Marked(rows, columns_of(rows), "metricsMetadata (before 1.5)" if is_old else "metricsData")
 
 
-def _case(one: Mapping[str, Any], model: str) -> Row:
+def _case(one: Mapping[str, object], model: str) -> Row:
     metrics: dict[str, float | Missing] = {}
     for metric in objects(one.get("metricsData")) or objects(one.get("metricsMetadata")):
         name = str(metric.get("name") or metric.get("metric") or "metric")

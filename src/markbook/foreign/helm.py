@@ -65,12 +65,12 @@ _Instance = tuple[str, str]
 """An instance's id, and what it was perturbed by."""
 
 
-def _instance(one: Mapping[str, Any]) -> _Instance:
+def _instance(one: Mapping[str, object]) -> _Instance:
     name = one.get("instance_id", one.get("id"))
     return str(name), str(mapping(one.get("perturbation")).get("name") or "")
 
 
-def _instances(folder: Path) -> list[Mapping[str, Any]]:
+def _instances(folder: Path) -> list[Mapping[str, object]]:
     """Return what was asked: as `helm-summarize` writes it, else out of the state of the scenario."""
     found = objects(_beside(folder / "instances.json"))
     if found:

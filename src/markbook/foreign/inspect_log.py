@@ -70,7 +70,7 @@ class InspectResults:
         return Marked(rows, columns_of(rows), f"log {header.get('version', 1)}", dict(lost), _status(header))
 
 
-def _header(probe: Probe) -> Mapping[str, Any]:
+def _header(probe: Probe) -> Mapping[str, object]:
     lost: Counter[str] = Counter()
     for name in ("header.json", "_journal/start.json"):
         found = next(_objects(probe, name, lost), None)
@@ -79,7 +79,7 @@ def _header(probe: Probe) -> Mapping[str, Any]:
     raise DataError("this zip is no Inspect log: it has no header", at=str(probe.path))
 
 
-def _objects(probe: Probe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, Any]]:
+def _objects(probe: Probe, start: str, lost: Counter[str]) -> Iterator[Mapping[str, object]]:
     for content in members(probe.path, lambda name: name.startswith(start) and name.endswith(".json")):
         found = parse_object(content, str(probe.path), numbers="open")
         if isinstance(found, Rejection):
@@ -88,7 +88,7 @@ def _objects(probe: Probe, start: str, lost: Counter[str]) -> Iterator[Mapping[s
             yield found.record
 
 
-def _row(sample: Mapping[str, Any], model: str, lone: list[str]) -> Row:
+def _row(sample: Mapping[str, object], model: str, lone: list[str]) -> Row:
     epoch = sample.get("epoch")
     scores = mapping(sample.get("scores"))
     if not scores and isinstance(sample.get("score"), dict):
@@ -131,7 +131,7 @@ def _number(value: object) -> float | Missing:
     return value_of(value)
 
 
-def _whole(rows: list[Row], about: Mapping[str, Any]) -> list[Row]:
+def _whole(rows: list[Row], about: Mapping[str, object]) -> list[Row]:
     """Return the rows with every scorer's metric in each, and those of the data set that the log lacks."""
     names = list(dict.fromkeys(name for row in rows for name in row.metrics if name != _EVERY)) or [
         str(one.get("name")) for one in objects(about.get("scorers"))
@@ -153,6 +153,6 @@ def _whole(rows: list[Row], about: Mapping[str, Any]) -> list[Row]:
     return filled
 
 
-def _status(header: Mapping[str, Any]) -> tuple[str, ...]:
+def _status(header: Mapping[str, object]) -> tuple[str, ...]:
     status = header.get("status")
     return () if status in (None, "success") else (f"Inspect says that this run ended as {status!r}.",)

@@ -49,16 +49,16 @@ class Promptfoo:
         return Marked(numbered(rows), columns, f"version {results.get('version', 1)}")
 
 
-def _prompt(one: Mapping[str, Any]) -> str:
+def _prompt(one: Mapping[str, object]) -> str:
     prompt = mapping(one.get("prompt"))
     return str(prompt.get("label") or prompt.get("raw") or "")
 
 
-def _given(one: Mapping[str, Any]) -> Any:
+def _given(one: Mapping[str, object]) -> Any:
     return one.get("vars") or mapping(one.get("testCase")).get("vars")
 
 
-def _names(found: list[Mapping[str, Any]]) -> list[str]:
+def _names(found: list[Mapping[str, object]]) -> list[str]:
     """Return what test each row is of: the first number that a test of these variables and assertions had.
 
     `--repeat` gives every repeat of a test a number of its own. Before version 3 there is none.
@@ -72,13 +72,13 @@ def _names(found: list[Mapping[str, Any]]) -> list[str]:
     return [first[_test(one)] for one in found]
 
 
-def _test(one: Mapping[str, Any]) -> str:
+def _test(one: Mapping[str, object]) -> str:
     if not _given(one):
         return str(one.get("testIdx"))
     return content_of("promptfoo", [_given(one), mapping(one.get("testCase")).get("assert")])
 
 
-def _row(one: Mapping[str, Any], name: str, *, several: bool) -> Row:
+def _row(one: Mapping[str, object], name: str, *, several: bool) -> Row:
     provider = one.get("provider")
     about = mapping(provider)
     model = str(about.get("label") or about.get("id") or (provider if isinstance(provider, str) else "") or "model")
@@ -108,7 +108,7 @@ def _row(one: Mapping[str, Any], name: str, *, several: bool) -> Row:
     )
 
 
-def _broke_off(one: Mapping[str, Any]) -> bool:
+def _broke_off(one: Mapping[str, object]) -> bool:
     if "failureReason" in one:
         return bool(one["failureReason"] == _ERROR)
     return bool(one.get("error")) and not isinstance(one.get("gradingResult"), dict)

@@ -139,7 +139,7 @@ def _number(found: object) -> float | Missing:
         return value_of(found)
 
 
-class TauBench:
+class TauBenchResults:
     """Reads tau-bench's trajectories: the reward of each task and trial."""
 
     name = "tau-bench"

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from markbook.errors import MarkbookError
-from markbook.judge.client import EndRecord, Judge, Judged
+from markbook.judge.client import EndRecord, JudgeClient, Judged
 from markbook.judge.panel import JudgePlan, open_judges
 from markbook.judge.prompts import Call
 from markbook.model.budget import AccountRecord
@@ -22,7 +22,7 @@ from markbook.model.cassette import Cassette
 Key = tuple[str | int, ...]
 
 
-class Asked(Protocol):
+class JudgeCall(Protocol):
     """One call to one judge, and what is made of its answer."""
 
     @property
@@ -54,11 +54,11 @@ Keep = Callable[[Any, Judged, Key], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class JudgeWork:
     """Something to judge, with the key of its rows."""
 
     key: Key
-    questions: Callable[[], Sequence[Asked]]
+    questions: Callable[[], Sequence[JudgeCall]]
     """Makes its questions when its turn comes: a long text is not held in many prompts at once."""
 
 
@@ -97,7 +97,7 @@ class Asking:
         """Whether every answer is a lasting one; known once all is finished."""
         self._thread = threading.Thread(target=self._work, name="markbook-judges", daemon=True)
         self._running = threading.Event()
-        self._inbox: asyncio.Queue[Work | None]
+        self._inbox: asyncio.Queue[JudgeWork | None]
         self._loop: asyncio.AbstractEventLoop
         self._task: asyncio.Task[dict[str, AccountRecord]]
         self._error: BaseException | None = None
@@ -115,7 +115,7 @@ class Asking:
         self._post(self._task.cancel)
         self._thread.join()
 
-    def give(self, work: Work) -> None:
+    def give(self, work: JudgeWork) -> None:
         """Have one more thing judged.
 
         Raises:
@@ -170,11 +170,11 @@ class Asking:
                 cassette.close(whole=self.is_complete)
         return {name: judge.account.as_record() for name, judge in judges.items()}
 
-    async def _ask(self, judges: Mapping[str, Judge]) -> bool:
+    async def _ask(self, judges: Mapping[str, JudgeClient]) -> bool:
         """Ask every question of all work until there is no more; return whether every answer is a lasting one."""
         complete = True
         # A queue with a few servers instead of one task a question: memory stays flat in the number of questions.
-        waiting: asyncio.Queue[tuple[Key, Asked]] = asyncio.Queue(maxsize=4 * self._plan.patience.concurrency)
+        waiting: asyncio.Queue[tuple[Key, JudgeCall]] = asyncio.Queue(maxsize=4 * self._plan.patience.concurrency)
 
         async def feed() -> None:
             while (work := await self._inbox.get()) is not None:

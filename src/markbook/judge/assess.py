@@ -11,7 +11,7 @@ from typing import Any
 
 from markbook.judge.client import EndRecord, Judged, from_record, to_record
 from markbook.judge.prompts import PART_CHARS, REVIEW_CHARS, Call, Cut, Part, cut, question, system_text
-from markbook.judge.reply import Mark, Violation, parse_marks, quotes_found
+from markbook.judge.reply import CriterionMark, Violation, parse_marks, quotes_found
 from markbook.judge.rubrics import RUBRICS, Rubric
 from markbook.judge.tokens import weigh
 from markbook.types import Missing, MissingKind
@@ -41,7 +41,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class JudgeSettings:
     """How a judge is asked."""
 
     models: tuple[str, ...]
@@ -72,7 +72,7 @@ class MarksRecord(EndRecord, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """One call and its place in a review's assessment."""
 
     rubric: Rubric
@@ -121,7 +121,7 @@ class Question:
         )
 
 
-def questions(subject: Subject, settings: Settings) -> tuple[list[Question], dict[str, Missing]]:
+def questions(subject: Subject, settings: JudgeSettings) -> tuple[list[JudgeQuestion], dict[str, Missing]]:
     """Return every call that assesses a review, and for each rubric that cannot be asked the reason."""
     missing = unreadable(subject)
     asked = [
@@ -151,7 +151,7 @@ def _unreadable(rubric: Rubric, subject: Subject) -> Missing | None:
     return None
 
 
-def _rubric_questions(rubric: Rubric, subject: Subject, settings: Settings) -> Iterator[Question]:
+def _rubric_questions(rubric: Rubric, subject: Subject, settings: JudgeSettings) -> Iterator[JudgeQuestion]:
     review, share = subject.review, 1.0
     if len(review) > REVIEW_CHARS:
         review, share = review[:REVIEW_CHARS], REVIEW_CHARS / len(review)
@@ -163,8 +163,8 @@ def _rubric_questions(rubric: Rubric, subject: Subject, settings: Settings) -> I
 
 
 def questions_of(
-    rubric: Rubric, texts: Mapping[str, str], pieces: Cut, settings: Settings, *, share: float, note: str = ""
-) -> Iterator[Question]:
+    rubric: Rubric, texts: Mapping[str, str], pieces: Cut, settings: JudgeSettings, *, share: float, note: str = ""
+) -> Iterator[JudgeQuestion]:
     """Yield every call of a rubric over texts.
 
     Args:
@@ -197,10 +197,10 @@ def questions_of(
                     told=_told(rubric, settings, part),
                 )
                 chars = len(part.text) or 1
-                yield Question(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
+                yield JudgeQuestion(rubric, model, part.number, sample, chars, pieces.coverage * share, call, read)
 
 
-def _told(rubric: Rubric, settings: Settings, part: Part) -> str:
+def _told(rubric: Rubric, settings: JudgeSettings, part: Part) -> str:
     """Return in words what is asked, so that a reader sees why a recording does not have it."""
     words = rubric.name if part.of == 1 else f"{rubric.name}, part {part.number} of {part.of}"
     if "paper" in rubric.reads and settings.profile == "documented":
@@ -208,7 +208,7 @@ def _told(rubric: Rubric, settings: Settings, part: Part) -> str:
     return f"{words}; a call is found if model, texts, settings and mode are those recorded"
 
 
-def _pieces(subject: Subject, settings: Settings) -> Cut:
+def _pieces(subject: Subject, settings: JudgeSettings) -> Cut:
     if settings.profile != "documented":
         return cut(subject.paper, size=settings.part_chars)
     whole = "\n\n".join(subject.paper)
@@ -296,7 +296,7 @@ class _Marked:
     """The marks of one answer."""
 
     chars: int
-    marks: Mapping[str, Mark]
+    marks: Mapping[str, CriterionMark]
     weighted: Mapping[str, Sequence[float]]
 
     def score(self, name: str) -> float:

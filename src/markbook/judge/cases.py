@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from markbook.judge.assess import WHOLE, Assessment, Question, Settings, questions_of, settle
+from markbook.judge.assess import WHOLE, Assessment, JudgeQuestion, JudgeSettings, questions_of, settle
 from markbook.judge.client import EndRecord, Judged, from_record, to_record
 from markbook.judge.pairwise import both_orders, compare_call, parse_winner
 from markbook.judge.prompts import REVIEW_CHARS, Call, asked, block, cut, system_text
 from markbook.judge.reply import Violation
 from markbook.judge.rubrics import Rubric
-from markbook.types import Missing, MissingKind
+from markbook.types import IntervalRecord, Missing, MissingKind
 
 TEXTS = ("question", "context", "reference", "answer")
 """What a rubric may read of a task's row."""
@@ -29,7 +29,7 @@ _LACKING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class JudgedCase:
     """One answer with what it is judged by."""
 
     answer: str
@@ -52,13 +52,13 @@ def role(name: str) -> str:
     return _ALIASES.get(name, name)
 
 
-def lacking(rubric: Rubric, case: Case) -> Missing | None:
+def lacking(rubric: Rubric, case: JudgedCase) -> Missing | None:
     """Return why a rubric cannot be asked of an answer; None if it can."""
     needed = {"answer", *map(role, rubric.reads), *(("reference",) if rubric.is_pairwise else ())}
     return next((why for name, why in _LACKING.items() if name in needed and not getattr(case, name).strip()), None)
 
 
-def case_questions(rubric: Rubric, case: Case, settings: Settings) -> list[Question | Duel]:
+def case_questions(rubric: Rubric, case: JudgedCase, settings: JudgeSettings) -> list[JudgeQuestion | Duel]:
     """Return every call that judges an answer."""
     shown = {name: case.text(name)[:REVIEW_CHARS] for name in rubric.reads if name != rubric.long}
     share, notes = 1.0, []
@@ -115,7 +115,7 @@ class Duel:
         )
 
 
-def _duels(rubric: Rubric, case: Case, settings: Settings) -> Iterator[Duel]:
+def _duels(rubric: Rubric, case: JudgedCase, settings: JudgeSettings) -> Iterator[Duel]:
     most = REVIEW_CHARS // 2
     texts = case.text(rubric.judged)[:most], case.reference[:most]
     others = [name for name in rubric.reads if role(name) not in ("answer", "reference")]
@@ -227,7 +227,7 @@ class PanelAgreement(TypedDict):
     value: float | None
     """Krippendorff's alpha."""
     n: int
-    interval: Mapping[str, object] | None
+    interval: IntervalRecord | None
     note: str
     judges: list[str]
 

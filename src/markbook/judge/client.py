@@ -10,12 +10,12 @@ from typing import Any, TypedDict
 
 from markbook.judge.prompts import Call
 from markbook.judge.reply import Violation
-from markbook.judge.structured import MODES, Answer, read, send
+from markbook.judge.structured import MODES, RawAnswer, read, send
 from markbook.judge.tokens import TokenRecord, token_of
-from markbook.model.asker import Asker, Ended, Patience
+from markbook.model.asker import Asker, Patience, QuestionEnd
 from markbook.model.budget import Account, Budget, Weight
 from markbook.model.cassette import Cassette
-from markbook.model.faults import Fault
+from markbook.model.faults import RequestFault
 from markbook.model.prices import Price
 from markbook.types import Missing, MissingKind
 
@@ -24,7 +24,7 @@ from markbook.types import Missing, MissingKind
 class Judged:
     """The end of one call: an answer whose structure was found good, or the reason why there is none."""
 
-    answer: Answer | None
+    answer: RawAnswer | None
     missing: Missing | None
     requests: int = 0
     input_tokens: int = 0
@@ -43,7 +43,7 @@ Check = Callable[[str], object]
 """Raises `Violation` for a payload that does not have the asked structure."""
 
 
-class Judge:
+class JudgeClient:
     """One judge with its patience, cassette and account. Made and used within one event loop."""
 
     def __init__(
@@ -132,7 +132,7 @@ class Ways:
         """Take note of how a request ends."""
         try:
             yield
-        except Fault as fault:
+        except RequestFault as fault:
             self._is_first &= fault.unsupported and self.mode != MODES[-1]
             raise
         self._is_first = False
@@ -168,17 +168,17 @@ class _Asked:
         """Send it once."""
         return await send(self._client, self._call, self._mode)
 
-    def read(self, response: Any) -> Answer:
-        """Return the answer, or raise a `Fault` for one that does not count."""
+    def read(self, response: Any) -> RawAnswer:
+        """Return the answer, or raise a `RequestFault` for one that does not count."""
         try:
             answer = read(response, self._mode)
             self._check(answer.payload)
         except Violation as error:
             detail = f"the judge's reply does not count: {error}"
-            raise Fault(detail, kind=MissingKind.FAILED, is_reply=True) from error
+            raise RequestFault(detail, kind=MissingKind.FAILED, is_reply=True) from error
         return answer
 
-    def adapt(self, fault: Fault, /) -> bool:
+    def adapt(self, fault: RequestFault, /) -> bool:
         """Move to the next way of asking where the server does not know this one: a gift, twice a run at most."""
         if fault.unsupported and self._ways.move_from(self._mode):
             return True
@@ -187,7 +187,7 @@ class _Asked:
         return False
 
 
-def _judged(ended: Ended[Answer]) -> Judged:
+def _judged(ended: QuestionEnd[RawAnswer]) -> Judged:
     return Judged(
         ended.value,
         ended.missing,
@@ -251,7 +251,7 @@ def from_record(record: Mapping[str, object]) -> Judged:
     if isinstance(payload, str):
         logprobs = record.get("logprobs")
         tokens = tuple(map(token_of, logprobs)) if isinstance(logprobs, list) else ()
-        answer = Answer(payload, str(record.get("mode", "")), logprobs=tokens)
+        answer = RawAnswer(payload, str(record.get("mode", "")), logprobs=tokens)
     elif isinstance(missing, Mapping) and missing.get("kind") in set(MissingKind):
         reason = Missing.from_record(missing)
     else:

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
-from markbook.judge.drawing import Item, draw
+from markbook.judge.drawing import LabelItem, draw
 from markbook.judge.labels import Label, is_id, item_of, number, read_labels
 from markbook.stats import corrected_mean, holm, labels_needed, t_interval
 from markbook.stats.records import Estimate
@@ -23,7 +23,7 @@ _MOST_NAMED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CorrectionRequest:
     """What is corrected, and by what."""
 
     judged: Path | Sequence[Line]
@@ -115,7 +115,7 @@ class _Table:
     """What turns a score into one on 0..1, for drawing: factor and summand."""
 
 
-def correct(asked: Asked) -> Corrected:
+def correct(asked: CorrectionRequest) -> Corrected:
     """Return the report: the estimate or the reason why there is none, the judge's errors by group, the plan.
 
     Raises:
@@ -146,7 +146,7 @@ def correct(asked: Asked) -> Corrected:
     )
 
 
-def _plan(found: Estimate, table: _Table, asked: Asked) -> LabelPlan:
+def _plan(found: Estimate, table: _Table, asked: CorrectionRequest) -> LabelPlan:
     half = found.stats.get("half_width", 0.0) / 2 if asked.target is None else asked.target
     needed = labels_needed(found, half) if half > 0 else Estimate(None, note=found.note)
     total = None if needed.value is None else int(needed.value)
@@ -159,7 +159,7 @@ def _next(table: _Table, more: int) -> list[NextLabel]:
     factor, summand = table.unit
     rows = zip(table.keys, table.scores, table.labels, strict=True)
     left = [
-        Item(name, system, table.against, factor * score + summand)
+        LabelItem(name, system, table.against, factor * score + summand)
         for (name, system), score, label in rows
         if label is None
     ]
@@ -167,7 +167,7 @@ def _next(table: _Table, more: int) -> list[NextLabel]:
     return [NextLabel(id=item.id, system=item.system, against=item.against) for item in chosen]
 
 
-def _read(asked: Asked) -> _Read:
+def _read(asked: CorrectionRequest) -> _Read:
     read = _Read()
     lines = _lines(asked.judged, read.problems) if isinstance(asked.judged, Path) else asked.judged
     for line in lines:
@@ -200,7 +200,7 @@ def _lines(path: Path, problems: list[str]) -> Iterable[Line]:
             problems.append(f"{line.at}: no key 'id': row skipped")
 
 
-def _join(read: _Read, asked: Asked) -> None:
+def _join(read: _Read, asked: CorrectionRequest) -> None:
     """Put every label beside the row that it is about."""
     found = read_labels(asked.labels)
     read.problems += found.problems
@@ -244,7 +244,7 @@ def _mean(said: Sequence[Label]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _table(read: _Read, asked: Asked) -> _Table:
+def _table(read: _Read, asked: CorrectionRequest) -> _Table:
     if not asked.systems:
         keys = list(read.scores)
         said = [read.labels.get(key, []) for key in keys]
@@ -259,7 +259,9 @@ def _table(read: _Read, asked: Asked) -> _Table:
     return _duels(read, asked, items, pairs) if read.duels else _differences(read, asked, items, pairs)
 
 
-def _differences(read: _Read, asked: Asked, items: list[str], pairs: Sequence[tuple[float, float]]) -> _Table:
+def _differences(
+    read: _Read, asked: CorrectionRequest, items: list[str], pairs: Sequence[tuple[float, float]]
+) -> _Table:
     """Return the paired differences, of items that people have labelled for both systems."""
     one, other = asked.systems
     said: list[list[Label]] = []
@@ -273,7 +275,7 @@ def _differences(read: _Read, asked: Asked, items: list[str], pairs: Sequence[tu
     return _Table(f"{one} - {other}", keys, [a - b for a, b in pairs], said, gaps, other, (0.5, 0.5))
 
 
-def _duels(read: _Read, asked: Asked, items: list[str], pairs: Sequence[tuple[float, float]]) -> _Table:
+def _duels(read: _Read, asked: CorrectionRequest, items: list[str], pairs: Sequence[tuple[float, float]]) -> _Table:
     """Return how often the first is preferred: by the judge's two scores, and by people who saw both side by side."""
     one, other = asked.systems
     said = [read.duels.get(item, []) for item in items]
@@ -321,7 +323,7 @@ def _column(read: _Read, keys: Sequence[_Key], name: str) -> list[str] | None:
     return [str(read.rows[key].get(name, "")) for key in keys]
 
 
-def _errors(read: _Read, asked: Asked) -> list[GroupError]:
+def _errors(read: _Read, asked: CorrectionRequest) -> list[GroupError]:
     """Return for each group how far the judge's scores are from the labels: mean, interval, Holm's p."""
     groups: dict[str, list[float]] = defaultdict(list)
     names = dict(zip(read.scores, _column(read, list(read.scores), asked.by) or [], strict=True))

@@ -21,7 +21,7 @@ SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class LabelItem:
     """Something that can be labelled."""
 
     id: str
@@ -40,11 +40,11 @@ class Item:
 class Drawn:
     """An item that is to be labelled."""
 
-    item: Item
+    item: LabelItem
     probability: float
 
 
-def draw(items: Sequence[Item], count: int, *, seed: int = 0, share: float = SHARE) -> list[Drawn]:
+def draw(items: Sequence[LabelItem], count: int, *, seed: int = 0, share: float = SHARE) -> list[Drawn]:
     """Return `count` of the items, the one to be labelled first in front; all of them where there are no more.
 
     Args:
@@ -60,7 +60,7 @@ def draw(items: Sequence[Item], count: int, *, seed: int = 0, share: float = SHA
     return [Drawn(items[at], min(1.0, weights[at] * threshold)) for at in order[:count]]
 
 
-def _weights(items: Sequence[Item], share: float) -> list[float]:
+def _weights(items: Sequence[LabelItem], share: float) -> list[float]:
     useful = [0.5 if item.score is None else _doubt(item.score) for item in items]
     mean = math.fsum(useful) / len(useful) if useful else 0.0
     if mean == 0.0:

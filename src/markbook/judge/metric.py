@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import ConfigError
-from markbook.judge.asking import Asked, Asking, Work
-from markbook.judge.cases import Case, PanelAgreement, case_questions, lacking, panel_agreement, role, settle_case
+from markbook.judge.asking import Asking, JudgeCall, JudgeWork
+from markbook.judge.cases import JudgedCase, PanelAgreement, case_questions, lacking, panel_agreement, role, settle_case
 from markbook.judge.client import Judged, from_record
 from markbook.judge.panel import RETRIES, SECONDS, JudgeOptions, JudgePlan, check_plan, plan_panel
 from markbook.judge.rubric_file import read_rubric
@@ -88,7 +88,7 @@ class JudgeMetric(Metric):
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order. Equal calls are asked once."""
         asked: list[list[Any] | Missing] = [self._questions(item) for item in items]
-        calls: dict[str, Asked] = {}
+        calls: dict[str, JudgeCall] = {}
         for questions in asked:
             if not isinstance(questions, Missing):
                 calls.update((question.call.key, question) for question in questions if question.call.key not in calls)
@@ -102,10 +102,10 @@ class JudgeMetric(Metric):
             return missing
         known = given(references)
         reference = known[0] if self.rubric.is_pairwise and known else BETWEEN.join(known)
-        case = Case(text, item.sample.input, reference, item.sample.context or "")
+        case = JudgedCase(text, item.sample.input, reference, item.sample.context or "")
         return lacking(self.rubric, case) or list(case_questions(self.rubric, case, self.plan.settings))
 
-    def _answers(self, calls: Mapping[str, Asked]) -> dict[str, Judged]:
+    def _answers(self, calls: Mapping[str, JudgeCall]) -> dict[str, Judged]:
         """Return the answer of every call: a remembered one, or one that is asked for now."""
         memory = self.memory
         found = {key: from_record(kept) for key in calls if (kept := memory.find(key)) is not None}
@@ -113,14 +113,14 @@ class JudgeMetric(Metric):
         if not waiting:
             return found
 
-        def keep(question: Asked, judged: Judged, _key: object) -> None:
+        def keep(question: JudgeCall, judged: Judged, _key: object) -> None:
             memory.keep(question.call.key, question.model, judged)
             found[question.call.key] = judged
 
         asking = Asking(self.plan, keep, tick=memory.tick, spent=memory.spent(), cassette=memory.cassette)
         with asking:
             for number, question in enumerate(waiting):
-                asking.give(Work((number,), partial(_alone, question)))
+                asking.give(JudgeWork((number,), partial(_alone, question)))
             memory.took(asking.finish())
         memory.is_complete &= asking.is_complete
         return found
@@ -173,7 +173,7 @@ def _signature(rubric: Rubric, plan: JudgePlan) -> str:
     return "|".join(("judge", *parts, f"prompt:{PROMPT_VERSION}", "v1"))
 
 
-def _alone(question: Asked) -> list[Asked]:
+def _alone(question: JudgeCall) -> list[JudgeCall]:
     return [question]
 
 

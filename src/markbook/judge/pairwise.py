@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from markbook.judge.assess import Settings
+from markbook.judge.assess import JudgeSettings
 from markbook.judge.prompts import SYSTEM, Call, block
 from markbook.judge.reply import Violation, parse_object
 
@@ -26,7 +26,7 @@ QUESTION = "Which of the two reviews, A or B, is the more constructive one: spec
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PairVerdict:
     """What both orders together say."""
 
     winner: Literal["first", "second", "tie"]
@@ -41,7 +41,7 @@ def compare_call(  # noqa: PLR0913 - two texts and all that is said about them
     first: str,
     second: str,
     model: str,
-    settings: Settings,
+    settings: JudgeSettings,
     *,
     sample: int = 0,
     asked: Sequence[str] = (QUESTION,),
@@ -80,7 +80,7 @@ def parse_winner(payload: str) -> Winner:
     raise Violation("the reply names no winner")
 
 
-def both_orders(forward: Winner, backward: Winner) -> Verdict:
+def both_orders(forward: Winner, backward: Winner) -> PairVerdict:
     """Return the verdict over both orders; `backward` is what was said with the two texts exchanged.
 
     >>> both_orders("A", "B")
@@ -89,9 +89,9 @@ def both_orders(forward: Winner, backward: Winner) -> Verdict:
     Verdict(winner='tie', flipped=True, position='A')
     """
     if forward == backward and forward != "tie":
-        return Verdict("tie", flipped=True, position=forward)
+        return PairVerdict("tie", flipped=True, position=forward)
     swapped: Mapping[Winner, Literal["first", "second", "tie"]] = {"A": "second", "B": "first", "tie": "tie"}
     straight: Mapping[Winner, Literal["first", "second", "tie"]] = {"A": "first", "B": "second", "tie": "tie"}
     if straight[forward] == swapped[backward]:
-        return Verdict(straight[forward], flipped=False, position="")
-    return Verdict("tie", flipped=False, position="")
+        return PairVerdict(straight[forward], flipped=False, position="")
+    return PairVerdict("tie", flipped=False, position="")

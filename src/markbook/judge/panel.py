@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import UsageError
-from markbook.judge.assess import Settings
-from markbook.judge.client import Judge
+from markbook.judge.assess import JudgeSettings
+from markbook.judge.client import JudgeClient
 from markbook.model import connect
 from markbook.model.asker import Patience
 from markbook.model.cassette import Cassette, is_whole
@@ -24,7 +24,7 @@ RETRIES, SECONDS = 2, 30.0
 class JudgePlan:
     """Who is asked, and how patiently."""
 
-    settings: Settings
+    settings: JudgeSettings
     patience: Patience = field(default_factory=lambda: Patience(concurrency=4, retries=RETRIES, seconds=SECONDS))
     base_url: str = ""
     cassette: Path | None = None
@@ -94,7 +94,7 @@ def plan_panel(
         seed: of the judges.
         retries: further requests for one judgement.
         seconds: the deadline of one request.
-        profile: as `Settings` has it.
+        profile: as `JudgeSettings` has it.
 
     Raises:
         UsageError: no judge, a judge twice, a price that is none.
@@ -106,7 +106,7 @@ def plan_panel(
     single = options.samples == 1
     # Token probabilities come with the text of a reply, not with a tool call.
     mode = "native" if options.token_weights and options.mode == "auto" else options.mode
-    settings = Settings(
+    settings = JudgeSettings(
         models=tuple(models),
         samples=options.samples,
         temperature=options.temperature if options.temperature is not None else (0.0 if single else 0.7),
@@ -141,7 +141,7 @@ def check_plan(plan: JudgePlan) -> None:
 @asynccontextmanager
 async def open_judges(
     plan: JudgePlan, spent: Mapping[str, float] | None = None, cassette: Cassette | None = None
-) -> AsyncIterator[tuple[dict[str, Judge], Cassette | None]]:
+) -> AsyncIterator[tuple[dict[str, JudgeClient], Cassette | None]]:
     """Open every judge of a plan with one cassette between them.
 
     Args:
@@ -162,7 +162,7 @@ async def open_judges(
             client: Any = None
             if cassette is None or not cassette.is_whole:
                 client = await stack.enter_async_context(connect.connected(model, plan.base_url, plan.patience.seconds))
-            judges[model] = Judge(
+            judges[model] = JudgeClient(
                 model,
                 client,
                 plan.patience,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
 
-from markbook.judge.pairwise import Verdict
+from markbook.judge.pairwise import PairVerdict
 from markbook.stats import cohen_kappa, krippendorff_alpha, t_interval, wilson_interval
 from markbook.stats.arrays import t_quantile
 from markbook.stats.records import Estimate
@@ -38,7 +38,7 @@ class KnownText:
 
 
 Couple = tuple[KnownText, KnownText]
-Decided = tuple[Couple, Verdict]
+Decided = tuple[Couple, PairVerdict]
 
 
 class Told(TypedDict):
@@ -110,7 +110,7 @@ class Shift(TypedDict):
     mean_shift: float | None
 
 
-class Order(TypedDict):
+class OrderProbe(TypedDict):
     """Pairs in both orders."""
 
     pairs: int
@@ -245,10 +245,10 @@ def family(name: str) -> str:
     return found.group() if found else ""
 
 
-def order(verdicts: Sequence[Verdict]) -> Order:
+def order(verdicts: Sequence[PairVerdict]) -> OrderProbe:
     """Return how often the place alone decides."""
     flipped = [verdict for verdict in verdicts if verdict.flipped]
-    return Order(
+    return OrderProbe(
         pairs=len(verdicts),
         flip_rate=share(len(flipped), len(verdicts)),
         first_position_among_flips=share(sum(verdict.position == "A" for verdict in flipped), len(flipped)),

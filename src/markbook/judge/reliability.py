@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from markbook.judge import probes
-from markbook.judge.assess import Settings
+from markbook.judge.assess import JudgeSettings
 from markbook.judge.cases import role
-from markbook.judge.client import Judge, Judged
-from markbook.judge.pairwise import QUESTION, Verdict, both_orders, compare_call, parse_winner
+from markbook.judge.client import JudgeClient, Judged
+from markbook.judge.pairwise import QUESTION, PairVerdict, both_orders, compare_call, parse_winner
 from markbook.judge.panel import JudgePlan, open_judges
 from markbook.judge.probes import Couple, Decided, KnownText, family, own_side
 from markbook.judge.prompts import REVIEW_CHARS, SYSTEM, Call, block, question, system_text
@@ -110,7 +110,7 @@ class Examined(TypedDict):
     agreement_with_humans: probes.People
     calibration: probes.Calibration
     self_consistency: probes.Consistency
-    order: probes.Order
+    order: probes.OrderProbe
     length_preference: probes.Length
     same_family_preference: probes.Family
     planted_instruction: probes.Shift
@@ -168,7 +168,9 @@ async def examine(
 class Examination:
     """All probes of one judge over the same texts."""
 
-    def __init__(self, judge: Judge, settings: Settings, texts: Sequence[KnownText], form: Form = REVIEWS) -> None:
+    def __init__(
+        self, judge: JudgeClient, settings: JudgeSettings, texts: Sequence[KnownText], form: Form = REVIEWS
+    ) -> None:
         """Take those with a text only, each cut at what one call reads."""
         self._judge = judge
         self._settings = settings
@@ -292,7 +294,7 @@ class Examination:
         found = await asyncio.gather(*(self._verdict(first, second) for first, second in couples))
         return [(couple, verdict) for couple, verdict in zip(couples, found, strict=True) if verdict is not None]
 
-    async def _verdict(self, first: KnownText, second: KnownText) -> Verdict | None:
+    async def _verdict(self, first: KnownText, second: KnownText) -> PairVerdict | None:
         texts = first.text[: REVIEW_CHARS // 2], second.text[: REVIEW_CHARS // 2]
         form, said = self._form, []
         read = [name for name in form.marks.reads if name != form.marks.judged]

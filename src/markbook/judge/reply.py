@@ -22,7 +22,7 @@ class Violation(ValueError):  # noqa: N818 - what a judge did, not what a progra
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CriterionMark:
     """A judge's word on one criterion."""
 
     score: float
@@ -55,7 +55,7 @@ def parse_object(payload: str) -> dict[str, object]:
     return record
 
 
-def parse_marks(payload: str, rubric: Rubric) -> dict[str, Mark]:
+def parse_marks(payload: str, rubric: Rubric) -> dict[str, CriterionMark]:
     """Return one mark a criterion of the rubric.
 
     Raises:
@@ -86,13 +86,13 @@ def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
     return sum(any(_plain(quote) in body for body in bodies) for quote in quotes if quote.strip())
 
 
-def _mark(record: Mapping[str, object], name: str, scale: tuple[int, int]) -> Mark:
+def _mark(record: Mapping[str, object], name: str, scale: tuple[int, int]) -> CriterionMark:
     if name not in record:
         raise Violation(f"the reply has no {name}")
     reason = record.get(f"{name}_reason")
     quotes = record.get(f"{name}_quotes")
     listed = quotes if isinstance(quotes, list) else []
-    return Mark(
+    return CriterionMark(
         mark_number(record[name], name, scale),
         _kept(reason) if isinstance(reason, str) else "",
         tuple(_kept(quote) for quote in listed[:QUOTES_CAP] if isinstance(quote, str)),

@@ -16,7 +16,7 @@ TOOL = "final_result"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RawAnswer:
     """What came back, before anything of it is believed."""
 
     payload: str
@@ -56,7 +56,7 @@ def _parameters(call: Call, mode: str) -> Any:
     return ModelRequestParameters(output_mode="prompted", output_object=wanted)
 
 
-def read(response: Any, mode: str) -> Answer:
+def read(response: Any, mode: str) -> RawAnswer:
     """Return what a response replies.
 
     Raises:
@@ -72,7 +72,7 @@ def read(response: Any, mode: str) -> Answer:
     if not payload.strip():
         raise Violation("the reply is empty")
     logprobs = (response.provider_details or {}).get("logprobs")
-    return Answer(
+    return RawAnswer(
         # Half a surrogate pair cannot be written to any file.
         payload=payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
         mode=mode,

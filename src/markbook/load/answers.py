@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.load.assembly import Extract, RowText, assemble
 from markbook.load.benchmark import Benchmark, RowError, data_files
 from markbook.load.formats.mbpp import mbpp_id
-from markbook.load.spool import Spool
+from markbook.load.spool import RowSpool
 from markbook.types import Attempt, ProblemType, Sample
 
 KEPT_REJECTIONS = 1000
@@ -31,7 +31,7 @@ _INDEX_KEYS = ("sample", "sample_index", "sample_id", "index")
 
 
 @dataclass(slots=True)
-class Skipped:
+class SkippedRows:
     """Rows that were not marked, counted, the first thousand with place and reason."""
 
     count: int = 0
@@ -110,13 +110,13 @@ class Answers:
         self._language = language
         self.languages: set[str] = set()
         """The languages that answers themselves name, where their problems leave that to them."""
-        self.invalid = Skipped()
+        self.invalid = SkippedRows()
         """Rows that are no answer."""
-        self.unknown = Skipped()
+        self.unknown = SkippedRows()
         """Answers to tasks that the benchmark does not have."""
-        self.collapsed = Skipped()
+        self.collapsed = SkippedRows()
         """Answers that repeat an earlier one to the letter."""
-        self.null = Skipped()
+        self.null = SkippedRows()
         """Rows that say null: nobody answered."""
         self.left_out = 0
         """Answers to problems that this machine cannot mark."""
@@ -130,7 +130,7 @@ class Answers:
         self._indexes: dict[str, _Index] = {}
         self._lacking: dict[str, Counter[int]] = {}
         self._sources: dict[str, str] = {}
-        self._spool = Spool()
+        self._spool = RowSpool()
 
     def __enter__(self) -> Self:
         return self
@@ -232,7 +232,7 @@ class Answers:
         kept = {"text": code.text, "step": code.step, "form": code.form, "at": at, "n": number, "language": language}
         index.offset.append(self._spool.put(kept))
 
-    def _language_of(self, record: Mapping[str, Any], sample: Sample) -> str:
+    def _language_of(self, record: Mapping[str, object], sample: Sample) -> str:
         """Return what an answer says that it is written in, where its problem leaves that to it; empty for Python."""
         said = record.get("language")
         if said is None or sample.language or sample.problem_type is not ProblemType.STDIN:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from markbook.load.benchmark import RowError
 from markbook.load.extraction import PARSE_CAP, compiles, defines, extract
@@ -35,7 +35,7 @@ class RowText:
     key: str
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Self:
+    def of(cls, record: Mapping[str, object]) -> Self:
         """Return the answer in a row; null is none, whatever other keys hold.
 
         Raises:
@@ -51,7 +51,7 @@ class RowText:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class AssembledProgram:
     """What is run for an answer."""
 
     text: str
@@ -61,17 +61,17 @@ class Program:
     """Whether the answer was a whole solution, or went behind the prompt as its completion."""
 
 
-def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> Program:
+def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledProgram:
     """Return the program of an answer: its code, behind the prompt where it only completes one."""
     if row.text is None or not row.text.strip():
-        return Program("", "as_is", "whole")
+        return AssembledProgram("", "as_is", "whole")
     if sample.language:
         found_text, found_step, form = answer_of(
             row.text, sample.prompt_code, sample.tests[0].program, raw=mode != "off"
         )
         if sample.preloaded:
             found_text = with_imports(found_text, sample.tests[0].setup, sample.preloaded)
-        return Program(found_text, found_step, form)
+        return AssembledProgram(found_text, found_step, form)
     prompt = sample.prompt_code
     name = sample.entry_point
 
@@ -86,11 +86,13 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> Program:
         if step == "none" and mode == "always" and is_code(text):
             step = "as_is"
     if not prompt:
-        return Program(_with_preloaded(text, sample), step, "whole")
+        return AssembledProgram(_with_preloaded(text, sample), step, "whole")
     whole = defines(text, name)
     if whole and row.key != "completion":
-        return Program(text, step, "whole")  # handed in as a whole solution, it brings its own imports and helpers
-    return Program(_behind(prompt, text, whole=whole), step, "whole" if whole else "completion")
+        return AssembledProgram(
+            text, step, "whole"
+        )  # handed in as a whole solution, it brings its own imports and helpers
+    return AssembledProgram(_behind(prompt, text, whole=whole), step, "whole" if whole else "completion")
 
 
 def behind(prompt: str, text: str, name: str) -> str:

@@ -12,7 +12,7 @@ from markbook.types import Sample, Test
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class TestFault:
     """A test that no solution could pass because it is broken."""
 
     task_id: str
@@ -21,17 +21,17 @@ class Fault:
     reason: str
 
 
-def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[Fault]]:
+def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[TestFault]]:
     """Return the benchmark without its broken tests, and without problems that have no other; and what was set aside.
 
     Raises:
         DataError: no test is left.
     """
-    faults: list[Fault] = []
+    faults: list[TestFault] = []
     samples: list[Sample] = []
     for sample in benchmark.samples:
         found = [
-            Fault(sample.id, index, reason)
+            TestFault(sample.id, index, reason)
             for index, test in enumerate(sample.tests)
             if (not sample.language or test.stdin is not None) and (reason := fault_of(test))
         ]

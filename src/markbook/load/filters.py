@@ -83,15 +83,6 @@ def multi_choice_regex(
             text = "".join(sign for sign in text if not unicodedata.category(sign).startswith("P"))
         return text
 
-    def found(by: re.Pattern[str], text: str) -> str:
-        matches = by.findall(text)
-        if not -len(matches) <= group_select < len(matches):
-            return ""
-        match = matches[group_select]
-        if isinstance(match, tuple):
-            match = next((group for group in match if group), "")
-        return str(match).strip()
-
     def step(texts: Sequence[str], row: Row) -> list[str]:
         choices = row.get("choices")
         if not isinstance(choices, list) or len(choices) > len(string.ascii_uppercase):
@@ -102,17 +93,28 @@ def multi_choice_regex(
         after = re.compile(rf":[\s]*({'|'.join(letters)})")
 
         def one(text: str) -> str:
-            named = found(pattern, text)
+            named = _match_at(group_select, pattern, text)
             if not named:
-                named = found(listed, plain(text))
+                named = _match_at(group_select, listed, plain(text))
                 named = by_text.get(named, named)
-            if not named and (letter := found(after, text)):
+            if not named and (letter := _match_at(group_select, after, text)):
                 named = f"({letter})"
             return named or fallback
 
         return [one(text) for text in texts]
 
     return step
+
+
+def _match_at(place: int, pattern: re.Pattern[str], text: str) -> str:
+    """Return what a pattern finds there, of several groups the first with text; empty if there are not so many."""
+    matches = pattern.findall(text)
+    if not -len(matches) <= place < len(matches):
+        return ""
+    match = matches[place]
+    if isinstance(match, tuple):
+        match = next((group for group in match if group), "")
+    return str(match).strip()
 
 
 def format_span() -> Step:

@@ -80,7 +80,7 @@ class Attempts(Mapping[str, list[Attempt]]):
 
 
 @dataclass(slots=True)
-class Answers:
+class Predictions:
     """What a file or folder holds for one task."""
 
     attempts: Attempts = field(default_factory=Attempts)
@@ -137,7 +137,7 @@ def read_answers(
     shared: bool = False,
     unsure: str = "",
     weighs: bool = False,
-) -> Answers:
+) -> Predictions:
     """Return the answers of a file to a task's samples.
 
     Rows are matched by `id`, `sample_id` or `task_id`, or by `doc_id`, the row's place; where no row has any of
@@ -156,27 +156,15 @@ def read_answers(
     Raises:
         DataError: no row holds an answer, two answers to one row, a count that does not fit, or places that are unsure.
     """
-    answers = Answers()
-    digest = hashlib.sha256()
+    answers = Predictions()
     found: Spool[Prediction] = Spool()
     rows = 0
-    pipeline: object = None
-    for line in read_table(path, digest=digest):
-        if isinstance(line, Rejection):
-            answers.rejections.append(line)
-            continue
-        if not _is_of(task, line, answers, shared=shared):
-            continue
-        # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
-        pipeline = line.record.get("filter") if pipeline is None else pipeline
-        if line.record.get("filter") != pipeline:
-            continue
+    for line in _rows_of(path, task, answers, shared=shared):
         rows += 1
         try:
             found.extend([_likelihoods(line)] if weighs else list(_predictions(line)))
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
-    answers.inputs[path.name] = digest.hexdigest()
     if not found and (answers.rejections if shared else rows or answers.rejections):
         reason = answers.rejections[0] if answers.rejections else Rejection(str(path), "no answers")
         raise DataError(f"no row holds an answer: {reason.reason}", at=reason.at)
@@ -190,7 +178,24 @@ def read_answers(
     return answers
 
 
-def _is_of(task: str, line: Line, answers: Answers, *, shared: bool) -> bool:
+def _rows_of(path: Path, task: str, answers: Predictions, *, shared: bool) -> Iterator[Line]:
+    """Yield a file's rows about a task, and note in `answers` what cannot be read and the file's digest."""
+    digest = hashlib.sha256()
+    pipeline: object = None
+    for line in read_table(path, digest=digest):
+        if isinstance(line, Rejection):
+            answers.rejections.append(line)
+            continue
+        if not _is_of(task, line, answers, shared=shared):
+            continue
+        # A harness with two filter pipelines writes each reply twice; the raw reply is the same.
+        pipeline = line.record.get("filter") if pipeline is None else pipeline
+        if line.record.get("filter") == pipeline:
+            yield line
+    answers.inputs[path.name] = digest.hexdigest()
+
+
+def _is_of(task: str, line: Line, answers: Predictions, *, shared: bool) -> bool:
     """Whether a row answers a task; one that has to say so and does not is rejected."""
     other = line.record.get("task")
     if shared and not other:
@@ -299,7 +304,7 @@ def _whole(value: object, key: str) -> int | None:
 
 
 def _match(
-    found: Sequence[Prediction], samples: Sequence[Sample], answers: Answers, *, several: bool, model: str
+    found: Sequence[Prediction], samples: Sequence[Sample], answers: Predictions, *, several: bool, model: str
 ) -> None:
     """Put the answers to their samples."""
     nameless = [place for place, each in enumerate(found) if each.id is None and each.doc_id is None]
@@ -347,7 +352,7 @@ def _attempt(sample_id: str, index: int, answer: Prediction, model: str) -> Atte
 
 
 def _ordered(
-    sample_id: str, entries: Sequence[tuple[int | None, Prediction]], answers: Answers, *, several: bool
+    sample_id: str, entries: Sequence[tuple[int | None, Prediction]], answers: Predictions, *, several: bool
 ) -> list[Prediction]:
     """Return the answers to one row in order, refusing a second one where one is expected."""
     by_index: dict[int, Prediction] = {}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-class Spool:
+class RowSpool:
     """Rows put aside in a temporary file, by where they lie in it."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ _PYTHON = frozenset({"python", "py", "python3", "py3"})
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PythonSource:
     """Python source that parses."""
 
     tree: ast.Module
@@ -34,7 +34,7 @@ class Source:
     """Add it to a line number of the tree to get the line in the answer."""
 
 
-def read(text: str) -> Source | str:
+def read(text: str) -> PythonSource | str:
     """Return the Python source in an answer, or why there is none.
 
     The rungs, in order: the text as it is; a fenced block (one tagged as Python first, one with a definition
@@ -50,7 +50,7 @@ def read(text: str) -> Source | str:
     for rung, source, offset in _rungs(clean):
         tree = _parse(source)
         if isinstance(tree, ast.Module):
-            return Source(tree, source, rung, offset)
+            return PythonSource(tree, source, rung, offset)
         problem = problem or tree
     return problem
 

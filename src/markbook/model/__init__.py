@@ -1,5 +1,5 @@
 """Asking language models, for answers and for judgements alike: pace, retries, budget, prices, cassette, replay."""
 
-from markbook.model.records import Generator, Reply, Request, Settings
+from markbook.model.records import GenerationSettings, Generator, ModelReply, PromptRequest
 
-__all__ = ["Generator", "Reply", "Request", "Settings"]
+__all__ = ["GenerationSettings", "Generator", "ModelReply", "PromptRequest"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from markbook.model.budget import Account, Budget, Weight
-from markbook.model.faults import Fault, fault_of
+from markbook.model.faults import RequestFault, fault_of
 from markbook.model.pace import LONGEST_PAUSE, Breaker, Pace, backoff
 from markbook.model.wire import TRIP, Trip
 from markbook.types import Missing, MissingKind
@@ -56,16 +56,16 @@ class Question(Protocol[T_co]):
         ...
 
     def read(self, response: Any) -> T_co:
-        """Return what a response holds, or raise a `Fault` where it does not count."""
+        """Return what a response holds, or raise a `RequestFault` where it does not count."""
         ...
 
-    def adapt(self, fault: Fault, /) -> bool:
+    def adapt(self, fault: RequestFault, /) -> bool:
         """Return whether the question will be put in another way, as a gift: the request does not count."""
         ...
 
 
 @dataclass(slots=True)
-class Ended(Generic[T]):
+class QuestionEnd(Generic[T]):
     """The end of one question: a value, or the reason why there is none, and what it took."""
 
     value: T | None = None
@@ -110,17 +110,17 @@ class Asker:
             self.breaker = before.breaker
         self._gate = asyncio.Semaphore(patience.concurrency)
 
-    async def ask(self, question: Question[T]) -> Ended[T]:
+    async def ask(self, question: Question[T]) -> QuestionEnd[T]:
         """Return what became of a question."""
         async with self._gate:
-            ended: Ended[T] = Ended()
+            ended: QuestionEnd[T] = QuestionEnd()
             start = time.monotonic()
             await self._ask(question, ended)
             ended.seconds = time.monotonic() - start if ended.requests else 0.0
         self.account.seconds += ended.seconds
         return ended
 
-    async def _ask(self, question: Question[T], ended: Ended[T]) -> None:
+    async def _ask(self, question: Question[T], ended: QuestionEnd[T]) -> None:
         counted = 0
         while (stop := self.breaker.missing) is None:
             held = await self.budget.hold(question.weight)
@@ -130,7 +130,7 @@ class Asker:
             before = ended.requests
             try:
                 ended.value = await self._once(question, ended, held, self.patience.retries + 1 - counted)
-            except Fault as fault:
+            except RequestFault as fault:
                 if ended.requests > before:
                     self._note(fault)
                 given = question.adapt(fault)
@@ -149,18 +149,18 @@ class Asker:
             return
         ended.missing = stop
 
-    async def _once(self, question: Question[T], ended: Ended[T], held: float, most: int) -> T:
+    async def _once(self, question: Question[T], ended: QuestionEnd[T], held: float, most: int) -> T:
         """Make one try; every request and token is counted whether or not it helped."""
         cost: float | None = 0.0
         try:
             async with question.ready():
                 await self.pace.turn()
                 if (stop := self.breaker.missing) is not None:
-                    raise Fault(stop.detail, kind=stop.kind, again=False)
+                    raise RequestFault(stop.detail, kind=stop.kind, again=False)
                 cost = None  # until the bill is there
                 try:
                     response = await self._send(question, ended, Trip(most))
-                except Fault as fault:
+                except RequestFault as fault:
                     cost = 0.0 if fault.is_free and self.budget.price is not None else None
                     raise
             cost = self._read_bill(response, ended)
@@ -172,14 +172,14 @@ class Asker:
                 self.account.add(cost, at_most)
         return question.read(response)
 
-    async def _send(self, question: Question[T], ended: Ended[T], trip: Trip) -> Any:
+    async def _send(self, question: Question[T], ended: QuestionEnd[T], trip: Trip) -> Any:
         token = TRIP.set(trip)
         try:
             async with asyncio.timeout(self.patience.seconds):
                 return await question.send()
         except TimeoutError as error:
             detail = f"no answer within {self.patience.seconds:g} s"
-            raise Fault(detail, kind=MissingKind.TIMEOUT, is_free=False) from error
+            raise RequestFault(detail, kind=MissingKind.TIMEOUT, is_free=False) from error
         except Exception as error:  # the border of one request: clients fail in many ways, IndexError among them
             raise fault_of(error) from error
         finally:
@@ -187,7 +187,7 @@ class Asker:
             ended.requests += max(1, trip.sent)
             self.account.requests += max(1, trip.sent)
 
-    def _read_bill(self, response: Any, ended: Ended[T]) -> float | None:
+    def _read_bill(self, response: Any, ended: QuestionEnd[T]) -> float | None:
         """Count a response's tokens and return what they cost; None if tokens or price are unknown."""
         read, written = response.usage.input_tokens or 0, response.usage.output_tokens or 0
         ended.input_tokens += read
@@ -198,7 +198,7 @@ class Asker:
             return None
         return self.budget.price.of(read, written, getattr(response.usage, "cache_read_tokens", 0) or 0)
 
-    async def _again(self, fault: Fault, counted: int) -> bool:
+    async def _again(self, fault: RequestFault, counted: int) -> bool:
         """Wait before asking again; return False if it cannot help."""
         if fault.wait is not None and fault.wait > LONGEST_PAUSE:
             fault.fatal = True
@@ -212,7 +212,7 @@ class Asker:
             await asyncio.sleep(backoff(counted - 1) if fault.wait is None else fault.wait)
         return True
 
-    def _note(self, fault: Fault) -> None:
+    def _note(self, fault: RequestFault) -> None:
         name = re.split("[,:] ", fault.detail, maxsplit=1)[0]
         if fault.is_reply:
             name = "violation"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from markbook.model.budget import Weight
-from markbook.model.faults import BadStatus, Fault, Garbled
-from markbook.model.records import Request
+from markbook.model.faults import BadStatus, Garbled, RequestFault
+from markbook.model.records import PromptRequest
 
 MOST_STOPS = 4
 """So many stop texts a server takes, by OpenAI's rules; the reply is cut at all of them when it is here."""
@@ -21,7 +21,7 @@ _NOTHING: AbstractAsyncContextManager[None] = nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class ReplyTokens:
     """What a server says that a reply took."""
 
     input_tokens: int = 0
@@ -31,21 +31,21 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatReply:
     """What one request brought."""
 
     text: str
     finish: str
-    usage: Tokens = field(default_factory=Tokens)
+    usage: ReplyTokens = field(default_factory=ReplyTokens)
 
 
-class Server(Protocol):
+class ChatServer(Protocol):
     """Takes questions over HTTP."""
 
     name: str
     """The model's."""
 
-    async def post(self, what: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def post(self, what: str, payload: Mapping[str, object]) -> Mapping[str, object]:
         """Return the JSON that an endpoint gives for some JSON."""
         ...
 
@@ -54,8 +54,8 @@ class Server(Protocol):
 class Talk:
     """A request on its way to a chat-completions server."""
 
-    server: Server
-    request: Request
+    server: ChatServer
+    request: PromptRequest
 
     @property
     def weight(self) -> Weight:
@@ -66,11 +66,11 @@ class Talk:
         """There is nothing to wait for."""
         return _NOTHING
 
-    async def send(self) -> Said:
+    async def send(self) -> ChatReply:
         """Send it once."""
         return _said(await self.server.post("chat/completions", self.payload()))
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, object]:
         """Return what is sent."""
         request = self.request
         messages = [{"role": "system", "content": request.system}] if request.system else []
@@ -79,18 +79,18 @@ class Talk:
         messages.append({"role": "user", "content": request.prompt})
         return {"model": self.server.name, "messages": messages, **stated(request)}
 
-    def read(self, response: Said) -> Said:
+    def read(self, response: ChatReply) -> ChatReply:
         """Return what a reply holds."""
         if response.finish == "error":
-            raise Fault("the server reports an error in its reply")
+            raise RequestFault("the server reports an error in its reply")
         return response
 
-    def adapt(self, _fault: Fault, /) -> bool:
+    def adapt(self, _fault: RequestFault, /) -> bool:
         """There is one way to ask for a text."""
         return False
 
 
-def stated(request: Request) -> dict[str, Any]:
+def stated(request: PromptRequest) -> dict[str, object]:
     """Return the settings that are stated, in the protocol's words."""
     given = request.settings
     found = {
@@ -103,7 +103,7 @@ def stated(request: Request) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def encoded(payload: Mapping[str, Any]) -> bytes:
+def encoded(payload: Mapping[str, object]) -> bytes:
     """Return a body of JSON; half a character, which no JSON can hold, becomes a question mark."""
     try:
         return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
@@ -111,7 +111,7 @@ def encoded(payload: Mapping[str, Any]) -> bytes:
         return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def decoded(status: int, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any]:
+def decoded(status: int, headers: Mapping[str, str], body: bytes) -> Mapping[str, object]:
     """Return the JSON of a reply.
 
     Raises:
@@ -129,7 +129,7 @@ def decoded(status: int, headers: Mapping[str, str], body: bytes) -> Mapping[str
     return found
 
 
-def choices_of(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def choices_of(reply: Mapping[str, object]) -> list[Mapping[str, object]]:
     """Return a reply's choices.
 
     Raises:
@@ -141,17 +141,17 @@ def choices_of(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return choices
 
 
-def tokens_of(reply: Mapping[str, Any]) -> Tokens:
+def tokens_of(reply: Mapping[str, object]) -> ReplyTokens:
     """Return a reply's bill; what it does not say counts as nothing."""
     usage = reply.get("usage")
     if not isinstance(usage, dict):
-        return Tokens()
+        return ReplyTokens()
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    return Tokens(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
+    return ReplyTokens(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
 
 
-def finish_of(choice: Mapping[str, Any]) -> str:
+def finish_of(choice: Mapping[str, object]) -> str:
     """Return why the model stopped."""
     found = choice.get("finish_reason")
     return _FINISHES.get(found, found) if isinstance(found, str) else ""
@@ -178,7 +178,7 @@ def without_thoughts(text: str) -> str:
     return "".join((*found, text))
 
 
-def _said(reply: Mapping[str, Any]) -> Said:
+def _said(reply: Mapping[str, object]) -> ChatReply:
     choice = choices_of(reply)[0]
     message = choice.get("message")
     if not isinstance(message, dict):
@@ -188,7 +188,7 @@ def _said(reply: Mapping[str, Any]) -> Said:
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     if content is not None and not isinstance(content, str):
         raise Garbled("the reply's message holds no text")
-    return Said(whole_text(without_thoughts(content or "")), finish_of(choice), tokens_of(reply))
+    return ChatReply(whole_text(without_thoughts(content or "")), finish_of(choice), tokens_of(reply))
 
 
 def _count(value: object) -> int:

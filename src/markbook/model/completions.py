@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from markbook.model.budget import Weight
-from markbook.model.chat import Said, Server, Tokens, choices_of, finish_of, stated, tokens_of, whole_text
-from markbook.model.faults import Fault, Garbled
-from markbook.model.records import Request
+from markbook.model.chat import ChatReply, ChatServer, ReplyTokens, choices_of, finish_of, stated, tokens_of, whole_text
+from markbook.model.faults import Garbled, RequestFault
+from markbook.model.records import PromptRequest
 
 _NOTHING: AbstractAsyncContextManager[None] = nullcontext()
 
@@ -27,15 +27,15 @@ class Answered:
     """What one request brought."""
 
     choice: Mapping[str, Any]
-    usage: Tokens
+    usage: ReplyTokens
 
 
 @dataclass(frozen=True, slots=True)
 class Continue:
     """A text on its way to be continued, or to be weighed where the request names its continuation."""
 
-    server: Server
-    request: Request
+    server: ChatServer
+    request: PromptRequest
 
     @property
     def weight(self) -> Weight:
@@ -56,7 +56,7 @@ class Continue:
         reply = await self.server.post("completions", self.payload())
         return Answered(choices_of(reply)[0], tokens_of(reply))
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, object]:
         """Return what is sent."""
         request, name = self.request, self.server.name
         if request.continuation is None:
@@ -64,29 +64,29 @@ class Continue:
         text = request.system + request.prompt + request.continuation
         return {"model": name, "prompt": text, "temperature": 0, "max_tokens": 1, "logprobs": 1, "echo": True}
 
-    def read(self, response: Answered) -> Said:
+    def read(self, response: Answered) -> ChatReply:
         """Return what a reply holds."""
         request, choice = self.request, response.choice
         finish = finish_of(choice)
         if finish == "error":
-            raise Fault("the server reports an error in its reply")
+            raise RequestFault("the server reports an error in its reply")
         if request.continuation is not None:
             try:
                 found = likelihood_of(choice, request.system + request.prompt, request.continuation)
             except Garbled as error:
-                raise Fault(str(error), is_free=False) from error
-            return Said(json.dumps(found), "stop", response.usage)
+                raise RequestFault(str(error), is_free=False) from error
+            return ChatReply(json.dumps(found), "stop", response.usage)
         text = choice.get("text")
         if not isinstance(text, str):
-            raise Fault("the reply holds no text", is_free=False)
-        return Said(whole_text(text), finish, response.usage)
+            raise RequestFault("the reply holds no text", is_free=False)
+        return ChatReply(whole_text(text), finish, response.usage)
 
-    def adapt(self, _fault: Fault, /) -> bool:
+    def adapt(self, _fault: RequestFault, /) -> bool:
         """There is one way to ask."""
         return False
 
 
-def likelihood_of(choice: Mapping[str, Any], context: str, continuation: str) -> tuple[float, bool]:
+def likelihood_of(choice: Mapping[str, object], context: str, continuation: str) -> tuple[float, bool]:
     """Return a continuation's log-likelihood and whether a model that takes the likeliest token would write it.
 
     Raises:
@@ -96,7 +96,7 @@ def likelihood_of(choice: Mapping[str, Any], context: str, continuation: str) ->
     found = choice.get("logprobs")
     if not isinstance(found, dict) or not isinstance(found.get("token_logprobs"), list):
         detail = "the server gives no log-probabilities of the prompt (`echo` with `logprobs`)"
-        raise Fault(detail, again=False, unsupported=True, fatal=True)
+        raise RequestFault(detail, again=False, unsupported=True, fatal=True)
     numbers, tops = found["token_logprobs"], found.get("top_logprobs") or []
     starts = _starts(found, len(numbers))
     begin, end = len(context.rstrip()), len(context) + len(continuation)
@@ -111,7 +111,7 @@ def likelihood_of(choice: Mapping[str, Any], context: str, continuation: str) ->
     return math.fsum(values), all(_is_likeliest(numbers[place], tops, place) for place in places)
 
 
-def _starts(found: Mapping[str, Any], count: int) -> Sequence[int]:
+def _starts(found: Mapping[str, object], count: int) -> Sequence[int]:
     """Return at which character each token begins."""
     offsets = found.get("text_offset")
     if isinstance(offsets, list) and len(offsets) == count and all(isinstance(each, int) for each in offsets):

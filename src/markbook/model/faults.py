@@ -25,7 +25,7 @@ _NEVER_SENT = frozenset({"ConnectError", "ConnectTimeout", "ProxyError", "Unsupp
 _MAX_DETAIL = 300
 
 
-class Fault(Exception):  # noqa: N818 - what a server did, not what a program did
+class RequestFault(Exception):  # noqa: N818 - what a server did, not what a program did
     """A request that brought no answer that counts."""
 
     def __init__(
@@ -80,14 +80,14 @@ class NotFollowed(Exception):  # noqa: N818 - what a server asked for and we do 
     """A redirect that is not followed."""
 
 
-def fault_of(error: Exception) -> Fault:
+def fault_of(error: Exception) -> RequestFault:
     """Return what became of a request; the server's own words are cut, as a report will show them."""
     chain = list(_chain(error))
     stopped = next((one for one in chain if isinstance(one, NotFollowed)), None)
     if stopped is not None:
-        return Fault(str(stopped), again=False, fatal=True)
+        return RequestFault(str(stopped), again=False, fatal=True)
     if isinstance(error, Unreached | Garbled):
-        return Fault(redact(str(error))[:_MAX_DETAIL], is_free=isinstance(error, Unreached))
+        return RequestFault(redact(str(error))[:_MAX_DETAIL], is_free=isinstance(error, Unreached))
     detail = redact(f"{type(error).__name__}: {error}")[:_MAX_DETAIL]
     if isinstance(error, BadStatus) or _is_theirs(error, "ModelHTTPError"):
         # The exception's own words are longer, and its class says no more than the status.
@@ -95,8 +95,8 @@ def fault_of(error: Exception) -> Fault:
         detail = redact(f"status {status}: {_said(body)}")[:_MAX_DETAIL]
         return _of_status(status, body, detail, _wait(error))
     if _is_theirs(error, "UserError"):
-        return Fault(detail, again=False, fatal=True)
-    return Fault(detail, is_free=any(type(one).__name__ in _NEVER_SENT for one in chain))
+        return RequestFault(detail, again=False, fatal=True)
+    return RequestFault(detail, is_free=any(type(one).__name__ in _NEVER_SENT for one in chain))
 
 
 def _is_theirs(error: Exception, name: str) -> bool:
@@ -113,16 +113,16 @@ def _said(body: object) -> str:
     return found if isinstance(found, str) else json.dumps(found, default=str)
 
 
-def _of_status(status: int, body: object, detail: str, wait: float | None) -> Fault:
+def _of_status(status: int, body: object, detail: str, wait: float | None) -> RequestFault:
     said = json.dumps(body, default=str).casefold()
     if any(words in said for words in _PAY_FIRST):
-        return Fault(detail, again=False, fatal=True)
+        return RequestFault(detail, again=False, fatal=True)
     if status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Fault(detail, wait=wait)
+        return RequestFault(detail, wait=wait)
     if status == HTTPStatus.NOT_FOUND and any(word in said for word in _ASKED_FOR):
-        return Fault(detail, again=False, unsupported=True)
+        return RequestFault(detail, again=False, unsupported=True)
     is_redirect = HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST
-    return Fault(detail, again=False, fatal=status in _FATAL or is_redirect, unsupported=status in _UNSUPPORTED)
+    return RequestFault(detail, again=False, fatal=status in _FATAL or is_redirect, unsupported=status in _UNSUPPORTED)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

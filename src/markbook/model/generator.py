@@ -11,14 +11,14 @@ from typing import Any
 
 from markbook.errors import UsageError
 from markbook.model import connect
-from markbook.model.asker import Asker, Ended, Patience, Question
+from markbook.model.asker import Asker, Patience, Question, QuestionEnd
 from markbook.model.budget import Budget, Weight
-from markbook.model.chat import Said, Talk, Tokens, stated, whole_text
+from markbook.model.chat import ChatReply, ReplyTokens, Talk, stated, whole_text
 from markbook.model.completions import Continue
-from markbook.model.faults import Fault
+from markbook.model.faults import RequestFault
 from markbook.model.lean import COMPLETIONS, check_reached, lean_address, lean_server
 from markbook.model.prices import Price
-from markbook.model.records import Reply, Request
+from markbook.model.records import ModelReply, PromptRequest
 from markbook.plugins import need
 
 
@@ -47,7 +47,7 @@ class ModelGenerator:
         else:
             check_reached(address)
 
-    def generate(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
+    def generate(self, requests: Sequence[PromptRequest], on_reply: Callable[[ModelReply], None]) -> None:
         """Ask every question and call `on_reply` once for each, in the order in which answers come.
 
         Raises:
@@ -62,13 +62,13 @@ class ModelGenerator:
             return
         _in_thread(lambda: self._run(requests, on_reply))  # a notebook runs a loop of its own
 
-    def _run(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
+    def _run(self, requests: Sequence[PromptRequest], on_reply: Callable[[ModelReply], None]) -> None:
         try:
             asyncio.run(self._all(requests, on_reply))
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from group  # what the caller's own function raised, such as a full disk
 
-    async def _all(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
+    async def _all(self, requests: Sequence[PromptRequest], on_reply: Callable[[ModelReply], None]) -> None:
         waiting = iter(requests)
         budget = Budget(self.patience.max_cost, self.price, self.spent)
         async with self._questions() as question_of:
@@ -86,7 +86,7 @@ class ModelGenerator:
         self.spent = budget.spent
 
     @asynccontextmanager
-    async def _questions(self) -> AsyncIterator[Callable[[Request], Question[Said]]]:
+    async def _questions(self) -> AsyncIterator[Callable[[PromptRequest], Question[ChatReply]]]:
         """Yield what makes a request into a question to the model; leaving closes its connections."""
         address = lean_address(self.name, self._base_url)
         if address is None:
@@ -103,7 +103,7 @@ class _Asked:
     """A request on its way."""
 
     client: Any
-    request: Request
+    request: PromptRequest
 
     @property
     def weight(self) -> Weight:
@@ -125,22 +125,24 @@ class _Asked:
         messages.append(ModelRequest.user_text_prompt(self.request.prompt, instructions=self.request.system or None))
         return await model_request(self.client, messages, model_settings=_settings(self.request))
 
-    def read(self, response: Any) -> Said:
+    def read(self, response: Any) -> ChatReply:
         """Return a response's text; thoughts and tool calls are no part of it."""
         from pydantic_ai.messages import TextPart
 
         text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
         finish, usage = str(response.finish_reason or ""), response.usage
         if finish == "error":
-            raise Fault("the server reports an error in its reply")
-        return Said(whole_text(text), finish, Tokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens))
+            raise RequestFault("the server reports an error in its reply")
+        return ChatReply(
+            whole_text(text), finish, ReplyTokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+        )
 
-    def adapt(self, _fault: Fault, /) -> bool:
+    def adapt(self, _fault: RequestFault, /) -> bool:
         """There is one way to ask for a text."""
         return False
 
 
-def _settings(request: Request) -> Any:
+def _settings(request: PromptRequest) -> Any:
     """Return the settings that are stated, in pydantic-ai's words."""
     found = {"max_retries": 0, **stated(request)}
     if "stop" in found:
@@ -148,10 +150,10 @@ def _settings(request: Request) -> Any:
     return found
 
 
-def _reply(request: Request, ended: Ended[Said]) -> Reply:
+def _reply(request: PromptRequest, ended: QuestionEnd[ChatReply]) -> ModelReply:
     found = ended.value
     if found is None:
-        return Reply(
+        return ModelReply(
             request.key,
             missing=ended.missing,
             cost=ended.cost,
@@ -163,7 +165,7 @@ def _reply(request: Request, ended: Ended[Said]) -> Reply:
     known = bool(usage.input_tokens or usage.output_tokens)
     for stop in request.settings.stop:
         text = text.split(stop, 1)[0] if stop else text
-    return Reply(
+    return ModelReply(
         request.key,
         text=text,
         raw=found.text if found.text != text else "",

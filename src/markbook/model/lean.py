@@ -6,7 +6,6 @@ import os
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
 from urllib.parse import urlsplit
 
 from markbook.errors import UsageError
@@ -30,7 +29,7 @@ class LeanServer:
         self.name = name
         self._http = http
 
-    async def post(self, what: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def post(self, what: str, payload: Mapping[str, object]) -> Mapping[str, object]:
         """Return the JSON that an endpoint gives for some JSON.
 
         Raises:

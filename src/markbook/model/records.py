@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from markbook.types import Missing
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class GenerationSettings:
     """What a model is told beside the prompt; None leaves it to the server."""
 
     temperature: float | None = None
@@ -22,14 +22,14 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PromptRequest:
     """One question."""
 
     key: tuple[str | int, ...]
     """What its answer is kept under."""
     prompt: str
     system: str = ""
-    settings: Settings = field(default_factory=Settings)
+    settings: GenerationSettings = field(default_factory=GenerationSettings)
     turns: tuple[tuple[str, str], ...] = ()
     """Worked examples put before the prompt, where they are turns of their own: each a question and its answer."""
     continuation: str | None = None
@@ -49,7 +49,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """What became of one question: a text, or the reason why there is none."""
 
     key: tuple[str | int, ...]
@@ -72,7 +72,7 @@ class Reply:
     seconds: float = 0.0
     """From the first request to the answer; kept out of the deterministic files."""
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         """Return an answered question as JSON."""
         return {
             "text": self.text,
@@ -90,6 +90,6 @@ class Reply:
 class Generator(Protocol):
     """Answers questions; a factory with keyword options in the group `markbook.generators` makes it."""
 
-    def generate(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
+    def generate(self, requests: Sequence[PromptRequest], on_reply: Callable[[ModelReply], None]) -> None:
         """Call `on_reply` once for every request, in any order, from this thread."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from markbook.model.records import Reply, Request
+from markbook.model.records import ModelReply, PromptRequest
 from markbook.types import Missing, MissingKind
 
 
@@ -14,14 +14,14 @@ class Replay:
     def __init__(self, texts: Mapping[tuple[str | int, ...], str]) -> None:
         self._texts = texts
 
-    def generate(self, requests: Sequence[Request], on_reply: Callable[[Reply], None]) -> None:
+    def generate(self, requests: Sequence[PromptRequest], on_reply: Callable[[ModelReply], None]) -> None:
         """Call `on_reply` once for every request, in order."""
         for request in requests:
             text = self._texts.get(request.key)
             if text is None:
-                on_reply(Reply(request.key, missing=Missing(MissingKind.ABSENT, "nobody answered it")))
+                on_reply(ModelReply(request.key, missing=Missing(MissingKind.ABSENT, "nobody answered it")))
             else:
-                on_reply(Reply(request.key, text=text, raw=text))
+                on_reply(ModelReply(request.key, text=text, raw=text))
 
 
 def replay(*, texts: Mapping[tuple[str | int, ...], str]) -> Replay:

@@ -10,9 +10,9 @@ from markbook.report.drawing import (
     GREY,
     PALETTE,
     WIDE,
+    AxisScale,
     Picture,
     Rows,
-    Scale,
     both,
     bottom_axis,
     colours_of,
@@ -102,7 +102,7 @@ def _spans(
     def draw(width: float) -> str:
         key = legend(entries, width)
         lines = _Lines([labels[name] for name in order], width, _STEP, key.height + 6)
-        scale = Scale(low, high, lines.left, lines.right)
+        scale = AxisScale(low, high, lines.left, lines.right)
         parts = [key.svg, bottom_axis(scale, lines.top, lines.bottom, title), lines.names()]
         if low <= 0 < high:
             x = scale(0)
@@ -141,7 +141,7 @@ def stacked(rows: Rows, order: Sequence[str], kinds: Sequence[str], title: str) 
     def draw(width: float) -> str:
         key = legend([(labels[kind], colours[kind]) for kind in kinds], width)
         lines = _Lines([labels[name] for name in order], width, _STEP, key.height + 6)
-        scale = Scale(low, high, lines.left, lines.right)
+        scale = AxisScale(low, high, lines.left, lines.right)
         parts = [key.svg, bottom_axis(scale, lines.top, lines.bottom, title), lines.names()]
         for at, name in enumerate(order):
             reached = 0.0
@@ -164,7 +164,7 @@ def bars(rows: Rows, groups: Sequence[str], series: Sequence[str], title: str, d
     def draw(width: float) -> str:
         key = legend([(labels[one], colours[one]) for one in series], width)
         lines = _Lines([labels[group] for group in groups], width, step, key.height + 6)
-        scale = Scale(domain[0], domain[1], lines.left, lines.right)
+        scale = AxisScale(domain[0], domain[1], lines.left, lines.right)
         parts = [key.svg, bottom_axis(scale, lines.top, lines.bottom, title), lines.names()]
         for row in rows:
             start, end = sorted((scale(min(max(0.0, domain[0]), domain[1])), scale(row["value"])))

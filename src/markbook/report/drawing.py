@@ -126,7 +126,7 @@ def colours_of(series: Sequence[str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """From numbers to places along a line."""
 
     low: float
@@ -168,7 +168,7 @@ def tick_words(value: float) -> str:
     return f"{round(value, 12) + 0.0:g}".replace("-", "\u2212")
 
 
-def bottom_axis(scale: Scale, top: float, bottom: float, title: str) -> str:
+def bottom_axis(scale: AxisScale, top: float, bottom: float, title: str) -> str:
     """Return lines at round numbers from top to bottom, the numbers below, and the title below these; 40 high."""
     parts = []
     for tick in scale.ticks:
@@ -180,7 +180,7 @@ def bottom_axis(scale: Scale, top: float, bottom: float, title: str) -> str:
     return "".join(parts)
 
 
-def left_axis(scale: Scale, left: float, right: float, title: str) -> str:
+def left_axis(scale: AxisScale, left: float, right: float, title: str) -> str:
     """Return lines at round numbers from left to right, the numbers before them, and the title on top."""
     parts = [words(left, scale.end - 16, title)]
     for tick in scale.ticks:

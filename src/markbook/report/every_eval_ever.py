@@ -12,11 +12,12 @@ from markbook.report.names import folder_names
 from markbook.results.kind import Entry, Results
 from markbook.results.sheet import Sheet
 from markbook.results.standing import Standing, standings
+from markbook.types import Summary
 
 SCHEMA = "0.2.1"
 
 
-def every_eval_ever() -> Callable[[Results], Mapping[str, Any]]:
+def every_eval_ever() -> Callable[[Results], Mapping[str, object]]:
     """Return the renderer of `every_eval_ever/<model>.json` and `.jsonl`, of schema 0.2.1."""
     return _files
 
@@ -42,15 +43,6 @@ def _record(results: Results, sheet: Sheet, one: Standing) -> dict[str, Any]:
     name = _benchmark(results)
     started = str(results.manifest.get("started", ""))
     summary = one.summary
-    uncertainty: dict[str, Any] = {"num_samples": summary.n}
-    if summary.interval is not None:
-        interval = summary.interval
-        uncertainty["confidence_interval"] = {
-            "lower": interval.low,
-            "upper": interval.high,
-            "confidence_level": interval.confidence,
-            "method": interval.method,
-        }
     low, high = sheet.range
     ends = {"min_score": low, "max_score": high} if high - low < float("inf") else {}
     lacking = {f"missing_{kind}": str(count) for kind, count in summary.n_missing.items()}
@@ -78,11 +70,20 @@ def _record(results: Results, sheet: Sheet, one: Standing) -> dict[str, Any]:
                 "score_details": {
                     "score": summary.value,
                     "details": {"n_scored": str(summary.n), "n_items": str(summary.n_items), **lacking},
-                    "uncertainty": uncertainty,
+                    "uncertainty": _uncertainty(summary),
                 },
             }
         ] if summary.value is not None else [],
     }  # fmt: skip
+
+
+def _uncertainty(summary: Summary) -> dict[str, object]:
+    interval = summary.interval
+    if interval is None:
+        return {"num_samples": summary.n}
+    ends = {"lower": interval.low, "upper": interval.high}
+    about = {"confidence_level": interval.confidence, "method": interval.method}
+    return {"num_samples": summary.n, "confidence_interval": ends | about}
 
 
 def _instances(results: Results, model: str, evaluation: str, name: str) -> Iterator[str]:

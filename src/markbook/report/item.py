@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from markbook.results.kind import Shown
 from markbook.text import cut, terminal, visible
-from markbook.why import Failure, Line, Why
+from markbook.why import Failure, TracebackLine, Why
 
 _PROMPT, _CODE, _TESTS = 4_000, 20_000, 40
 
 
-def as_record(shown: Shown) -> dict[str, Any]:
+def as_record(shown: Shown) -> dict[str, object]:
     """Return an attempt as plain JSON, whole."""
     return {
         "model": shown.model,
@@ -89,7 +88,7 @@ def _failure(one: Failure) -> Iterator[str]:
         yield from ["      stderr", *_block(one.printed, None)]
 
 
-def _traced(lines: tuple[Line, ...]) -> Iterator[str]:
+def _traced(lines: tuple[TracebackLine, ...]) -> Iterator[str]:
     for line in lines:
         where = f" in {line.function}" if line.function and line.function != "<module>" else ""
         yield f"      line {line.number}{terminal(where)}: {terminal(line.text)}"

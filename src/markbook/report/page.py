@@ -35,7 +35,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ShownTest:
     """One test of a problem and how each shown answer did."""
 
     text: str
@@ -44,7 +44,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ShownAnswer:
     """One attempt at a problem."""
 
     model: str
@@ -71,8 +71,8 @@ class Problem:
     complexity: str
     kind: str
     prompt: str
-    checks: tuple[Check, ...]
-    answers: tuple[Answer, ...]
+    checks: tuple[ShownTest, ...]
+    answers: tuple[ShownAnswer, ...]
     outcomes: tuple[tuple[str, Status, str], ...]
     """For each model its name, the worst status of its attempts, and that in numbers where a word is not enough."""
     difference: tuple[str, str, tuple[str, ...]] | None = None

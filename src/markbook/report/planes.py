@@ -8,9 +8,9 @@ from typing import Any
 from markbook.report.drawing import (
     GREY,
     PALETTE,
+    AxisScale,
     Picture,
     Rows,
-    Scale,
     both,
     bottom_axis,
     colours_of,
@@ -42,7 +42,7 @@ def curves(
 
     def draw(width: float) -> str:
         key = legend([(labels[name], colours[name]) for name in series], width)
-        up = Scale(0.0, 100.0, key.height + _TOP + _HEIGHT, key.height + _TOP)
+        up = AxisScale(0.0, 100.0, key.height + _TOP + _HEIGHT, key.height + _TOP)
         column = (width - _LEFT - _RIGHT) / max(1, len(x_order))
         gap = 0.0 if band else min(10.0, 0.7 * column / max(1, len(series)))
         parts = [
@@ -71,7 +71,7 @@ def _steps(labels: Sequence[str], column: float, bottom: float) -> str:
     )
 
 
-def _curve(spots: Sequence[tuple[float, Any]], up: Scale, colour: str, *, band: bool) -> str:
+def _curve(spots: Sequence[tuple[float, Any]], up: AxisScale, colour: str, *, band: bool) -> str:
     line = " ".join(f"{plain(x)},{plain(up(row['value']))}" for x, row in spots)
     parts = []
     if band and len(spots) > 1:
@@ -89,7 +89,7 @@ def _curve(spots: Sequence[tuple[float, Any]], up: Scale, colour: str, *, band: 
     return "".join(parts)
 
 
-def _upright(x: float, row: Any, up: Scale, colour: str) -> str:
+def _upright(x: float, row: Any, up: AxisScale, colour: str) -> str:
     """Return an interval as a bar."""
     ends = {"y1": up(row["low"]), "y2": up(row["high"])}
     return mark("line", x1=x, x2=x, **ends, stroke=colour, stroke_width=2, stroke_opacity="0.5")
@@ -102,8 +102,8 @@ def scatter(rows: Rows, order: Sequence[str], *, x_title: str, y_title: str) -> 
 
     def draw(width: float) -> str:
         key = legend([(labels[name], colours[name]) for name in order], width)
-        up = Scale(0.0, 100.0, key.height + _TOP + _HEIGHT, key.height + _TOP)
-        along = Scale(low, high, _LEFT, width - _RIGHT)
+        up = AxisScale(0.0, 100.0, key.height + _TOP + _HEIGHT, key.height + _TOP)
+        along = AxisScale(low, high, _LEFT, width - _RIGHT)
         parts = [key.svg, left_axis(up, _LEFT, width - _RIGHT, y_title), bottom_axis(along, up.end, up.start, x_title)]
         for row in rows:
             x, colour = along(float(row["x"])), colours[row["name"]]
@@ -121,7 +121,7 @@ def graph(nodes: Rows, edges: Rows) -> Picture:
     largest = max((float(node["size"]) for node in nodes), default=1.0)
 
     def draw(width: float) -> str:
-        across, up = Scale(0.0, 1.0, width / 2 - 160, width / 2 + 160), Scale(0.0, 1.0, 335.0, 15.0)
+        across, up = AxisScale(0.0, 1.0, width / 2 - 160, width / 2 + 160), AxisScale(0.0, 1.0, 335.0, 15.0)
         grown = max(map(width_of, labels.values()), default=0.0)
         parts = []
         for edge in edges:

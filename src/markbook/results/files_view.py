@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from markbook.errors import DataError
 from markbook.results import rows
@@ -43,9 +43,13 @@ class Folder(Protocol):
         ...
 
 
+R = TypeVar("R", bound=Mapping[str, object])
+S = TypeVar("S", bound=Mapping[str, object])
+
+
 @dataclass
-class FilesView:
-    """Rows and summary of a run that publishes `results.jsonl` and `summary.json`."""
+class FilesView(Generic[R, S]):
+    """Rows (of the type R) and summary (S) of a run that publishes `results.jsonl` and `summary.json`."""
 
     run: Folder
 
@@ -55,13 +59,13 @@ class FilesView:
         return self.run.manifest
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> S:
         """What summary.json holds.
 
         Raises:
             DataError: another version of Markbook wrote it in another form.
         """
-        found: dict[str, Any] = json.loads(self.run.read("summary.json"))
+        found: S = json.loads(self.run.read("summary.json"))
         if found.get("schema") != SCHEMA:
             raise DataError(
                 f"another version of Markbook wrote this file: it has schema {found.get('schema')}, and {SCHEMA} is read here",
@@ -108,7 +112,7 @@ class FilesView:
         """
         raise no_files(self.command, name)
 
-    def located_rows(self, place: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+    def located_rows(self, place: int = 0) -> Iterator[tuple[int, R]]:
         """Yield the rows of results.jsonl from this place on, each with its own place in bytes."""
         with self._path.open("rb") as file:
             file.seek(place)
@@ -116,7 +120,7 @@ class FilesView:
                 yield place, json.loads(line)
                 place += len(line)
 
-    def row_at(self, place: int) -> dict[str, Any]:
+    def row_at(self, place: int) -> R:
         """Return the row that begins at this place.
 
         Raises:
@@ -126,14 +130,14 @@ class FilesView:
             if place < 0 or (place > 0 and (file.seek(place - 1), file.read(1))[1] != b"\n"):
                 raise ValueError("no row begins there")
             file.seek(place)
-            found: dict[str, Any] = json.loads(file.readline())
+            found: R = json.loads(file.readline())
             return found
 
     @property
     def _path(self) -> Path:
         return self.run.folder / "results.jsonl"
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[R]:
         """Yield the rows of results.jsonl in order."""
         for line in self.run.lines("results.jsonl"):
             if line.strip():

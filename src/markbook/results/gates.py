@@ -36,7 +36,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class GateMark:
     """What a gate may be about. Before the work it has no value yet."""
 
     label: str
@@ -69,7 +69,7 @@ def parse_gates(texts: Iterable[str]) -> list[Gate]:
     return [parse_gate(text) for text in texts]
 
 
-def check_gates(gates: Iterable[Gate], marks: Sequence[Mark]) -> None:
+def check_gates(gates: Iterable[Gate], marks: Sequence[GateMark]) -> None:
     """Find out before any work that a gate can hold nothing.
 
     Raises:
@@ -86,7 +86,7 @@ def check_gates(gates: Iterable[Gate], marks: Sequence[Mark]) -> None:
             _check_limit(gate, mark)
 
 
-def _check_limit(gate: Gate, mark: Mark) -> None:
+def _check_limit(gate: Gate, mark: GateMark) -> None:
     low, high = mark.range
     if gate.is_percent and not (low >= -1 and high <= 1):
         raise UsageError(
@@ -107,7 +107,7 @@ def reaches(value: float | None, limit: float, direction: Direction) -> bool:
     return value >= limit - _ROUNDING if direction == "higher" else value <= limit + _ROUNDING
 
 
-def hold_gates(gates: Iterable[Gate], marks: Sequence[Mark]) -> None:
+def hold_gates(gates: Iterable[Gate], marks: Sequence[GateMark]) -> None:
     """Hold marks against the gates that are about them.
 
     Raises:
@@ -127,10 +127,10 @@ def hold_gates(gates: Iterable[Gate], marks: Sequence[Mark]) -> None:
         raise GateFailed("; ".join(failed))
 
 
-def marks_of(comparison: Comparison) -> list[Mark]:
+def marks_of(comparison: Comparison) -> list[GateMark]:
     """Return the models' means; each goes by its own name, and all of them by the metric's, with or without its tier."""
     return [
-        Mark(
+        GateMark(
             standing.model,
             (standing.model, comparison.metric, comparison.metric.rpartition(".")[2]),
             standing.summary.value,

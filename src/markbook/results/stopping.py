@@ -89,7 +89,7 @@ class Stand:
     better: str | None = None
     """Which of the two is shown to be better; None where a difference is not decided, or not asked for."""
 
-    def to_record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, object]:
         """Return it as JSON."""
         held = ("model", "baseline", "n", "n_missing", "decided_at", "better")
         return {**{name: getattr(self, name) for name in held}, "difference": self.estimate.to_record()}

@@ -71,18 +71,17 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
         seed: for BCa.
 
     Raises:
-        ValueError: a value outside the range or not finite, an unknown policy, clusters with a policy that adds
-            values.
+        ValueError: a value outside the range, an unknown policy, clusters with a policy that adds values.
     """
     _check_values(values, metric, range, policy)
     missing = {kind: count for kind, count in sorted((n_missing or {}).items()) if count}
     settled, done = _settle(values, missing, policy, worst_end(range, direction))
-    if clusters is not None:
-        if len(settled) != len(values):
-            raise ValueError("clusters need the policy `exclude`: what is missing belongs to no cluster")
+    if clusters is None:
+        found = mean_interval(settled, limits=range, confidence=confidence, seed=seed)
+    elif len(settled) == len(values):
         found = _clipped(clustered_standard_error(settled, clusters, confidence=confidence), range)
     else:
-        found = mean_interval(settled, limits=range, confidence=confidence, seed=seed)
+        raise ValueError("clusters need the policy `exclude`: what is missing belongs to no cluster")
     return Summary(
         metric=metric,
         group=group,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,10 +27,10 @@ _ELSEWHERE = ("setup", "program")
 """Parts of a test in another language: what stands before the answer, and what stands behind it."""
 
 
-class Item:
+class PlacedItem:
     """One item, and where it stands."""
 
-    def __init__(self, value: Mapping[str, Any], at: str) -> None:
+    def __init__(self, value: Mapping[str, object], at: str) -> None:
         self.value = value
         self.at = at
 
@@ -51,14 +50,13 @@ class Item:
         found = self.value.get(key)
         if found is None:
             return default
-        is_number = isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
-        if not is_number or not least <= found <= most or found == 0:
+        if not isinstance(found, int | float) or isinstance(found, bool) or not least <= found <= most or found == 0:
             span = f"from {least:g} to {most:g}" if least else f"above 0 and at most {most:g}"
             raise UsageError(f"{key!r} is {str(found)[:40]}, and has to be a number {span}", at=self.at)
         return float(found)
 
 
-def read_tests(item: Item, *, elsewhere: bool) -> tuple[Test, ...]:
+def read_tests(item: PlacedItem, *, elsewhere: bool) -> tuple[Test, ...]:
     """Return an item's tests; `elsewhere` says that they are in another language than Python.
 
     Raises:

@@ -9,10 +9,10 @@ from markbook.errors import UsageError
 from markbook.languages import Toolchain
 from markbook.load.assembly import RowText, assemble
 from markbook.plugins import suggest
-from markbook.rewards.item_tests import Item, read_tests
+from markbook.rewards.benchmarks import BenchmarkShelf
+from markbook.rewards.item_tests import PlacedItem, read_tests
 from markbook.rewards.languages import installed, toolchain
 from markbook.rewards.records import Order
-from markbook.rewards.shelf import Shelf
 from markbook.runs.exam.marks import ErrorPolicy
 from markbook.types import Limits, Missing, MissingKind, ProblemType, Sample
 
@@ -38,7 +38,7 @@ class Defaults:
     policy: ErrorPolicy = "zero"
 
 
-def read_items(values: object, shelf: Shelf, defaults: Defaults, most: int) -> list[Order]:
+def read_items(values: object, shelf: BenchmarkShelf, defaults: Defaults, most: int) -> list[Order]:
     """Return the orders of a batch; nothing of it is taken if anything is wrong with it.
 
     Raises:
@@ -53,7 +53,7 @@ def read_items(values: object, shelf: Shelf, defaults: Defaults, most: int) -> l
     return [read_item(value, f"items[{number}]", shelf, defaults) for number, value in enumerate(values)]
 
 
-def read_item(value: object, at: str, shelf: Shelf, defaults: Defaults) -> Order:
+def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults) -> Order:
     """Return the order of one item.
 
     Raises:
@@ -64,7 +64,7 @@ def read_item(value: object, at: str, shelf: Shelf, defaults: Defaults) -> Order
     for name in value:
         if name not in _FIELDS:
             raise UsageError(f"unknown field {str(name)[:40]!r}", at=at, hint=suggest(str(name)[:40], list(_FIELDS)))
-    item = Item(value, at)
+    item = PlacedItem(value, at)
     sample = _sample(item, shelf, defaults)
     missing, code = _code(item, sample)
     limits = Limits(
@@ -78,7 +78,7 @@ def read_item(value: object, at: str, shelf: Shelf, defaults: Defaults) -> Order
     return Order(str(name), code, sample, limits, defaults.policy, seconds, missing)
 
 
-def _sample(item: Item, shelf: Shelf, defaults: Defaults) -> Sample:
+def _sample(item: PlacedItem, shelf: BenchmarkShelf, defaults: Defaults) -> Sample:
     """Return the task that an item is an answer to."""
     name = item.text("benchmark", 200) or ("" if "tests" in item.value else defaults.benchmark)
     if not name:
@@ -119,7 +119,7 @@ def _in_language(sample: Sample, name: str) -> Sample:
     return replace(sample, language=tool.language.name)
 
 
-def _code(item: Item, sample: Sample) -> tuple[Missing | None, str]:
+def _code(item: PlacedItem, sample: Sample) -> tuple[Missing | None, str]:
     """Return the program of an item, assembled as an exam does, or why there is none."""
     keys = [key for key in ("code", "completion") if key in item.value]
     if len(keys) != 1:
@@ -132,7 +132,7 @@ def _code(item: Item, sample: Sample) -> tuple[Missing | None, str]:
     return None, assemble(row, sample).text
 
 
-def _own_sample(item: Item) -> Sample:
+def _own_sample(item: PlacedItem) -> Sample:
     try:
         tool = toolchain(item.text("language", 80))
     except UsageError as error:
@@ -152,7 +152,7 @@ def _own_sample(item: Item) -> Sample:
     return replace(known, entry_point=item.text("entry_point", 200), problem_type=ProblemType(kind) if kind else None)
 
 
-def _of_streams(known: Sample, item: Item, tool: Toolchain | None) -> Sample:
+def _of_streams(known: Sample, item: PlacedItem, tool: Toolchain | None) -> Sample:
     """Return the task of a program that reads and writes; a `timeout` of the item's own is that of each test."""
     if item.text("kind", 20) not in ("", ProblemType.STDIN):
         raise UsageError(f"'kind' is {item.text('kind')!r}", at=item.at, hint="its tests are of 'stdin'")

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from markbook.rewards.desk import Desk, State, Work
-from markbook.rewards.elsewhere import Remote
-from markbook.rewards.lane import Lane
+from markbook.rewards.engine_sandboxes import EngineSandboxes
 from markbook.rewards.records import Busy, Closing, Order
+from markbook.rewards.sandbox_thread import SandboxThread
+from markbook.rewards.work_queue import SharedWork, State, WorkQueue
 from markbook.runs.sandboxes import BoxSettings
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox.job import digest, task_name
@@ -54,7 +54,7 @@ class Ticket:
 
     order: Order
     future: asyncio.Future[Outcome | Missing]
-    work: Work | None = None
+    work: SharedWork | None = None
 
 
 class Pool:
@@ -63,12 +63,12 @@ class Pool:
     def __init__(self, settings: PoolSettings = PoolSettings()) -> None:
         """Set up, starting nothing."""
         self.settings = settings
-        self._remote = None if settings.engine == "local" else Remote(settings.engine, settings.box)
+        self._remote = None if settings.engine == "local" else EngineSandboxes(settings.engine, settings.box)
         processors = len(os.sched_getaffinity(0))
         count = settings.box.workers or (_AT_ONCE if self._remote else processors)
-        self._desk = Desk(settings.queue)
+        self._desk = WorkQueue(settings.queue)
         self.lanes = [
-            Lane(
+            SandboxThread(
                 number,
                 self._desk,
                 settings.box,
@@ -80,7 +80,7 @@ class Pool:
             )
             for number in range(count)
         ]
-        self._works: dict[str, Work] = {}
+        self._works: dict[str, SharedWork] = {}
         self._cache: OrderedDict[str, Outcome] = OrderedDict()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = False
@@ -169,7 +169,7 @@ class Pool:
         self._set_deadlines(tickets, seconds)
         return tickets
 
-    def _admit(self, client: str, ticket: Ticket, key: str, task: str) -> Work | None:
+    def _admit(self, client: str, ticket: Ticket, key: str, task: str) -> SharedWork | None:
         """Answer a ticket from the cache, or let it share work under way; else return new work."""
         if ticket.order.missing is not None:
             self._answer(ticket, ticket.order.missing)
@@ -183,7 +183,7 @@ class Pool:
         work = self._works.get(key)
         is_new = work is None
         if work is None:
-            work = self._works[key] = Work(key, task, client, ticket.order)
+            work = self._works[key] = SharedWork(key, task, client, ticket.order)
         ticket.work = work
         work.tickets.append(ticket)
         return work if is_new else None
@@ -241,12 +241,12 @@ class Pool:
             self.counts[found.kind.value if isinstance(found, Missing) else "measured"] += 1
             ticket.future.set_result(found)
 
-    def _heard(self, work: Work, found: Outcome | Missing) -> None:
+    def _heard(self, work: SharedWork, found: Outcome | Missing) -> None:
         """Hand an outcome from a lane's thread to the event loop."""
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._land, work, found)
 
-    def _land(self, work: Work, found: Outcome | Missing) -> None:
+    def _land(self, work: SharedWork, found: Outcome | Missing) -> None:
         self._ends.append(time.monotonic())
         if self._works.get(work.key) is work:
             del self._works[work.key]

@@ -8,7 +8,7 @@ from typing import Any
 
 from markbook.errors import MarkbookError
 from markbook.runs.exam.marks import ErrorPolicy, counted_tests, mark
-from markbook.runs.exam.rows import test_detail
+from markbook.runs.exam.pages.rows import test_detail
 from markbook.sandbox.outcomes import LOST
 from markbook.types import Limits, Missing, MissingKind, Outcome, Sample, TestResult, Verdict
 
@@ -73,7 +73,7 @@ class Reward:
         """Whether it is a verdict on the code, to be trained on."""
         return self.reward is not None
 
-    def to_record(self, *, detail: bool = False) -> dict[str, Any]:
+    def to_record(self, *, detail: bool = False) -> dict[str, object]:
         """Return it as JSON; with `detail` each test's verdict too."""
         record: dict[str, Any] = {
             "id": self.id,
@@ -131,17 +131,18 @@ def _test(record: Mapping[str, Any]) -> TestResult:
 
 def reward_of(order: Order, found: Outcome | Missing) -> Reward:
     """Return what an outcome is worth by the exam's rule; what is no verdict on the code has none."""
-    missing = found if isinstance(found, Missing) else _unmeasured(found)
-    isolation = "" if isinstance(found, Missing) else found.isolation.value
+    if isinstance(found, Missing):
+        return Reward(order.id, None, found, message=found.detail)
+    got, isolation = mark(order.sample, found), found.isolation.value
+    measurement = got.measurement(order.policy)
+    missing = _unmeasured(found) or measurement.missing
     if missing is not None:
         return Reward(order.id, None, missing, message=missing.detail, isolation=isolation)
-    assert isinstance(found, Outcome)
-    got = mark(order.sample, found)
     shown = tuple(counted_tests(order.sample, found))
     apart = sum(test.verdict is Verdict.SEPARATED for test in shown)
     return Reward(
         id=order.id,
-        reward=got.score(order.policy),
+        reward=measurement.value,
         passed=got.passed,
         total=got.total,
         error=found.error.value if found.error else None,

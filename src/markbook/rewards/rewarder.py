@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from markbook.errors import UsageError
+from markbook.rewards.benchmarks import BenchmarkShelf
 from markbook.rewards.items import Defaults, read_item
 from markbook.rewards.pool import Pool, PoolSettings, Ticket
 from markbook.rewards.records import Busy, Order, Reward, reward_of
-from markbook.rewards.shelf import Shelf
 from markbook.runs.options import options_of
 from markbook.runs.sandboxes import BoxSettings
 
@@ -110,7 +110,7 @@ class _Local:
     def __init__(self, pool: Pool, benchmark: str | os.PathLike[str], timeout: float) -> None:
         path = Path(benchmark) if benchmark else None
         self._pool = pool
-        self._shelf = Shelf(None, *([path] if path else []))
+        self._shelf = BenchmarkShelf(None, *([path] if path else []))
         self._defaults = Defaults(timeout=timeout, benchmark=path.name if path else "")
 
     async def open(self) -> None:

@@ -21,7 +21,7 @@ Built = Mapping[str, bytes] | str
 
 
 @dataclass(slots=True)
-class Waiting:
+class PendingBuild:
     """Programs of one language that are to be built together."""
 
     tool: Toolchain

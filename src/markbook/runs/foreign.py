@@ -14,12 +14,12 @@ from typing import Any
 from markbook.files.content import pieces
 from markbook.foreign.reading import read
 from markbook.foreign.records import Marked
-from markbook.marks import Column
+from markbook.marks import Column, RowRecord
 from markbook.results.kind import Results
 from markbook.runs.kind import Ended, Kind, Planned, Start, Step, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions, aside
-from markbook.runs.rows import RowsResults, published, summary_of
+from markbook.runs.rows import RowsResults, RowsSummary, published, summary_of
 from markbook.store import Manifest, Run, RunWriter
 from markbook.store.foreign import COMMAND, ForeignRun
 
@@ -115,19 +115,19 @@ class ForeignResults(ImportedResults):
         return dict(self.marked.columns)
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> RowsSummary:
         """What summary.json would hold."""
         return summary_of([row.record() for row in self.marked.rows], self.columns)
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[RowRecord]:
         """Yield the rows as results.jsonl would hold them."""
         return (row.record() for row in self.marked.rows)
 
-    def located_rows(self, place: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+    def located_rows(self, place: int = 0) -> Iterator[tuple[int, RowRecord]]:
         """Yield the rows from this one on, each with its place among them."""
         return enumerate((row.record() for row in itertools.islice(self.marked.rows, place, None)), place)
 
-    def row_at(self, place: int) -> dict[str, Any]:
+    def row_at(self, place: int) -> RowRecord:
         """Return the row at this place.
 
         Raises:

@@ -13,7 +13,7 @@ from markbook.errors import MarkbookError
 from markbook.languages import Toolchain, find
 from markbook.languages.whole import Whole, whole
 from markbook.sandbox.program import BUILD, EVERY, WORK, Executed, Phase, ProgramRun
-from markbook.sandbox.seats import Seat, Side, Steps, Turn
+from markbook.sandbox.turns import Seat, Steps, Turn, WorkerRole
 from markbook.stdio import checkers
 from markbook.stdio.checkers import Checked
 from markbook.stdio.judge import FUNCTION, Judge
@@ -126,7 +126,7 @@ def ready(seat: Seat[T], judge: Judge) -> Steps[str]:
         return f"the judge cannot be made: {error}"
     seat.holds = ""
     turn = Turn(judge=ProgramRun("judge", made.files, made.build, programs=made.programs, stays=True))
-    built = (yield turn)[Side.JUDGE]
+    built = (yield turn)[WorkerRole.JUDGE]
     if built and not built[-1].is_good:
         return f"the judge cannot be built: {not_built(made.built_by[len(built) - 1], built[-1])}"
     seat.holds = judge.name

@@ -27,7 +27,7 @@ def labelled(manifest: Manifest, request: RunOptions) -> Manifest:
     return replace(manifest, extra={**manifest.extra, **{name: value for name, value in found.items() if value}})
 
 
-def scores_of(results: Results) -> list[dict[str, Any]]:
+def scores_of(results: Results) -> list[dict[str, object]]:
     """Return each model's mean by the run's main metric with its interval, best first; nothing where there is none."""
     from markbook.results.standing import summaries
 

@@ -9,17 +9,17 @@ from typing import Literal
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages import Toolchain, find
 from markbook.languages.prebuilt import Prebuilt
-from markbook.runs.batches import Waiting
+from markbook.runs.batches import PendingBuild
 from markbook.runs.program_runs import Found, MarkedRun, Written, built_run, judged, not_built, whole_run, written
 from markbook.runs.recall import Recall
 from markbook.runs.self_check import ensure_marks
 from markbook.runs.streams import StreamMarker, goes_in_turns, language_of
 from markbook.sandbox import Sandbox
 from markbook.sandbox.job import Job
-from markbook.sandbox.kept import NOTHING_KEPT, Keep
 from markbook.sandbox.outcomes import LOST, all_failed
 from markbook.sandbox.program import Executed
 from markbook.sandbox.program_box import ProgramSandbox
+from markbook.sandbox.record_store import NOTHING_KEPT, Keep
 from markbook.types import ErrorKind, Isolation, Limits, Outcome, Sample, Test, TestResult
 
 _AHEAD = 2
@@ -81,8 +81,8 @@ class ProgramMarker:
             pinned=pinned,
         )
         batches = ((tool, tool.language.batch) for tool in self._tools.values())
-        self._batches = {tool.language.name: Waiting(tool, batch) for tool, batch in batches if batch is not None}
-        self._streams = StreamMarker(self._box.crew, isolation=isolation, at_most=at_most)
+        self._batches = {tool.language.name: PendingBuild(tool, batch) for tool, batch in batches if batch is not None}
+        self._streams = StreamMarker(self._box.worker_pool, isolation=isolation, at_most=at_most)
         self._proves = proves
         self._recall = Recall(dedupe=dedupe, verdicts=keep.verdicts, proves=proves)
         self._under: dict[str, _Under] = {}
@@ -227,7 +227,7 @@ class ProgramMarker:
                 self._box.submit(whole_run(key, program, limits, proves=self._proves))
             batch.waiting = {}
 
-    def _build(self, batch: Waiting) -> None:
+    def _build(self, batch: PendingBuild) -> None:
         self._number += 1
         self._box.submit(batch.run(f"{_BATCH}{self._number}:{batch.tool.language.name}"))
 

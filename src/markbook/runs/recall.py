@@ -14,8 +14,8 @@ from markbook.languages import Toolchain, find
 from markbook.languages.language import as_text
 from markbook.runs.outcomes import outcome_of, outcome_record
 from markbook.sandbox.job import Job, digest, limits_for, task_name
-from markbook.sandbox.kept import Kept
 from markbook.sandbox.outcomes import LOST
+from markbook.sandbox.record_store import RecordStore
 from markbook.types import Isolation, Outcome
 
 _MOST = 10_000
@@ -37,7 +37,7 @@ class Recall:
             proves: whether passes are proved, on which a verdict depends.
         """
         self._dedupe = dedupe
-        self._kept = Kept(verdicts)
+        self._kept = RecordStore(verdicts)
         self._proves = proves
         self._known: dict[str, Outcome] = {}
         self.duplicates = 0

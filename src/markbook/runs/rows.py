@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from markbook.errors import UsageError
-from markbook.marks import Column, Row
+from markbook.marks import Column, Row, RowRecord
 from markbook.plugins import suggest
 from markbook.results.alignment import digest
 from markbook.results.files_view import SCHEMA, FilesView
@@ -21,7 +21,7 @@ from markbook.results.rows import reasons_text, value_of
 from markbook.results.sheet import CLUSTER, Sheet, cell_of
 from markbook.results.standing import standings
 from markbook.text import cut
-from markbook.types import Missing, range_of, range_record
+from markbook.types import Direction, Missing, SummaryRecord, range_of, range_record
 
 if TYPE_CHECKING:
     from markbook.report.page import Page
@@ -29,6 +29,21 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Row", "RowsResults", "published", "status_of", "summary_of"]
 
 _TEXT_CAP = 200_000
+
+
+class MetricSummary(TypedDict):
+    """One metric of a run, and every model's number."""
+
+    range: list[float | None]
+    direction: Direction
+    models: dict[str, SummaryRecord]
+
+
+class RowsSummary(TypedDict):
+    """The content of summary.json."""
+
+    schema: int
+    metrics: dict[str, MetricSummary]
 
 
 def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, Content]:
@@ -44,7 +59,7 @@ def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, C
     return {"results.jsonl": lines, "summary.json": summary + "\n"}
 
 
-def summary_of(records: Sequence[Mapping[str, object]], metrics: Mapping[str, Column]) -> dict[str, object]:
+def summary_of(records: Sequence[RowRecord], metrics: Mapping[str, Column]) -> RowsSummary:
     """Return what `summary.json` says of published rows."""
     return {
         "schema": SCHEMA,
@@ -59,7 +74,7 @@ def summary_of(records: Sequence[Mapping[str, object]], metrics: Mapping[str, Co
     }
 
 
-def _sheet(records: Iterable[Mapping[str, Any]], metric: str, column: Column) -> Sheet:
+def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
     found: dict[str, dict[str, list[float | Missing]]] = {}
     digests: dict[str, str] = {}
     meta: dict[str, dict[str, str]] = {}
@@ -81,14 +96,13 @@ def _sheet(records: Iterable[Mapping[str, Any]], metric: str, column: Column) ->
     return Sheet(metric, marks, column.range, column.direction, meta, digests=digests, loose=loose)
 
 
-class RowsResults(FilesView):
+class RowsResults(FilesView[RowRecord, RowsSummary]):
     """The results of a run that was `published` as rows."""
 
     @property
     def columns(self) -> dict[str, Column]:
         """The run's metrics, the main one first."""
-        metrics: Mapping[str, Mapping[str, Any]] = self.summary["metrics"]
-        return {name: Column(range_of(one["range"]), one["direction"]) for name, one in metrics.items()}
+        return {name: Column(range_of(one["range"]), one["direction"]) for name, one in self.summary["metrics"].items()}
 
     def sheet(self, metric: str | None) -> Sheet:
         """Return one metric's marks, of the main one if none is named.
@@ -132,8 +146,8 @@ class RowsResults(FilesView):
         )
 
 
-def status_of(row: Mapping[str, Any]) -> Status:
+def status_of(row: RowRecord) -> Status:
     """Return how an attempt stands: marked by all its metrics, by some, or by none."""
-    values: Sequence[float | None] = list(row["metrics"].values())
+    values = list(row["metrics"].values())
     known = sum(value is not None for value in values)
     return "scored" if known == len(values) else "partial" if known else "absent"

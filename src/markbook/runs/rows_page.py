@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from markbook.report.page import Answer, Page, Problem, Section
+from markbook.report.page import Page, Problem, Section, ShownAnswer
 from markbook.report.words import missing_text, number
 from markbook.results.headline import run_headline
 from markbook.results.rows import reasons_text
@@ -63,12 +63,12 @@ def _interval(found: Interval | None) -> str:
 def _problems(results: RowsResults) -> Iterator[Problem]:
     """Yield each sample with its attempts, in order of first appearance."""
     names = list(results.columns)
-    found: dict[str, tuple[str, list[Answer]]] = {}
+    found: dict[str, tuple[str, list[ShownAnswer]]] = {}
     for row in results.rows():
         value = next((row["metrics"][name] for name in names if row["metrics"].get(name) is not None), None)
         label = f"{row['model']} [{row['index']}]" if row["index"] else str(row["model"])
         text = cut(str(row["text"]), _TEXT_CAP)
-        answer = Answer(str(row["model"]), label, status_of(row), value, 0, 0, text, reasons_text(row))
+        answer = ShownAnswer(str(row["model"]), label, status_of(row), value, 0, 0, text, reasons_text(row))
         found.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
     for name, (prompt, answers) in found.items():
         outcomes = tuple((one.model, one.status, number(one.score)) for one in answers)

@@ -15,7 +15,7 @@ from markbook.runs.engines import other_engine
 from markbook.runs.programs import MixedBox, ProgramMarker
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
-from markbook.sandbox.kept import usual
+from markbook.sandbox.record_store import usual
 from markbook.types import Isolation, Outcome
 
 SHARD = 16

@@ -37,7 +37,7 @@ def open_against(against: str | os.PathLike[str] | None, when: str) -> Results |
     return results_of(open_run(found[0]))
 
 
-def identity_of(stopping: Stopping, baseline: Sheet | None) -> dict[str, Any]:
+def identity_of(stopping: Stopping, baseline: Sheet | None) -> dict[str, object]:
     """Return what run.json holds of it: with another rule or another baseline a run cannot go on."""
     values = {} if baseline is None else {model: _values(cells) for model, cells in baseline.marks.items()}
     return {"when": stopping.rule.text, "baseline": digest(values) if values else None}

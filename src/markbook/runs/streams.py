@@ -21,13 +21,13 @@ from markbook.runs.judging import (
     said_by_all,
     says,
 )
-from markbook.sandbox.crew import Crew
 from markbook.sandbox.guest.examination import rules
 from markbook.sandbox.job import Job, limits_for, wall_limits
 from markbook.sandbox.outcomes import LOST, all_failed, clean
 from markbook.sandbox.program import Executed, Phase, ProgramRun
-from markbook.sandbox.seats import Lost, Seat, Seats, Side, Steps, Turn
+from markbook.sandbox.turns import Lost, Seat, Seats, Steps, Turn, WorkerRole
 from markbook.sandbox.worker import Interpreter
+from markbook.sandbox.worker_pool import WorkerPool
 from markbook.stdio import checkers
 from markbook.stdio.checkers import Checked, Result
 from markbook.stdio.judge import Judge
@@ -81,7 +81,9 @@ class _Tested:
 class StreamMarker:
     """Marks answers that read and write, each test judged outside of the program."""
 
-    def __init__(self, programs: Crew, *, isolation: Literal["auto", "strict", "weak"], at_most: Isolation) -> None:
+    def __init__(
+        self, programs: WorkerPool, *, isolation: Literal["auto", "strict", "weak"], at_most: Isolation
+    ) -> None:
         """Set up, starting nothing.
 
         Args:
@@ -94,7 +96,7 @@ class StreamMarker:
         self._at_most = at_most
         self.stop: int | None = None
         """A descriptor; once it is readable, what runs is ended, and so are the workers."""
-        self._judges: Crew | None = None
+        self._judges: WorkerPool | None = None
         self._judged_by: set[str] = set()
 
     @property
@@ -120,7 +122,7 @@ class StreamMarker:
         if names and self._judges is None:
             self._judged_by |= names
             folders = dict.fromkeys(folder for name in sorted(self._judged_by) for folder in find(name).folders)
-            self._judges = Crew(
+            self._judges = WorkerPool(
                 count=self._programs.count,
                 isolation=self._isolation,
                 interpreter=Interpreter(),
@@ -140,20 +142,20 @@ class StreamMarker:
     ) -> Iterator[tuple[str, Callable[[Seat[Outcome]], Steps[Outcome]]]]:
         for number, job in enumerate(jobs):
             under[str(number)] = job
-            yield str(number), Attempt(job, lambda: self.level).steps
+            yield str(number), AttemptInTurns(job, lambda: self.level).steps
 
     def _lost(self, job: Job, lost: Lost) -> Outcome:
         message = f"the worker of the {lost.side} was lost twice while it ran"
         found = all_failed(
             job.sample, ErrorKind.OTHER, message=message, isolation=self.level, error_type="Crash", flags=(LOST,)
         )
-        if lost.side is Side.PROGRAM:
+        if lost.side is WorkerRole.PROGRAM:
             return replace(found, flags=("crash",))
         tests = tuple(replace(test, result="JE") for test in found.tests)
         return replace(found, tests=tests, error=None, benchmark_fault=message)
 
 
-class Attempt:
+class AttemptInTurns:
     """One answer on its way: built, run test by test, each judged."""
 
     def __init__(self, job: Job, level: Callable[[], Isolation]) -> None:
@@ -183,7 +185,7 @@ class Attempt:
         turn = Turn(
             program=ProgramRun("build", made.files, build_phases(made, self._tool), programs=made.programs, stays=True)
         )
-        built = (yield turn)[Side.PROGRAM]
+        built = (yield turn)[WorkerRole.PROGRAM]
         self._spent(built)
         if built and not built[0].is_good:
             return self._outcome({}, refused=Checked("CE", not_built(self._tool, built[0])))
@@ -213,7 +215,7 @@ class Attempt:
             if judge is not None and judge.is_interactive:
                 tested, kept = yield from self._talk(phase, made, test, kept, left - 1)
             else:
-                ran = (yield Turn(program=_going_on(phase, made)))[Side.PROGRAM][0]
+                ran = (yield Turn(program=_going_on(phase, made)))[WorkerRole.PROGRAM][0]
                 self._spent([ran])
                 tested, kept = yield from self._checked(ran, judge, test, kept, left - 1)
             following = tested.checked.next_input
@@ -235,7 +237,7 @@ class Attempt:
             checked = Checked("AC") if said.accepted else Checked("WA", said.message)
             return _Tested(checked, rule=said.by), kept
         phases = judge_phases(judge, test, kept, ran.stdout)
-        heard = (yield Turn(judge=judge_run(phases, judge)))[Side.JUDGE]
+        heard = (yield Turn(judge=judge_run(phases, judge)))[WorkerRole.JUDGE]
         return _Tested(said_by_all(judge, heard, left), rule=judge.convention), heard[-1].files
 
     def _talk(
@@ -253,7 +255,7 @@ class Attempt:
             stops=lambda heard: said_by(judge, heard, left).result == "WA",
         )
         found = yield turn
-        ran, heard = found[Side.PROGRAM][0], found[Side.JUDGE][0]
+        ran, heard = found[WorkerRole.PROGRAM][0], found[WorkerRole.JUDGE][0]
         self._spent([ran])
         state = Checked("AC") if ran.limit == "stopped" else self._state(ran)
         said = said_by(judge, heard, left)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from markbook.sandbox.api import arun_tests, run_tests
 from markbook.sandbox.controller import Sandbox
-from markbook.sandbox.crew import Layer
 from markbook.sandbox.job import Job
-from markbook.sandbox.kept import Keep
+from markbook.sandbox.record_store import Keep
 from markbook.sandbox.worker import Stopped
+from markbook.sandbox.worker_pool import Layer
 
 __all__ = ["Job", "Keep", "Layer", "Sandbox", "Stopped", "arun_tests", "run_tests"]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
-from markbook.sandbox.crew import Crew, Layer
+from markbook.sandbox.box import WorkerBox
+from markbook.sandbox.findings import Findings
 from markbook.sandbox.job import Job
-from markbook.sandbox.kept import NOTHING_KEPT, Keep, Kept, identity
-from markbook.sandbox.known import Known
+from markbook.sandbox.record_store import NOTHING_KEPT, Keep, RecordStore, identity
 from markbook.sandbox.scheduler import Rules, Scheduler
 from markbook.sandbox.worker import Interpreter
+from markbook.sandbox.worker_pool import WorkerPool
 from markbook.types import Isolation, Outcome
 
 
-class Sandbox:
-    """Executes attempts in isolated workers. A context manager; the workers start on entry and end on exit."""
+class Sandbox(WorkerBox):
+    """Executes attempts in isolated workers; they start on entry and end on exit."""
 
     def __init__(  # noqa: PLR0913 - all by name, each with a default
         self,
@@ -50,27 +50,13 @@ class Sandbox:
             first: the place of the first worker's processor among the usable ones.
         """
         interpreter = Interpreter(python)
-        self._crew = Crew(
+        self._worker_pool = WorkerPool(
             count=workers, isolation=isolation, interpreter=interpreter, at_most=at_most, pinned=pinned, first=first
         )
         self._rules = Rules(separate=separate, dedupe=dedupe, adaptive=adaptive, explain=explain)
-        self._known = Known(
-            Kept(keep.plans), Kept(keep.verdicts), identity(interpreter) if keep != NOTHING_KEPT else ""
+        self._known = Findings(
+            RecordStore(keep.plans), RecordStore(keep.verdicts), identity(interpreter) if keep != NOTHING_KEPT else ""
         )
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @property
-    def level(self) -> Isolation:
-        """The level of isolation that was reached."""
-        return self._crew.level
 
     @property
     def duplicates(self) -> int:
@@ -84,25 +70,12 @@ class Sandbox:
 
     def begin(self) -> None:
         """Let the first worker start while the caller prepares the jobs."""
-        self._crew.begin()
-
-    def start(self, most: int | None = None) -> None:
-        """Start the workers, at most so many; does nothing if they run.
-
-        Raises:
-            EnvironmentUnfitError: the isolation that this machine allows is below what was asked for.
-        """
-        self._crew.start(most)
+        self._worker_pool.begin()
 
     def close(self) -> None:
         """End the workers and everything in them."""
-        self._crew.close()
+        super().close()
         self._known.close()
-
-    def layers(self) -> list[Layer]:
-        """Return the isolation layer by layer, as the workers found it."""
-        self.start()
-        return list(self._crew.layers)
 
     def run(self, jobs: Iterable[Job], *, stop: int | None = None) -> Iterator[tuple[Job, Outcome]]:
         """Execute every job; yield each with its outcome as it completes, longest expected first.
@@ -118,7 +91,7 @@ class Sandbox:
             Stopped: `stop` became readable.
         """
         self.start()
-        yield from Scheduler(self._crew, self._rules, self._known, jobs, stop=stop).results()
+        yield from Scheduler(self._worker_pool, self._rules, self._known, jobs, stop=stop).results()
 
     def forget(self, most: int) -> None:
         """Keep in memory only what the latest so many samples have shown: for a sandbox that never ends."""
@@ -127,4 +100,4 @@ class Sandbox:
     @property
     def pids(self) -> list[int]:
         """The process of each worker that runs."""
-        return [worker.pid for worker in self._crew.workers]
+        return [worker.pid for worker in self._worker_pool.workers]

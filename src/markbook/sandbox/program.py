@@ -110,7 +110,7 @@ class Executed:
         return self.status == 0 and not self.limit
 
 
-def on_wire(run: ProgramRun, number: int) -> dict[str, Any]:
+def on_wire(run: ProgramRun, number: int) -> dict[str, object]:
     """Return a run as the worker takes it."""
     return {
         "id": number,
@@ -123,7 +123,7 @@ def on_wire(run: ProgramRun, number: int) -> dict[str, Any]:
     }
 
 
-def _phase(phase: Phase) -> dict[str, Any]:
+def _phase(phase: Phase) -> dict[str, object]:
     limits = phase.limits
     sleeping, busy = wall_limits(limits)
     numbers = [limits.memory_bytes, limits.file_bytes, limits.processes, limits.output_bytes]

@@ -7,14 +7,14 @@ import selectors
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
-from markbook.sandbox.crew import Crew, Layer
+from markbook.sandbox.box import WorkerBox
 from markbook.sandbox.guest.walls.isolation import inside
 from markbook.sandbox.job import wall_limits
 from markbook.sandbox.program import Executed, ProgramRun, executed, on_wire
 from markbook.sandbox.worker import Interpreter, Stopped, Worker, WorkerLost
+from markbook.sandbox.worker_pool import WorkerPool
 from markbook.types import Isolation
 
 _GRACE = 30.0
@@ -23,8 +23,8 @@ Done = tuple[ProgramRun, list[Executed]]
 """A run with what became of its phases, as far as they were executed; none of them where its worker was lost twice."""
 
 
-class ProgramSandbox:
-    """Executes program runs in isolated workers. A context manager."""
+class ProgramSandbox(WorkerBox):
+    """Executes program runs in isolated workers."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ProgramSandbox:
             stop: a descriptor; once it is readable, what runs is ended and so are the workers, until the next run.
         """
         self.stop = stop
-        self._crew = Crew(
+        self._worker_pool = WorkerPool(
             count=workers,
             isolation=isolation,
             interpreter=Interpreter(),
@@ -60,50 +60,19 @@ class ProgramSandbox:
         self._numbers = itertools.count()
         self._done: deque[Done] = deque()
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     @property
-    def level(self) -> Isolation:
-        """The level of isolation that was reached."""
-        return self._crew.level
-
-    @property
-    def crew(self) -> Crew:
+    def worker_pool(self) -> WorkerPool:
         """Its workers, for whoever uses them in turns while nothing runs here."""
-        return self._crew
+        return self._worker_pool
 
     @property
     def workers(self) -> int:
         """How many run at once."""
-        return len(self._crew.workers)
+        return len(self._worker_pool.workers)
 
     def seen_at(self, path: str) -> str:
         """Return where programs find a folder that they may read; known once the workers have started."""
         return inside(path) if self.level is Isolation.A else path
-
-    def layers(self) -> list[Layer]:
-        """Return the isolation layer by layer, as the workers found it."""
-        self.start()
-        return list(self._crew.layers)
-
-    def start(self) -> None:
-        """Start the workers; does nothing if they run.
-
-        Raises:
-            EnvironmentUnfitError: the isolation that this machine allows is below what was asked for.
-        """
-        self._crew.start()
-
-    def close(self) -> None:
-        """End the workers and everything in them."""
-        self._crew.close()
 
     def submit(self, run: ProgramRun) -> None:
         """Let a run wait for a worker."""
@@ -112,7 +81,7 @@ class ProgramSandbox:
     @property
     def is_busy(self) -> bool:
         """Whether anything waits, runs, or has not been taken."""
-        return bool(self._waiting or self._done or any(worker.jobs for worker in self._crew.workers))
+        return bool(self._waiting or self._done or any(worker.jobs for worker in self._worker_pool.workers))
 
     def next_done(self) -> Done:
         """Wait for the next run to be done, and return it.
@@ -124,7 +93,7 @@ class ProgramSandbox:
         self.start()
         while not self._done:
             self._feed()
-            if not any(worker.jobs for worker in self._crew.workers):
+            if not any(worker.jobs for worker in self._worker_pool.workers):
                 raise IndexError("nothing was submitted")
             self._collect()
         self._feed()
@@ -143,7 +112,7 @@ class ProgramSandbox:
                 self.submit(one)
 
     def _feed(self) -> None:
-        for worker in list(self._crew.workers):
+        for worker in list(self._worker_pool.workers):
             if self._waiting and not worker.jobs:
                 self._give(worker, *self._waiting.popleft())
 
@@ -155,7 +124,7 @@ class ProgramSandbox:
 
     def _collect(self) -> None:
         with selectors.DefaultSelector() as selector:
-            busy = [worker for worker in self._crew.workers if worker.jobs]
+            busy = [worker for worker in self._worker_pool.workers if worker.jobs]
             for worker in busy:
                 selector.register(worker.sock, selectors.EVENT_READ, worker)
             if self.stop is not None:
@@ -190,7 +159,7 @@ class ProgramSandbox:
     def _lost(self, worker: Worker) -> None:
         """Replace a worker and run what it had under way once more."""
         held, worker.jobs = worker.jobs, []
-        self._crew.replace(worker)
+        self._worker_pool.replace(worker)
         for run, tries in held:
             if tries:
                 self._done.append((run, []))

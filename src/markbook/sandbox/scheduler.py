@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from markbook.sandbox import job as jobs
-from markbook.sandbox.crew import Crew
+from markbook.sandbox.findings import Findings, SamplePlan, beside
 from markbook.sandbox.job import Job
-from markbook.sandbox.known import Known, Plan, beside
+from markbook.sandbox.job_queue import JobQueue, QueuedJob, SampleJobs
 from markbook.sandbox.outcomes import LOST, all_failed, outcome
-from markbook.sandbox.waiting import Entry, Task, Waiting
 from markbook.sandbox.worker import Stopped, Worker, WorkerLost
+from markbook.sandbox.worker_pool import WorkerPool
 from markbook.types import ErrorKind, Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -48,28 +48,28 @@ class Scheduler:
     """One pass over a stream of jobs."""
 
     def __init__(
-        self, crew: Crew, rules: Rules, known: Known, jobs_: Iterable[Job], *, stop: int | None = None
+        self, worker_pool: WorkerPool, rules: Rules, known: Findings, jobs_: Iterable[Job], *, stop: int | None = None
     ) -> None:
-        self._crew = crew
+        self._worker_pool = worker_pool
         self._stop = stop
         """A descriptor that becomes readable when the pass is to end at once."""
         self._rules = rules
         self._known = known
         self._source = iter(jobs_)
-        self._waiting = Waiting()
-        self._alone: list[Entry] = []
+        self._waiting = JobQueue()
+        self._alone: list[QueuedJob] = []
         """Jobs whose worker was lost, to be run once more with nothing beside them in their worker."""
-        self._open: dict[str, Entry] = {}
-        self._held: dict[str, list[Entry]] = {}
+        self._open: dict[str, QueuedJob] = {}
+        self._held: dict[str, list[QueuedJob]] = {}
         """Jobs by the task whose calibration they wait for."""
         self._done: list[tuple[Job, Outcome]] = []
-        self._tasks: dict[int, tuple[object, Task]] = {}
+        self._tasks: dict[int, tuple[object, SampleJobs]] = {}
         self._exhausted = False
         self._selector = selectors.DefaultSelector()
 
     def results(self) -> Iterator[tuple[Job, Outcome]]:
         """Yield each job with its outcome as it completes."""
-        for worker in self._crew.workers:
+        for worker in self._worker_pool.workers:
             self._selector.register(worker.sock, selectors.EVENT_READ, worker)
         if self._stop is not None:
             self._selector.register(self._stop, selectors.EVENT_READ, None)
@@ -78,15 +78,15 @@ class Scheduler:
                 self._refill()
                 self._feed()
                 yield from self._take_done()
-                if not any(worker.jobs for worker in self._crew.workers):
+                if not any(worker.jobs for worker in self._worker_pool.workers):
                     if self._exhausted and not (self._waiting or self._alone or self._done or self._held):
                         return
                     continue
                 self._collect()
         finally:
             self._selector.close()
-            if any(worker.jobs for worker in self._crew.workers):
-                self._crew.close()  # left early: what runs is of no use to anybody
+            if any(worker.jobs for worker in self._worker_pool.workers):
+                self._worker_pool.close()  # left early: what runs is of no use to anybody
 
     def _take_done(self) -> list[tuple[Job, Outcome]]:
         found, self._done = self._done, []
@@ -109,7 +109,7 @@ class Scheduler:
                         job.sample,
                         ErrorKind.NO_COMPLETION,
                         message="the solution is empty",
-                        isolation=self._crew.level,
+                        isolation=self._worker_pool.level,
                     ),
                 )
             )
@@ -125,23 +125,23 @@ class Scheduler:
         found = verdicts.get(self._verdict_key(task, digest)) if verdicts.used else None
         if found is not None:
             self._known.reused += 1
-            self._done.append((job, outcome(found, self._crew.level)))
+            self._done.append((job, outcome(found, self._worker_pool.level)))
             return
         known = self._known.seconds.get(job.sample.id)
         expected = known if known is not None else len(job.code) * 1e-7
         weight, modules = jobs.preload(job.code)
-        entry = Entry(
+        entry = QueuedJob(
             (weight, -expected, next(self._known.sequence)), job, task, digest, modules=modules, weight=weight
         )
         if self._rules.dedupe:
             self._open[digest] = entry
         self._queue(entry)
 
-    def _verdict_key(self, task: Task, digest: str) -> str:
-        ways = repr((self._crew.level, self._rules.separate, self._rules.adaptive, self._rules.explain))
+    def _verdict_key(self, task: SampleJobs, digest: str) -> str:
+        ways = repr((self._worker_pool.level, self._rules.separate, self._rules.adaptive, self._rules.explain))
         return jobs.digest(self._known.identity, digest, task.canonical, ways)
 
-    def _queue(self, entry: Entry) -> None:
+    def _queue(self, entry: QueuedJob) -> None:
         """Let a job run, after the calibration of its task where that is to be done first."""
         task = entry.task
         wanted = not entry.is_program and (self._rules.separate or (self._rules.adaptive and task.canonical))
@@ -154,15 +154,15 @@ class Scheduler:
             job = Job("", task.canonical, entry.job.sample, entry.job.limits)
             weight, modules = jobs.preload(task.canonical)
             place = (-1, 0.0, next(self._known.sequence))
-            first = Entry(place, job, task, modules=modules, weight=weight, calibrates=True)
+            first = QueuedJob(place, job, task, modules=modules, weight=weight, calibrates=True)
             self._waiting.push(first)
 
-    def _calibrated(self, task: Task, plan: Plan, *, keep: bool) -> None:
+    def _calibrated(self, task: SampleJobs, plan: SamplePlan, *, keep: bool) -> None:
         self._known.learn(task, plan, keep=keep)
         for held in self._held.pop(task.name):
             self._waiting.push(held)
 
-    def _task(self, job: Job) -> Task:
+    def _task(self, job: Job) -> SampleJobs:
         known = self._tasks.get(id(job.sample))
         if known is not None and known[0] is job.sample:
             return known[1]
@@ -171,15 +171,15 @@ class Scheduler:
         text = jobs.task_text(job.sample)
         canonical = job.sample.references[0] if job.sample.references else ""
         weight, modules = jobs.preload(jobs.code_of_tests(job.sample))
-        task = Task(text, jobs.digest(text, canonical), canonical, weight, tuple(modules))
+        task = SampleJobs(text, jobs.digest(text, canonical), canonical, weight, tuple(modules))
         self._tasks[id(job.sample)] = (job.sample, task)
         return task
 
     def _feed(self) -> None:
-        workers = len(self._crew.workers)
+        workers = len(self._worker_pool.workers)
         few = workers > 1 and len(self._waiting) <= _FEW * workers
         ahead = 1 if few else _AHEAD  # at the end nothing is to wait for one worker while another has nothing to do
-        for found in list(self._crew.workers):
+        for found in list(self._worker_pool.workers):
             worker = self._replaced(found) if self._is_too_heavy(found) else found
             if self._alone and not worker.jobs:
                 self._give(worker, self._alone.pop())
@@ -196,11 +196,11 @@ class Scheduler:
 
     def _replaced(self, worker: Worker) -> Worker:
         self._selector.unregister(worker.sock)
-        made = self._crew.replace(worker)
+        made = self._worker_pool.replace(worker)
         self._selector.register(made.sock, selectors.EVENT_READ, made)
         return made
 
-    def _give(self, worker: Worker, entry: Entry) -> bool:
+    def _give(self, worker: Worker, entry: QueuedJob) -> bool:
         plan = self._known.plans.get(entry.task.name)
         limits = jobs.limits_for(entry.job)
         if self._rules.adaptive and plan is not None and plan.seconds is not None:
@@ -251,7 +251,7 @@ class Scheduler:
             except (WorkerLost, KeyError, TypeError, ValueError, IndexError):
                 self._lost(worker)
         if not events:
-            for worker in list(self._crew.workers):
+            for worker in list(self._worker_pool.workers):
                 if worker.jobs and time.monotonic() > self._deadline(worker):
                     self._lost(worker)
 
@@ -261,11 +261,11 @@ class Scheduler:
         return worker.since + jobs.wall_limits(jobs.limits_for(job))[1] * job.most_tests + _GRACE
 
     def _patience(self) -> float:
-        waits = [self._deadline(worker) - time.monotonic() for worker in self._crew.workers if worker.jobs]
+        waits = [self._deadline(worker) - time.monotonic() for worker in self._worker_pool.workers if worker.jobs]
         return max(0.0, min(waits))
 
     def _settle(self, worker: Worker, record: WorkerAnswer) -> None:
-        entry: Entry = worker.jobs[0]
+        entry: QueuedJob = worker.jobs[0]
         if record["id"] == entry.priority[2] and record.get("wants_task"):
             worker.jobs.pop(0)
             worker.told.discard(entry.task.name)  # it was told long ago, and many others since
@@ -273,14 +273,14 @@ class Scheduler:
             return
         if record["id"] != entry.priority[2] or len(record["tests"]) != len(entry.job.sample.tests):
             raise WorkerLost("an answer to another question")
-        found = outcome(record, self._crew.level)
+        found = outcome(record, self._worker_pool.level)
         if any(result.verdict != Verdict.SEPARATED for result in found.tests):
             worker.weight = max(worker.weight, entry.task.weight)
         plan = record["plan"] if entry.calibrates and "plan" in record else None
         worker.jobs.pop(0)
         worker.since = time.monotonic()
         if entry.calibrates:
-            known = Plan(plan or beside(entry.job.sample), found.seconds)
+            known = SamplePlan(plan or beside(entry.job.sample), found.seconds)
             self._calibrated(entry.task, known, keep=plan is not None and not found.limit)
             return
         if (
@@ -296,7 +296,7 @@ class Scheduler:
         worker.jobs = []
         self._replaced(worker)
 
-    def _finish(self, entry: Entry, found: Outcome) -> None:
+    def _finish(self, entry: QueuedJob, found: Outcome) -> None:
         if found.seconds is not None:
             self._known.seconds[entry.job.sample.id] = found.seconds
         self._open.pop(entry.digest, None)
@@ -318,21 +318,21 @@ class Scheduler:
                 entry.tries = 1
                 self._alone.append(entry)
             elif entry.calibrates:
-                self._calibrated(entry.task, Plan(beside(entry.job.sample)), keep=False)
+                self._calibrated(entry.task, SamplePlan(beside(entry.job.sample)), keep=False)
             else:
                 self._finish(entry, self._out_of_time(entry) if worker.alarmed else self._crash(entry))
 
-    def _crash(self, entry: Entry) -> Outcome:
+    def _crash(self, entry: QueuedJob) -> Outcome:
         return all_failed(
             entry.job.sample,
             ErrorKind.OTHER,
             message="the worker was lost twice while it ran",
-            isolation=self._crew.level,
+            isolation=self._worker_pool.level,
             error_type="Crash",
             flags=(LOST,),
         )
 
-    def _out_of_time(self, entry: Entry) -> Outcome:
+    def _out_of_time(self, entry: QueuedJob) -> Outcome:
         plan = self._known.plans.get(entry.task.name)
         apart = (
             any(way is not None for way in plan.record["tests"])
@@ -343,7 +343,7 @@ class Scheduler:
             entry.job.sample,
             ErrorKind.TIMEOUT,
             message="the time limit was reached",
-            isolation=self._crew.level,
+            isolation=self._worker_pool.level,
             verdict=Verdict.SEPARATED if apart else Verdict.IN_PROCESS,
             limit="cpu",
         )

@@ -149,18 +149,26 @@ class Worker:
         self.alarmed = False
         """Whether, now that it has ended, its examiner was ended for the processor time that it used."""
         self._scratch = tempfile.mkdtemp(prefix="markbook-")
+        self.sock = self._start(interpreter, main, str(level), processor, list(folders))
+        self.sock.setblocking(False)
+        self._stream = wire.Stream(self.sock)
+
+    def _start(
+        self, interpreter: Interpreter, main: str, level: str, processor: int | None, folders: list[str]
+    ) -> socket.socket:
+        """Start the process, and return our end of the pipe to it."""
         ours, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
         config: WorkerSettings = {
             "control": theirs.fileno(),
             "lifeline": lifeline,
-            "level": str(level),
+            "level": level,
             "scratch": self._scratch,
             "path": interpreter.path,
             "prefix": interpreter.facts["prefix"],
             "stdlib": interpreter.facts["stdlib"],
             "processor": processor,
-            "folders": list(folders),
+            "folders": folders,
         }
         try:
             self._process = _started(interpreter.python, main, config, (theirs.fileno(), lifeline))
@@ -174,9 +182,7 @@ class Worker:
         finally:
             theirs.close()
             os.close(lifeline)
-        self.sock = ours
-        self.sock.setblocking(False)
-        self._stream = wire.Stream(ours)
+        return ours
 
     @property
     def pid(self) -> int:

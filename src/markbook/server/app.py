@@ -11,15 +11,15 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from markbook.installed import version
+from markbook.rewards.benchmarks import BenchmarkShelf
 from markbook.rewards.pool import Pool
-from markbook.rewards.shelf import Shelf
 from markbook.server.answers import HEADERS, as_json, refusal
 from markbook.server.figures import Figures
-from markbook.server.guard import Gate, Refused
+from markbook.server.guard import GuardedApp, Refused
 from markbook.server.marking import Marking
 from markbook.server.openapi import document
 from markbook.server.page import page
-from markbook.server.programs import Programs
+from markbook.server.programs import ProgramRunner
 from markbook.server.scoring import Scoring
 from markbook.server.settings import ServerSettings
 
@@ -41,10 +41,10 @@ class Service:
         self.pool = Pool(settings.pool)
         self.figures = Figures()
         guard = settings.guard
-        shelf = Shelf(settings.benchmarks)
+        shelf = BenchmarkShelf(settings.benchmarks)
         marking = Marking(self.pool, shelf, self.figures, settings)
         scoring = Scoring(guard)
-        self.programs = Programs(self.pool, guard, settings.pool)
+        self.programs = ProgramRunner(self.pool, guard, settings.pool)
         routes = [
             self._route("/v1/mark", marking.mark, "POST"),
             self._route("/v1/score", scoring.score, "POST"),
@@ -55,7 +55,7 @@ class Service:
             self._route("/openapi.json", _openapi, "GET"),
             self._route("/", self._page, "GET"),
         ]
-        self.app = Gate(Starlette(routes=routes, exception_handlers={404: _unknown, 405: _wrong_method}), guard)
+        self.app = GuardedApp(Starlette(routes=routes, exception_handlers={404: _unknown, 405: _wrong_method}), guard)
 
     def _route(self, path: str, endpoint: Endpoint, method: str) -> Route:
         async def answer(request: Request) -> Response:

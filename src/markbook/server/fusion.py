@@ -40,7 +40,7 @@ class PhaseAnswer(TypedDict):
     stderr: str
 
 
-class Answer(TypedDict):
+class ProgramAnswer(TypedDict):
     """What became of a program."""
 
     status: str
@@ -52,7 +52,7 @@ class Answer(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProgramRequest:
     """A program that somebody wants run."""
 
     run: ProgramRun
@@ -63,7 +63,7 @@ class Asked:
     """Whether its first phase is that of a compiler."""
 
 
-def read_program(body: Mapping[str, Any], python: str) -> Asked:
+def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
     """Return the program of a request.
 
     Raises:
@@ -111,11 +111,11 @@ _COPYING = ("/bin/sh", "-c", 'cp -R "$0/." . && exec "$@"', "{build}/.given")
 """Puts the caller's files where a program that was compiled begins."""
 
 
-def _in_python(given: _Given, python: str) -> Asked:
+def _in_python(given: _Given, python: str) -> ProgramRequest:
     files = {**given.files, _MAIN: given.code.encode()}
     command = (python, "-B", f"{{build}}/{_MAIN}")
     phase = Phase(command, given.limits, given.stdin, builds=True, environment=_PLAIN, fetches=given.fetched)
-    return Asked(ProgramRun("", files, (phase,)), "", _python_folders(python), builds=False)
+    return ProgramRequest(ProgramRun("", files, (phase,)), "", _python_folders(python), builds=False)
 
 
 def _python_folders(python: str) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def _python_folders(python: str) -> tuple[str, ...]:
     return tuple(folder for folder in folders if folder.strip("/.") and Path(folder).exists())
 
 
-def _elsewhere(given: _Given, tool: Toolchain, compiling: float) -> Asked:
+def _elsewhere(given: _Given, tool: Toolchain, compiling: float) -> ProgramRequest:
     """Return a program in another language: what a compiler makes may only be run where it cannot be changed any more."""
     language = tool.language
     made = whole(tool, given.code)
@@ -147,7 +147,7 @@ def _elsewhere(given: _Given, tool: Toolchain, compiling: float) -> Asked:
     environment = made.environment
     phases.append(Phase(command, limits, given.stdin, builds=stays, environment=environment, fetches=given.fetched))
     run = ProgramRun("", files, tuple(phases), programs=made.programs)
-    return Asked(run, language.name, tool.folders, builds=bool(made.build))
+    return ProgramRequest(run, language.name, tool.folders, builds=bool(made.build))
 
 
 def _seconds(body: Mapping[str, Any], key: str) -> float:
@@ -158,7 +158,7 @@ def _seconds(body: Mapping[str, Any], key: str) -> float:
     return float(value)
 
 
-def _memory(body: Mapping[str, Any]) -> int:
+def _memory(body: Mapping[str, object]) -> int:
     value = body.get("memory_limit_MB", -1)
     if isinstance(value, bool) or not isinstance(value, int | float) or not (value == -1 or 16 <= value <= 65536):
         raise Refused(400, f"'memory_limit_MB' is {str(value)[:40]}, and has to be from 16 to 65536, or -1")
@@ -178,7 +178,7 @@ def _name(name: object, at: str) -> str:
     return str(name)
 
 
-def _files(body: Mapping[str, Any]) -> dict[str, bytes]:
+def _files(body: Mapping[str, object]) -> dict[str, bytes]:
     given = body.get("files") or {}
     if not isinstance(given, Mapping):
         raise Refused(400, "'files' is no object")
@@ -195,14 +195,14 @@ def _files(body: Mapping[str, Any]) -> dict[str, bytes]:
     return found
 
 
-def _fetched(body: Mapping[str, Any]) -> list[str]:
+def _fetched(body: Mapping[str, object]) -> list[str]:
     given = body.get("fetch_files") or []
     if not isinstance(given, list) or len(given) > _MOST_FILES:
         raise Refused(400, f"'fetch_files' is no list of at most {_MOST_FILES} paths")
     return [_name(name, "fetch_files") for name in given]
 
 
-def answer(asked: Asked, found: Sequence[Executed], fault: str = "") -> Answer:
+def answer(asked: ProgramRequest, found: Sequence[Executed], fault: str = "") -> ProgramAnswer:
     """Return what became of a program, in SandboxFusion's words."""
     if not found:
         return _answer("SandboxError", fault or "the worker was lost twice while the program ran")
@@ -234,7 +234,7 @@ def _answer(
     compiled: PhaseAnswer | None = None,
     ran: PhaseAnswer | None = None,
     files: dict[str, str] | None = None,
-) -> Answer:
+) -> ProgramAnswer:
     return {
         "status": status,
         "message": message,

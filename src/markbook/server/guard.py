@@ -133,7 +133,7 @@ def _whole(found: dict[str, object]) -> dict[str, object]:
     return found
 
 
-class Gate:
+class GuardedApp:
     """The guard in front of an application."""
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:

@@ -22,8 +22,8 @@ from markbook.server.guard import Refused
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from markbook.rewards.benchmarks import BenchmarkShelf
     from markbook.rewards.pool import Pool, Ticket
-    from markbook.rewards.shelf import Shelf
     from markbook.server.figures import Figures
     from markbook.server.settings import ServerSettings
 
@@ -39,7 +39,7 @@ _LOADS = 256
 class Marking:
     """Marks batches with a pool."""
 
-    def __init__(self, pool: Pool, shelf: Shelf, figures: Figures, settings: ServerSettings) -> None:
+    def __init__(self, pool: Pool, shelf: BenchmarkShelf, figures: Figures, settings: ServerSettings) -> None:
         """Take what it works with."""
         self._pool = pool
         self._shelf = shelf
@@ -157,7 +157,7 @@ def client_of(request: Request) -> str:
     return named or (request.client.host if request.client else "")
 
 
-def known(body: Mapping[str, Any], fields: tuple[str, ...]) -> None:
+def known(body: Mapping[str, object], fields: tuple[str, ...]) -> None:
     """Hold a body to the fields that there are.
 
     Raises:

@@ -13,7 +13,7 @@ from markbook.rewards.bell import Bell
 from markbook.sandbox import Stopped
 from markbook.sandbox.program_box import ProgramSandbox
 from markbook.server.answers import as_json
-from markbook.server.fusion import Asked, answer, read_program
+from markbook.server.fusion import ProgramRequest, answer, read_program
 from markbook.server.guard import Refused
 from markbook.server.marking import left
 
@@ -35,7 +35,7 @@ _AGE = 5000
 """Programs after which a worker is replaced."""
 
 
-class Programs:
+class ProgramRunner:
     """Runs programs, so many at once."""
 
     def __init__(self, pool: Pool, guard: Guard, settings: PoolSettings) -> None:
@@ -108,16 +108,16 @@ class _Seat:
         self._used: dict[str, int] = {}
         self._bell = Bell()
         self._lock = threading.Lock()
-        self.asked: Asked | None = None
+        self.asked: ProgramRequest | None = None
         """What it runs, or is about to run."""
 
-    def stop(self, asked: Asked) -> None:
+    def stop(self, asked: ProgramRequest) -> None:
         """End a program at once if it runs here."""
         with self._lock:
             if self.asked is asked:
                 self._bell.ring()
 
-    def executed(self, asked: Asked) -> tuple[list[Executed], str]:
+    def executed(self, asked: ProgramRequest) -> tuple[list[Executed], str]:
         """Run it in this thread; return what became of it, or what of ours failed."""
         name = asked.language
         try:
@@ -140,7 +140,7 @@ class _Seat:
             self._drop(name)
         return found, ""
 
-    def _box(self, asked: Asked) -> ProgramSandbox:
+    def _box(self, asked: ProgramRequest) -> ProgramSandbox:
         if asked.language not in self._boxes:
             self._boxes[asked.language] = ProgramSandbox(
                 asked.folders, workers=1, isolation=self._isolation, pinned=False, stop=self._bell.heard

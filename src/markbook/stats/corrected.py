@@ -77,28 +77,24 @@ def corrected_mean(
 
     check_confidence(confidence)
     f = finite(scores, "scores")
-    known = np.array([label is not None for label in labels], dtype=bool)
+    known = np.array([one is not None for one in labels], dtype=bool)
     y = finite([0.0 if label is None else label for label in labels], "labels")
     w = _inverse(probabilities, known)
     _check_sizes(f.size, {"clusters": clusters, "strata": strata, "labels": labels})
     if method == "ppi++" and (clusters is not None or strata is not None):
         raise ValueError("ppi++ as published knows neither clusters nor strata")
-    groups = _codes(clusters)
-    parts = _codes(strata)
+    groups, parts = _codes(clusters), _codes(strata)
     reason = _refusal(y, known, groups, parts, strata)
-    n = int(known.sum())
     if reason:
-        return Estimate(None, n=n, method=method, confidence=confidence, note=reason)
+        return Estimate(None, n=int(known.sum()), method=method, confidence=confidence, note=reason)
     chosen = [np.ones(f.size, dtype=bool)] if parts is None else [parts == code for code in range(int(parts.max()) + 1)]
     found = [_part(f, y, known, w, groups, here, method) for here in chosen]
     shares = [float(here.mean()) for here in chosen]
     value, variance, degrees = _joined(found, shares, f.size)
-    quantile = normal_quantile(confidence)
-    if method == "ppi++t" and degrees < 1e6:
-        quantile = t_quantile(confidence, degrees)
-    reach = quantile * math.sqrt(variance)
+    is_t = method == "ppi++t" and degrees < 1e6
+    reach = (t_quantile(confidence, degrees) if is_t else normal_quantile(confidence)) * math.sqrt(variance)
     stats = _stats(f, y, known, found, shares, confidence, reach)
-    return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=n, method=method,
+    return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=int(known.sum()), method=method,
                     confidence=confidence, note=_drift_note(f, known, w), stats=stats)  # fmt: skip
 
 

@@ -173,7 +173,7 @@ def _last(steps: Sequence[Step]) -> float | None:
     return max(starts + ends)
 
 
-class Call(NamedTuple):
+class PlainCall(NamedTuple):
     """A tool call that a model asks for."""
 
     name: str
@@ -181,10 +181,10 @@ class Call(NamedTuple):
     arguments: object
 
 
-def maybe_call(text: str) -> list[Call]:
+def maybe_call(text: str) -> list[PlainCall]:
     """Return the calls of a JSON list of name, id and arguments."""
     made = rows(parsed(text))
     return [
-        Call(name_of(call.get("name")), text_of(call.get("id"), MAX_NAME), parsed(call.get("arguments")))
+        PlainCall(name_of(call.get("name")), text_of(call.get("id"), MAX_NAME), parsed(call.get("arguments")))
         for call in made
     ]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.judge.correct import command as correct
-from markbook.cli.judge_options import judge_choices, read_judge_options
 from markbook.cli.options import fail_under_option, json_option
+from markbook.cli.options.judge import judge_choices, read_judge_options
 
 if TYPE_CHECKING:
     from markbook.judge.probes import People, Told
     from markbook.judge.reliability import Examined
-    from markbook.results.gates import Mark
+    from markbook.results.gates import GateMark
 
 _FILE = click.Path(path_type=Path)
 _EXAMPLES = """
@@ -114,7 +114,7 @@ def _on_papers(options: Mapping[str, Any]) -> Examined:
 def _on_rows(options: Mapping[str, Any]) -> Examined:
     import asyncio
 
-    from markbook.judge.known import read_earlier, read_known
+    from markbook.judge.marked_texts import read_earlier, read_known
     from markbook.judge.panel import RETRIES, SECONDS, plan_panel
     from markbook.judge.reliability import examine, form_of
     from markbook.judge.rubric_file import read_rubric
@@ -135,12 +135,12 @@ def _on_rows(options: Mapping[str, Any]) -> Examined:
     return asyncio.run(examine(plan, texts, form_of(rubric), pairs=options["pairs"], before=before))
 
 
-def _marks(agreement: People | None = None) -> list[Mark]:
+def _marks(agreement: People | None = None) -> list[GateMark]:
     """Return what gates may be about; before the work, without values."""
-    from markbook.results.gates import Mark
+    from markbook.results.gates import GateMark
 
     return [
-        Mark(f"{name} with people", (name,), None if found is None else found["value"], limits)
+        GateMark(f"{name} with people", (name,), None if found is None else found["value"], limits)
         for name, found, limits in (
             ("weighted_kappa", agreement and agreement["weighted_kappa"], (-1.0, 1.0)),
             ("krippendorff_alpha", agreement and agreement["krippendorff_alpha"], (-1.0, 1.0)),

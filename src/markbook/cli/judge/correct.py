@@ -57,7 +57,7 @@ def command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -
     A label may state the `probability` with which its item was drawn; several labels of an item are averaged. Exit code 3
     where the labels cannot support an interval; the reason is said.
     """
-    from markbook.judge.correction import Asked, correct
+    from markbook.judge.correction import CorrectionRequest, correct
 
     judged: Any = options.pop("judged")
     score = options.pop("score")
@@ -65,7 +65,7 @@ def command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -
         from markbook.results.judged import judged_rows
 
         judged, score = judged_rows(judged, score), "score"
-    report = correct(Asked(judged=judged, score=score or "score", systems=systems or (), **options))
+    report = correct(CorrectionRequest(judged=judged, score=score or "score", systems=systems or (), **options))
     for problem in report["problems"]:
         click.echo(f"markbook: {problem}", err=True)
     if as_json:

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from markbook.results.gates import Gate, Mark as GateMark, check_gates
+from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.text import terminal
@@ -37,7 +37,7 @@ _NAMED = 5
 """Lines of one topic, such as faults of a benchmark, that are shown without `--verbose`."""
 
 
-class Terminal(Watcher):
+class ExamTerminal(Watcher):
     """Progress on stderr: a live bar on a terminal, plain lines elsewhere."""
 
     def __init__(self, *, verbose: bool = False, gates: Sequence[Gate] = (), baseline: Baseline | None = None) -> None:
@@ -174,7 +174,7 @@ def _bar(console: Console) -> Progress:
 def show_run(run: Run, *, as_json: bool) -> None:
     """Print a finished exam on stdout: its scores, its errors and where its files are."""
     from markbook.report.names import folder_names
-    from markbook.runs.exam.markdown import head_notes
+    from markbook.runs.exam.pages.markdown import head_notes
 
     folders = folder_names(run.manifest["config"]["models"])
     scores = {model: json.loads(run.read(f"{folder}/test_results_score.json")) for model, folder in folders.items()}

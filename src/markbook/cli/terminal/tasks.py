@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import click
 from rich.console import Console
 
 from markbook.cli.options import cost_text
-from markbook.results.gates import Gate, Mark, check_gates
+from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.kind import Planned, Start, Step, Watcher
-from markbook.runs.tasks.tables import tables
+from markbook.runs.tasks.pages.tables import tables
 from markbook.runs.tasks.work import TasksPlan
 from markbook.text import terminal
 from markbook.types import range_of
@@ -25,6 +25,7 @@ from markbook.types import range_of
 if TYPE_CHECKING:
     from markbook.results.compare import Baseline
     from markbook.runs.tasks.plan import Plan
+    from markbook.runs.tasks.published import TasksSummary
     from markbook.store import Run
     from markbook.types import Direction
 
@@ -34,7 +35,7 @@ _TERMINAL_EVERY = 0.5
 _MAX_NAMED = 1000
 
 
-class Terminal(Watcher):
+class TaskTerminal(Watcher):
     """Progress on stderr, a line now and then."""
 
     def __init__(
@@ -46,7 +47,7 @@ class Terminal(Watcher):
         self._model = model
         self.metric: str | None = None
         """What a run is held against its baseline by: its first metric."""
-        self.marks: list[Mark] = []
+        self.marks: list[GateMark] = []
         """What the gates may be about."""
         self._total = self._done = self._failed = 0
         self._start = self._last = time.monotonic()
@@ -112,7 +113,7 @@ class Terminal(Watcher):
         click.echo(f"\r{text}" if self._on_terminal else text, err=True, nl=not self._on_terminal)
 
 
-def show_run(run: Run, summary: Mapping[str, object], *, as_json: bool) -> None:
+def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
     """Print the results on stdout."""
     usage = run.manifest.get("usage")
     if as_json:
@@ -138,7 +139,7 @@ def _models(plan: Plan) -> list[str]:
     return list(dict.fromkeys(one.model for attempts in read for several in attempts.values() for one in several))
 
 
-def planned_marks(plan: Plan) -> list[Mark]:
+def planned_marks(plan: Plan) -> list[GateMark]:
     """Return what gates may be about, before it has values: by metric, or by task and metric."""
     marks = []
     for each in plan.tasks:
@@ -151,11 +152,11 @@ def planned_marks(plan: Plan) -> list[Mark]:
             for name, limits, direction in [*known, *passes, *scored]:
                 key = each.key(name, filtered.pipeline)
                 label = f"{each.task.name}/{key}"
-                marks.append(Mark(label, (key, label), range=limits, direction=direction))
+                marks.append(GateMark(label, (key, label), range=limits, direction=direction))
     return marks
 
 
-def with_values(marks: Sequence[Mark], summary: Mapping[str, Any]) -> list[Mark]:
+def with_values(marks: Sequence[GateMark], summary: TasksSummary) -> list[GateMark]:
     """Return the marks with what a finished run found."""
     found = {
         f"{task}/{key}": metric
@@ -166,7 +167,9 @@ def with_values(marks: Sequence[Mark], summary: Mapping[str, Any]) -> list[Mark]
     known = {mark.label for mark in given}
     # What a function of a task's own calls its numbers is known only now.
     return given + [
-        Mark(label, (label.partition("/")[2], label), metric["value"], range_of(metric["range"]), metric["direction"])
+        GateMark(
+            label, (label.partition("/")[2], label), metric["value"], range_of(metric["range"]), metric["direction"]
+        )
         for label, metric in found.items()
         if label not in known
     ]

@@ -107,7 +107,7 @@ def _counts(total: TraceSum) -> list[tuple[str, str]]:
     ]
 
 
-def _run_row(run: dict[str, Any]) -> tuple[str, ...]:
+def _run_row(run: dict[str, object]) -> tuple[str, ...]:
     names = ("id", "task", "success", "agents", "tool_calls", "messages", "input_tokens", "output_tokens", "seconds")
     return tuple(_cell(run[name]) for name in names)
 

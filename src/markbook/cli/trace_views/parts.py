@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from markbook.metrics.graph import balance, centrality, communication, paths, tools
-from markbook.metrics.graph.mark import GraphMetric
-from markbook.metrics.graph.marks import METRICS, PRIMARY
+from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
+from markbook.metrics.graph.measuring import GraphMetric
 from markbook.text import cut, terminal, visible
 from markbook.trace import Step, StepKind, Trace
 from markbook.types import Measurement
@@ -134,7 +134,7 @@ def grouped(metrics: Mapping[str, Measurement]) -> list[dict[str, Any]]:
     return [*made, _group("Across runs", rest, about)] if rest else made
 
 
-def _group(title: str, metrics: Mapping[str, Measurement], about: Mapping[str, GraphMetric]) -> dict[str, Any]:
+def _group(title: str, metrics: Mapping[str, Measurement], about: Mapping[str, GraphMetric]) -> dict[str, object]:
     rows: list[dict[str, Any]] = []
     missing: dict[str, list[str]] = {}
     for name, found in metrics.items():

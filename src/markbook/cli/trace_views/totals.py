@@ -11,7 +11,7 @@ from markbook.trace import Trace, add_known
 from markbook.types import Measurement, missing_kinds
 
 if TYPE_CHECKING:
-    from markbook.metrics.graph.mark import Profile
+    from markbook.metrics.graph.measuring import Profile
 
 MAX_LISTED = 1_000
 """Names, edges and runs that are listed one by one; totals count all."""

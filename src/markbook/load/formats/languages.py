@@ -82,7 +82,7 @@ class MultiPLE:
         )
 
 
-class Programs:
+class LanguagePrograms:
     """Reads rows of our own: task_id, language and tests (a text or a list of texts), which stand behind the answer.
 
     `prompt`, `prompt_code` (what an answer may go on with), `setup` (what stands before it) and `canonical_solution`

@@ -20,7 +20,7 @@ from typing import Any
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Rejection
-from markbook.load.peerread.text import Source, as_number, as_text, mend, read_object
+from markbook.load.peerread.text import DigestedObject, as_number, as_text, mend, read_object
 from markbook.types import Sample
 
 
@@ -39,7 +39,7 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReviewEntry:
     """One entry of a review file."""
 
     kind: EntryKind
@@ -55,7 +55,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PaperSection:
     """A part of a paper's text."""
 
     heading: str
@@ -69,9 +69,9 @@ class Paper:
     id: str
     title: str = ""
     abstract: str = ""
-    sections: tuple[Section, ...] = ()
+    sections: tuple[PaperSection, ...] = ()
     """Empty where the text is not at hand."""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ReviewEntry, ...] = ()
     venue: str = ""
     split: str = ""
     accepted: bool | None = None
@@ -82,7 +82,7 @@ class Paper:
     """What was odd about it, one sentence each."""
 
     @property
-    def human(self) -> list[Entry]:
+    def human(self) -> list[ReviewEntry]:
         """Return the human reviews that have text."""
         return [entry for entry in self.entries if entry.kind is EntryKind.HUMAN]
 
@@ -171,7 +171,7 @@ class PeerRead:
         return Papers(tuple(_unique(papers)), tuple(rejections), digests, _counts(papers, rejections))
 
 
-_Group = dict[str, tuple[Path, Source]]
+_Group = dict[str, tuple[Path, DigestedObject]]
 
 
 def _groups(path: Path, rejections: list[Rejection], digests: dict[str, str]) -> dict[tuple[Path, str], _Group]:
@@ -253,7 +253,7 @@ def _paper(unique: str, folder: Path, files: _Group) -> Paper:
     )
 
 
-def _sections(metadata: Mapping[str, object]) -> tuple[tuple[Section, ...], int]:
+def _sections(metadata: Mapping[str, object]) -> tuple[tuple[PaperSection, ...], int]:
     parts = []
     mended = 0
     found = metadata.get("sections")
@@ -264,7 +264,7 @@ def _sections(metadata: Mapping[str, object]) -> tuple[tuple[Section, ...], int]
         heading = as_text(section.get("heading"))
         mended += count
         if text or heading:
-            parts.append(Section(heading, text))
+            parts.append(PaperSection(heading, text))
     return (tuple(parts) if any(part.text for part in parts) else ()), mended
 
 
@@ -282,7 +282,7 @@ def _scale(place: str) -> tuple[float, float] | None:
 
 def _entry(
     raw: Mapping[str, object], authors: frozenset[str], scale: tuple[float, float] | None, notes: list[str]
-) -> Entry:
+) -> ReviewEntry:
     text, mended = mend(as_text(raw.get("comments")))
     fields = {str(name).lower(): value for name, value in raw.items()}
     recommendation = as_number(raw.get("RECOMMENDATION"))
@@ -299,7 +299,7 @@ def _entry(
             notes.append(f"a score of {score:g} for {aspect} is out of range and was not used")
     worded = as_text(raw.get("RECOMMENDATION")) if recommendation is None else ""
     kind = _kind(raw, authors, text, assessed=recommendation is not None or bool(scores), worded=worded)
-    return Entry(kind, text, scores, recommendation, worded if kind is EntryKind.DECISION else "", mended)
+    return ReviewEntry(kind, text, scores, recommendation, worded if kind is EntryKind.DECISION else "", mended)
 
 
 def _kind(raw: Mapping[str, object], authors: frozenset[str], text: str, *, assessed: bool, worded: str) -> EntryKind:

@@ -24,14 +24,14 @@ _DOUBLE = re.compile(f"[\u00c2-\u00f4][\u0080-\u00bf{re.escape(_HIGH)}]{{1,3}}")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DigestedObject:
     """One JSON object of a file and the digest of its bytes."""
 
     record: Mapping[str, Any]
     digest: str
 
 
-def read_object(path: Path) -> Source | Rejection:
+def read_object(path: Path) -> DigestedObject | Rejection:
     """Return the JSON object that a file holds, or why there is none; never raises for what lies in the file."""
     digest = hashlib.sha256()
     try:
@@ -39,7 +39,7 @@ def read_object(path: Path) -> Source | Rejection:
     except DataError as error:
         return Rejection(str(path), error.message)
     line = parse_object(content.strip(SPACE), str(path))
-    return line if isinstance(line, Rejection) else Source(line.record, digest.hexdigest())
+    return line if isinstance(line, Rejection) else DigestedObject(line.record, digest.hexdigest())
 
 
 def mend(text: str) -> tuple[str, int]:

@@ -52,7 +52,7 @@ class LiveCodeBench:
         test = record.get("test")
         return 80 if "content" in record and isinstance(test, str) and test.startswith("eJ") else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         if "question_content" in record:
             cases = [*_cases(record.get("public_test_cases")), *_cases(record.get("private_test_cases"))]
@@ -73,7 +73,7 @@ class LiveCodeBench:
 
 
 def _function(
-    name: str, statement: str, call: str, cases: list[Mapping[str, Any]], at: str, known: Mapping[str, object]
+    name: str, statement: str, call: str, cases: list[Mapping[str, object]], at: str, known: Mapping[str, object]
 ) -> Sample:
     """Return a row whose tests call a method of `Solution`: each line of an input is an argument as JSON."""
     if not call.isidentifier():
@@ -101,7 +101,7 @@ def _function(
     )
 
 
-def _cases(value: object) -> list[Mapping[str, Any]]:
+def _cases(value: object) -> list[Mapping[str, object]]:
     """Return test cases that stand as JSON, or packed."""
     if isinstance(value, str) and value.strip() and value.lstrip()[:1] not in "[{":
         value = unpacked_text(value)
@@ -113,7 +113,7 @@ def _cases(value: object) -> list[Mapping[str, Any]]:
     return found
 
 
-def _dumped(text: str) -> tuple[list[Mapping[str, Any]], object]:
+def _dumped(text: str) -> tuple[list[Mapping[str, object]], object]:
     """Return the cases of SandboxFusion's form, and what says which function they call."""
     found = parsed(text, "test")
     if isinstance(found, Mapping) and "input_output" in found:

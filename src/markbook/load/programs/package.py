@@ -46,7 +46,7 @@ _VALIDATORS = {"legacy": "output_validators", "2023-07-draft": "output_validator
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PackageTest:
     """One test of a package: names of files in it."""
 
     name: str
@@ -91,7 +91,7 @@ class Package:
     """What is to be too slow takes this times the limit."""
     memory_bytes: int | None
     output_bytes: int | None
-    cases: tuple[Case, ...]
+    cases: tuple[PackageTest, ...]
     group: Group
     submissions: tuple[Submission, ...]
 
@@ -183,7 +183,7 @@ _LONGEST_LINK = 200
 _MOST_PASSES = 1000
 
 
-def _yaml(bundle: Bundle, name: str) -> dict[str, Any]:
+def _yaml(bundle: Bundle, name: str) -> dict[str, object]:
     content = bundle.read(name)
     if len(content) > MAX_BYTES:
         raise ConfigError(f"larger than {MAX_BYTES >> 20} MiB", at=bundle.at(name))
@@ -209,7 +209,7 @@ def _title(value: object, path: Path) -> str:
     return value if isinstance(value, str) else path.name
 
 
-def _kinds(about: Mapping[str, Any], version: Version) -> tuple[set[str], tuple[str, ...]]:
+def _kinds(about: Mapping[str, object], version: Version) -> tuple[set[str], tuple[str, ...]]:
     """Return what sort of problem it is, and the flags of its validator, where `problem.yaml` says them."""
     said = about.get("type") or "pass-fail"
     kinds = set(said if isinstance(said, list) else str(said).split())
@@ -238,17 +238,17 @@ def _data_flags(bundle: Bundle, version: Version) -> tuple[str, ...]:
     return tuple(_words(_yaml(bundle, name).get(key))) if name in bundle else ()
 
 
-def _limit(limits: Mapping[str, Any], key: str, usual: float) -> float:
+def _limit(limits: Mapping[str, object], key: str, usual: float) -> float:
     found = number_of(limits.get(key))
     return found if found is not None and found > 0 else usual
 
 
-def _mib(limits: Mapping[str, Any], key: str) -> int | None:
+def _mib(limits: Mapping[str, object], key: str) -> int | None:
     found = number_of(limits.get(key))
     return int(found * MIB) if found is not None and 0 < found < 1 << 20 else None
 
 
-def _times(limits: Mapping[str, Any], version: Version) -> dict[str, float]:
+def _times(limits: Mapping[str, object], version: Version) -> dict[str, float]:
     multipliers = limits.get("time_multipliers")
     if version != "legacy":
         multipliers = multipliers if isinstance(multipliers, Mapping) else {}
@@ -262,7 +262,7 @@ def _times(limits: Mapping[str, Any], version: Version) -> dict[str, float]:
     }
 
 
-def _seconds(bundle: Bundle, limits: Mapping[str, Any]) -> float | None:
+def _seconds(bundle: Bundle, limits: Mapping[str, object]) -> float | None:
     found = number_of(limits.get("time_limit"))
     if found is None and ".timelimit" in bundle:
         try:
@@ -272,14 +272,14 @@ def _seconds(bundle: Bundle, limits: Mapping[str, Any]) -> float | None:
     return found if found is not None and 0 < found <= MAX_SECONDS else None
 
 
-def _cases(bundle: Bundle) -> tuple[Case, ...]:
+def _cases(bundle: Bundle) -> tuple[PackageTest, ...]:
     """Return the tests in the order of their names, sample before secret."""
     found = []
     for name in bundle.below("data"):
         stem, _, ending = name.rpartition(".")
         if ending == "in":
             answer = f"{stem}.ans" if f"{stem}.ans" in bundle else ""
-            found.append(Case(stem.removeprefix("data/"), name, answer))
+            found.append(PackageTest(stem.removeprefix("data/"), name, answer))
     return tuple(found)
 
 
@@ -305,7 +305,7 @@ def _group(bundle: Bundle, folder: str, names: list[str], version: Version) -> G
         raise ConfigError(str(error), at=bundle.at(place)) from None
 
 
-def _classic(group: Group, about: Mapping[str, Any]) -> Group:
+def _classic(group: Group, about: Mapping[str, object]) -> Group:
     low, high = group.low, group.high
     if about.get("range") is not None:
         words = str(about["range"]).split()
@@ -343,7 +343,7 @@ def _modern(group: Group, about: Mapping[str, Any]) -> Group:
     )
 
 
-def _score(about: Mapping[str, Any], key: str, usual: float) -> float:
+def _score(about: Mapping[str, object], key: str, usual: float) -> float:
     value = about.get(key, usual)
     found = number_of(float(value) if isinstance(value, str) else value)
     if found is None:

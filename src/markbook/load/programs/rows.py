@@ -25,7 +25,7 @@ MAX_PASSES = 100
 _PLAIN = re.compile(r"[\w][\w.+-]{0,99}")
 
 
-class Programs:
+class StdinPrograms:
     """Reads rows with task_id, tests (objects with stdin and stdout), and what else is known of a problem."""
 
     keys = ("task_id", "problem", "tests", "time_limit", "memory_limit_mb", "canonical_solution", "checker", "language")
@@ -64,7 +64,7 @@ class Programs:
         return replace(sample, judge=judge, language=text_field(record, "language", required=False))
 
 
-def _judge(about: Mapping[str, Any]) -> Judge:
+def _judge(about: Mapping[str, object]) -> Judge:
     """Return the program of a row that judges outputs; RowError if it is none."""
     convention = about.get("convention", "testlib")
     if convention not in ("testlib", "icpc", "function"):
@@ -130,7 +130,7 @@ class SandboxFusion:
         except RowError:
             return 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         labels = parsed(record.get("labels"), "labels")
         labels = labels if isinstance(labels, Mapping) else {}

@@ -13,7 +13,7 @@ from markbook.errors import UsageError
 from markbook.metrics.code import ngrams, parsers, reading
 from markbook.metrics.code.grammars import GRAMMARS
 from markbook.metrics.code.ngrams import Words
-from markbook.metrics.code.reading import CACHED_CHARACTERS, Shape
+from markbook.metrics.code.reading import CACHED_CHARACTERS, CodeShape
 from markbook.metrics.pairs import NO_STATS, PairMetric, Score, clamp, given, measure_each, undefined
 from markbook.types import Attempt, Item, Measurement, Sample
 
@@ -189,7 +189,7 @@ def _geometric(matches: Sequence[tuple[float, float]], penalty: float) -> float:
     return penalty * math.exp(math.fsum(logs))
 
 
-def _syntax(mine: Shape, other: Shape) -> float | None:
+def _syntax(mine: CodeShape, other: CodeShape) -> float | None:
     """Return the share of the reference's sub-trees that the candidate has; None where the reference has none."""
     if not other.syntax:
         return None
@@ -197,7 +197,7 @@ def _syntax(mine: Shape, other: Shape) -> float | None:
     return sum([many for shape, many in other.syntax.items() if shape in have]) / other.syntax.total()
 
 
-def _flow(mine: Shape, other: Shape) -> float | None:
+def _flow(mine: CodeShape, other: CodeShape) -> float | None:
     if not other.flow:
         return None
     have = mine.flow

@@ -55,7 +55,7 @@ Step: TypeAlias = "int | Bind | Loop | Branch"
 
 
 @dataclass(slots=True)
-class Program:
+class TokenFlow:
     """The tokens of a source that may carry a value, in its order, and what is done with them."""
 
     names: list[str] = field(default_factory=list)
@@ -70,7 +70,7 @@ class _TooLongError(Exception):
     """The run has used up its steps."""
 
 
-def edges(program: Program) -> Counter[Edge]:
+def edges(program: TokenFlow) -> Counter[Edge]:
     """Return the data-flow edges of a program, each with how often it occurs.
 
     Variables are numbered in the order in which they appear. Empty where no value moves, and where it would take more
@@ -88,7 +88,7 @@ def edges(program: Program) -> Counter[Edge]:
 class _Run:
     """One run of a program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: TokenFlow) -> None:
         self.names = program.names
         self.unseen = program.unseen
         self.left = MAX_STEPS

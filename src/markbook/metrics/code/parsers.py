@@ -7,10 +7,10 @@ from collections.abc import Callable
 from importlib import metadata
 from typing import Any, NamedTuple
 
-from markbook.metrics.code.flow import Program
+from markbook.metrics.code.flow import TokenFlow
 from markbook.metrics.code.grammars import GRAMMARS
 from markbook.metrics.code.shapes import MAX_DEPTH, MAX_NODES, Key, Shapes
-from markbook.metrics.code.walk import STRINGS, Node, Steps
+from markbook.metrics.code.walk import STRINGS, Steps, SyntaxNode
 from markbook.metrics.python_source import MAX_CHARACTERS
 from markbook.plugins import need
 
@@ -32,11 +32,11 @@ _ERROR = 0xFFFF
 """The kind of what the parser could not read, in every grammar."""
 
 
-_node: Callable[[tuple[object, ...]], Node] = functools.partial(tuple.__new__, Node)
+_node: Callable[[tuple[object, ...]], SyntaxNode] = functools.partial(tuple.__new__, SyntaxNode)
 """Makes a node of its members in order, in half the time of its constructor."""
 
 
-class Kind(NamedTuple):
+class NodeKind(NamedTuple):
     """What the walk asks of a kind of node, looked up once a language."""
 
     name: str
@@ -53,15 +53,15 @@ class Kind(NamedTuple):
     is_variable: bool
     is_doubtful: bool
     """Whether it may be a comment or a docstring."""
-    node: Node
+    node: SyntaxNode
     """A literal token of this kind in no field: it has no shape and no value, and one does for all."""
 
 
-class Language(NamedTuple):
+class ParserGrammar(NamedTuple):
     """A parser, and its grammar's kinds and fields by number."""
 
     parser: Any
-    kinds: dict[int, Kind]
+    kinds: dict[int, NodeKind]
     fields: dict[int | None, str | None]
 
 
@@ -72,12 +72,12 @@ class Read(NamedTuple):
     """The shape of the whole."""
     counted: list[int]
     """The shapes of all sub-trees, one entry an occurrence."""
-    program: Program
+    program: TokenFlow
     parses: bool
 
 
 @functools.cache
-def language(lang: str) -> Language:
+def language(lang: str) -> ParserGrammar:
     """Return a language's parser and tables.
 
     Raises:
@@ -93,11 +93,11 @@ def language(lang: str) -> Language:
     kinds[_ERROR] = _kind(lang, "ERROR", is_named=True)
     fields: dict[int | None, str | None] = {None: None}
     fields |= {number: grammar.field_name_for_id(number) for number in range(1, grammar.field_count + 1)}
-    return Language(tree_sitter.Parser(grammar), kinds, fields)
+    return ParserGrammar(tree_sitter.Parser(grammar), kinds, fields)
 
 
-def _kind(lang: str, name: str, *, is_named: bool) -> Kind:
-    return Kind(
+def _kind(lang: str, name: str, *, is_named: bool) -> NodeKind:
+    return NodeKind(
         name=name,
         text=name.encode(),
         is_named=is_named,
@@ -111,8 +111,8 @@ def _kind(lang: str, name: str, *, is_named: bool) -> Kind:
     )
 
 
-def _literal(name: str, field: str | None) -> Node:
-    return Node(name, field, 0, 0, (), is_named=False, is_special=False, shape=0)
+def _literal(name: str, field: str | None) -> SyntaxNode:
+    return SyntaxNode(name, field, 0, 0, (), is_named=False, is_special=False, shape=0)
 
 
 def read(lang: str, source: str, shapes: Shapes) -> Read | str:
@@ -141,19 +141,19 @@ def read(lang: str, source: str, shapes: Shapes) -> Read | str:
 class _Walk:
     """One walk with a cursor, because a node's own child lists are built anew each time."""
 
-    def __init__(self, known: Language, data: bytes, shapes: Shapes, cursor: Any) -> None:
+    def __init__(self, known: ParserGrammar, data: bytes, shapes: Shapes, cursor: Any) -> None:
         self.kinds, self.fields = known.kinds, known.fields
         self.data = data
         self.shapes = shapes
         self.cursor = cursor
-        self.program = Program()
+        self.program = TokenFlow()
         self.counted: list[int] = []
         self.depth = 0
         self.strings = 0
         """How many texts the walk is in: to the data flow a text is one token, whatever stands in it."""
         self.literals = _Literals()
 
-    def run(self) -> Node:
+    def run(self) -> SyntaxNode:
         """Return the root.
 
         Raises:
@@ -165,7 +165,7 @@ class _Walk:
             return self._inner(seen, kind, None)
         return self._leaf(seen, kind, None, self.data[seen.start_byte : seen.end_byte])
 
-    def _inner(self, seen: Any, kind: Kind, field: str | None) -> Node:
+    def _inner(self, seen: Any, kind: NodeKind, field: str | None) -> SyntaxNode:
         """Return a node with children, the cursor being on the first of them and in the end on the node."""
         names = self.program.names
         self.depth += 1
@@ -184,10 +184,10 @@ class _Walk:
             self.counted.append(shape)
         return _node((kind.name, field, start, len(names), children, kind.is_named, is_special, shape))
 
-    def _children(self, parent: Kind) -> tuple[list[Node], Key, bool]:
+    def _children(self, parent: NodeKind) -> tuple[list[SyntaxNode], Key, bool]:
         """Return the nodes that count from the cursor on, the key of the node above, and whether values move in it."""
         cursor, kinds, fields, data = self.cursor, self.kinds, self.fields, self.data
-        children: list[Node] = []
+        children: list[SyntaxNode] = []
         key: list[str | int] = [parent.name]
         is_special, is_last = parent.is_special, False
         while not is_last:
@@ -209,7 +209,7 @@ class _Walk:
         cursor.goto_parent()
         return children, tuple(key), is_special
 
-    def _unless_skipped(self, seen: Any, kind: Kind, field: str | None) -> Node | None:
+    def _unless_skipped(self, seen: Any, kind: NodeKind, field: str | None) -> SyntaxNode | None:
         """As `_inner`, but for a comment and a docstring, of which nothing is left."""
         if kind.is_comment:
             self.cursor.goto_parent()
@@ -221,7 +221,7 @@ class _Walk:
             return None
         return node
 
-    def _leaf(self, seen: Any, kind: Kind, field: str | None, text: bytes) -> Node:
+    def _leaf(self, seen: Any, kind: NodeKind, field: str | None, text: bytes) -> SyntaxNode:
         """Return a node without children that may carry a value."""
         start = len(self.program.names)
         if text != kind.text and not self.strings:
@@ -234,22 +234,22 @@ class _Walk:
         end, shape = len(self.program.names), self.shapes[name,]
         return _node((kind.name, field, start, end, (), is_named, kind.is_special, shape))
 
-    def _token(self, kind: Kind, text: bytes) -> None:
+    def _token(self, kind: NodeKind, text: bytes) -> None:
         names = self.program.names
         if not kind.is_variable:
             self.program.constants.append(len(names))
         names.append(text.decode("utf-8", "replace"))
 
 
-class _Literals(dict[tuple[str, str], Node]):
+class _Literals(dict[tuple[str, str], SyntaxNode]):
     """The literal tokens that stand in a field, by name and field."""
 
-    def __missing__(self, key: tuple[str, str]) -> Node:
+    def __missing__(self, key: tuple[str, str]) -> SyntaxNode:
         found = self[key] = _literal(*key)
         return found
 
 
-def _is_docstring(node: Node) -> bool:
+def _is_docstring(node: SyntaxNode) -> bool:
     """Tell whether a statement is a bare string, which is a comment by another name."""
     return len(node.children) == 1 and node.children[0].kind in ("string", "concatenated_string")
 

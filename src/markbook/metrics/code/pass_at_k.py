@@ -34,7 +34,7 @@ Run = Callable[[Sequence[Item]], Sequence[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ProgramSettings:
     """What programs may use, and what stands between them and the machine."""
 
     seconds: float = 60.0
@@ -72,7 +72,7 @@ def pass_at_k(
     Raises:
         UsageError: a k that is no whole number from 1 up, or a timeout that is not positive.
     """
-    return _make("pass_at_k", k, Settings(timeout, isolation, workers, language), run)
+    return _make("pass_at_k", k, ProgramSettings(timeout, isolation, workers, language), run)
 
 
 def pass_hat_k(
@@ -89,10 +89,10 @@ def pass_hat_k(
     What a user meets who relies on every answer. Options, stats and missing cases as in `pass_at_k`.
     Source: Yao et al. 2024, arXiv 2406.12045.
     """
-    return _make("pass_hat_k", k, Settings(timeout, isolation, workers, language), run)
+    return _make("pass_hat_k", k, ProgramSettings(timeout, isolation, workers, language), run)
 
 
-def _make(name: str, k: object, settings: Settings, run: Run | None) -> PassAtK:
+def _make(name: str, k: object, settings: ProgramSettings, run: Run | None) -> PassAtK:
     ks = tuple(k) if isinstance(k, list | tuple) else (k,)
     if not ks or any(not isinstance(one, int) or isinstance(one, bool) or one < 1 for one in ks):
         raise UsageError(f"k must be a whole number from 1 up, or a list of them, not {k!r}")
@@ -110,7 +110,7 @@ class PassAtK(Metric):
     name: str
     signature: str
     ks: tuple[int, ...]
-    settings: Settings
+    settings: ProgramSettings
     run: Run | None = None
     version: int = 1
     range: tuple[float, float] = (0.0, 1.0)
@@ -288,7 +288,7 @@ def _row(name: str, candidate: object, reference: object) -> list[Item] | Missin
     return [Item(sample, Attempt(name, text, index=index)) for index, text in enumerate(attempts)]
 
 
-def _in_sandbox(settings: Settings) -> Run:
+def _in_sandbox(settings: ProgramSettings) -> Run:
     def run(items: Sequence[Item]) -> Sequence[Outcome]:
         # By name, because metrics stand beside the sandbox and not on it.
         sandbox: Any = importlib.import_module("markbook.sandbox")
@@ -307,7 +307,7 @@ def _in_sandbox(settings: Settings) -> Run:
     return run
 
 
-def _opened(settings: Settings, languages: set[str]) -> Any:
+def _opened(settings: ProgramSettings, languages: set[str]) -> Any:
     """Return what runs programs, as a context manager."""
     if not languages:
         sandbox: Any = importlib.import_module("markbook.sandbox")

@@ -15,7 +15,7 @@ CACHED_CHARACTERS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class CodeShape:
     """What is compared of one text beyond its words. Numbers are those of the reader that made it."""
 
     syntax: Counter[int] = field(default_factory=Counter)
@@ -24,7 +24,7 @@ class Shape:
     parses: bool = False
 
 
-class Reader:
+class CodeReader:
     """Reads the texts of one language. Short ones are remembered, references apart from candidates."""
 
     def __init__(self, lang: str) -> None:
@@ -33,29 +33,29 @@ class Reader:
         self._reference = functools.lru_cache(maxsize=1024)(self._read)
         self._candidate = functools.lru_cache(maxsize=256)(self._read)
 
-    def reference(self, text: str) -> Shape:
+    def reference(self, text: str) -> CodeShape:
         """Return what is compared of a reference."""
         return self._reference(text) if len(text) <= CACHED_CHARACTERS else self._read(text)
 
-    def candidate(self, text: str) -> Shape:
+    def candidate(self, text: str) -> CodeShape:
         """Return what is compared of a candidate."""
         return self._candidate(text) if len(text) <= CACHED_CHARACTERS else self._read(text)
 
-    def _read(self, text: str) -> Shape:
+    def _read(self, text: str) -> CodeShape:
         found = parsers.read(self.lang, text, self.shapes)
         if isinstance(found, str) or not found.counted:
-            return Shape()
-        return Shape(Counter(found.counted), edges(found.program), found.parses)
+            return CodeShape()
+        return CodeShape(Counter(found.counted), edges(found.program), found.parses)
 
 
-_READERS: dict[str, Reader] = {}
+_READERS: dict[str, CodeReader] = {}
 
 
-def reader(lang: str) -> Reader:
+def reader(lang: str) -> CodeReader:
     """Return the reader of a language; a new one where the table of the last has grown too large."""
     held = _READERS.get(lang)
     if held is None or held.shapes.is_full:
-        held = _READERS[lang] = Reader(lang)
+        held = _READERS[lang] = CodeReader(lang)
     return held
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from markbook.metrics.code.flow import Bind, Branch, Loop, Program, Step
+from markbook.metrics.code.flow import Bind, Branch, Loop, Step, TokenFlow
 
 STRINGS = frozenset({"string", "string_literal", "character_literal"})
 """Nodes that are one token for the data flow, although they have parts for the syntax."""
@@ -50,7 +50,7 @@ class Grammar:
         )  # fmt: skip
 
 
-class Node(NamedTuple):
+class SyntaxNode(NamedTuple):
     """A node, named as the grammar names it. Comments are left out."""
 
     kind: str
@@ -58,7 +58,7 @@ class Node(NamedTuple):
     start: int
     """Its tokens, by number: from here on, up to the next."""
     end: int
-    children: Sequence[Node]
+    children: Sequence[SyntaxNode]
     is_named: bool
     """Whether it is a rule of the grammar; the others are the literal tokens between them."""
     is_special: bool
@@ -70,7 +70,7 @@ class Node(NamedTuple):
         """The tokens in it that may carry a value."""
         return range(self.start, self.end)
 
-    def child(self, field: str) -> Node | None:
+    def child(self, field: str) -> SyntaxNode | None:
         """Return the child in a field or, for `#n`, the n-th named one that stands in none."""
         if not field.startswith("#"):
             return next((child for child in self.children if child.field == field), None)
@@ -82,12 +82,12 @@ class Node(NamedTuple):
 class Steps:
     """Writes the steps of a tree into its program."""
 
-    def __init__(self, grammar: Grammar, program: Program) -> None:
+    def __init__(self, grammar: Grammar, program: TokenFlow) -> None:
         self.grammar = grammar
         self.program = program
         self.program.unseen = set(range(len(program.names)))
 
-    def visit(self, node: Node | None, out: list[Step]) -> None:
+    def visit(self, node: SyntaxNode | None, out: list[Step]) -> None:
         """Add the steps of a node."""
         if node is None:
             return
@@ -113,7 +113,7 @@ class Steps:
             late = [child for child in node.children if child.kind not in grammar.first] if early else node.children
             out += self._all([*early, *late])
 
-    def _all(self, nodes: Sequence[Node]) -> list[Step]:
+    def _all(self, nodes: Sequence[SyntaxNode]) -> list[Step]:
         out: list[Step] = []
         for node in nodes:
             self.visit(node, out)
@@ -127,7 +127,7 @@ class Steps:
         self.program.unseen.difference_update(bind.targets)
         out.append(bind)
 
-    def _declaration(self, node: Node, out: list[Step]) -> None:
+    def _declaration(self, node: SyntaxNode, out: list[Step]) -> None:
         name_field, value_field = self.grammar.declarations[node.kind]
         name, value = node.child(name_field), node.child(value_field)
         self.visit(value, out)
@@ -139,7 +139,7 @@ class Steps:
         else:
             out.append(Bind(targets, ()))  # `a=[]`: a value from nowhere, which is no edge
 
-    def _assignment(self, node: Node, out: list[Step]) -> None:
+    def _assignment(self, node: SyntaxNode, out: list[Step]) -> None:
         left, right = node.child("left"), node.child("right")
         if left is not None and right is None and node.kind in self.grammar.first:
             right = node.children[-1]
@@ -147,7 +147,7 @@ class Steps:
             return  # `x: int` alone declares and moves nothing
         self._flow(left, right, out, paired=node.kind not in self.grammar.first)
 
-    def _flow(self, left: Node, right: Node, out: list[Step], *, paired: bool = True) -> None:
+    def _flow(self, left: SyntaxNode, right: SyntaxNode, out: list[Step], *, paired: bool = True) -> None:
         """Add the steps of evaluating all right sides, then of binding all left sides."""
         pairs = [(left, right)]
         if paired and self.grammar.pairwise:
@@ -159,7 +159,7 @@ class Steps:
         for target, source in pairs:
             self._bind(Bind(target.tokens, source.tokens), out)
 
-    def _branch(self, node: Node, out: list[Step]) -> None:
+    def _branch(self, node: SyntaxNode, out: list[Step]) -> None:
         main, sides = list[Step](), list[list[Step]]()
         for child in node.children:
             if self._is_side(child):
@@ -171,17 +171,17 @@ class Steps:
         else:
             out.append(Branch(main, sides, self._is_complete(node)))
 
-    def _is_side(self, node: Node) -> bool:
+    def _is_side(self, node: SyntaxNode) -> bool:
         return node.kind in self.grammar.alternatives or (node.field == "alternative" and node.is_named)
 
-    def _is_complete(self, node: Node) -> bool:
+    def _is_complete(self, node: SyntaxNode) -> bool:
         """Tell whether one side always runs: an else stands in the branch, or in its last else-if."""
         return any(
             "else" in child.kind or (child.kind in self.grammar.alternatives and self._is_complete(child))
             for child in node.children
         )
 
-    def _each(self, node: Node, out: list[Step]) -> None:
+    def _each(self, node: SyntaxNode, out: list[Step]) -> None:
         target, values, body = (node.child(name) for name in self.grammar.each[node.kind])
         steps: list[Step] = []
         if target is not None and values is not None:
@@ -191,6 +191,6 @@ class Steps:
         out.append(Loop(steps, steps))
 
 
-def _parts(node: Node) -> list[Node]:
+def _parts(node: SyntaxNode) -> list[SyntaxNode]:
     """Return the children that an assignment may pair; a text is one value, whatever it is made of."""
     return [] if node.kind in STRINGS else [child for child in node.children if child.kind != ","]

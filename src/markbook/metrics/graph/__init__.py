@@ -7,6 +7,6 @@ companions stand beside it under names of their own. What has no value for a tra
 
 from __future__ import annotations
 
-from markbook.metrics.graph.marks import PRIMARY, trace_metrics
+from markbook.metrics.graph.all_metrics import PRIMARY, trace_metrics
 
 __all__ = ["PRIMARY", "trace_metrics"]

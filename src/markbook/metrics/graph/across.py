@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from markbook.metrics.graph.mark import Marker, Profile
+from markbook.metrics.graph.measuring import Marker, Profile
 from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.types import Measurement, MissingKind
 

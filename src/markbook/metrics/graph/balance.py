@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from markbook.metrics.graph.mark import GraphMetric, Marker
+from markbook.metrics.graph.measuring import GraphMetric, Marker
 from markbook.metrics.graph.paths import leaf_intervals
 from markbook.trace import StepKind, Trace
 from markbook.types import Measurement, MissingKind

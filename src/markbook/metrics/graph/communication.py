@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markbook.metrics.graph.mark import GraphMetric, Marker
+from markbook.metrics.graph.measuring import GraphMetric, Marker
 from markbook.trace import Trace
 from markbook.types import Measurement, MissingKind
 

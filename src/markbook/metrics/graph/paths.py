@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from markbook.metrics.graph.mark import INFINITY, GraphMetric, Marker
+from markbook.metrics.graph.measuring import INFINITY, GraphMetric, Marker
 from markbook.trace import Reference, Step, StepKind, Trace
 from markbook.types import Measurement, MissingKind
 

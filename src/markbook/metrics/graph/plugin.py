@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from markbook.metrics.graph.mark import VERSION, Marker, Profile
-from markbook.metrics.graph.marks import METRICS, trace_metrics
+from markbook.metrics.graph.all_metrics import METRICS, trace_metrics
+from markbook.metrics.graph.measuring import VERSION, Marker, Profile
 from markbook.trace import Reference, Trace
 from markbook.types import Item, Measurement, Metric, MissingKind
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from markbook.metrics.quality import points
 from markbook.metrics.quality.facts import Place
-from markbook.metrics.quality.points import Answer, Limits, Point
+from markbook.metrics.quality.points import ParsedCode, Point, PointLimits
 
 MAX_CONTEXT = 20_000
 """Characters of the context that are read for rules."""
@@ -32,7 +32,7 @@ _CAMEL = re.compile(r"_*[a-z][A-Za-z0-9]*|_+")
 _PASCAL = re.compile(r"_*[A-Z][A-Za-z0-9]*")
 _UPPER = re.compile(r"_*[A-Z][A-Z0-9_]*")
 
-Check = Callable[[Answer, Limits], Point]
+Check = Callable[[ParsedCode, PointLimits], Point]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Verdicts:
     """Rules that the answer could not have kept or broken."""
 
 
-def _every_docstring(answer: Answer, limits: Limits) -> Point:
+def _every_docstring(answer: ParsedCode, limits: PointLimits) -> Point:
     """Every definition has a docstring."""
     missing = [(line, f"{name} has none") for line, name, has in answer.facts.documentable if not has]
     if not answer.facts.documentable:
@@ -54,7 +54,7 @@ def _every_docstring(answer: Answer, limits: Limits) -> Point:
     return points.docstring(answer, limits)
 
 
-def _every_hint(answer: Answer, limits: Limits) -> Point:
+def _every_hint(answer: ParsedCode, limits: PointLimits) -> Point:
     """Every parameter and return value has a hint."""
     facts = answer.facts
     if facts.hinted < facts.hintable:
@@ -65,7 +65,7 @@ def _every_hint(answer: Answer, limits: Limits) -> Point:
 def _spelled(name: str, pattern: re.Pattern[str], kinds: Sequence[str], *, variables: bool) -> Check:
     """Return a check that names of these kinds are spelled in one way."""
 
-    def check(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001 - one shape for all points
+    def check(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001 - one shape for all points
         constants = {word for _, word, kind in answer.facts.defined if kind == "constant"}
         judged: list[Place] = [(line, word) for line, word, kind in answer.facts.defined if kind in kinds]
         if variables:
@@ -80,7 +80,7 @@ def _spelled(name: str, pattern: re.Pattern[str], kinds: Sequence[str], *, varia
     return check
 
 
-def _context_manager(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def _context_manager(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     places = answer.facts.withs
     if not places:
         return Point("context_manager", passed=False, evidence="none")
@@ -115,7 +115,7 @@ _RULES: tuple[tuple[re.Pattern[str], Check, bool], ...] = (
 """What is looked for, how it is checked, and whether a negation before it drops the rule (False: it is a ban)."""
 
 
-def judge(context: str, answer: Answer, limits: Limits) -> Verdicts:
+def judge(context: str, answer: ParsedCode, limits: PointLimits) -> Verdicts:
     """Return one point a rule that the context states and that can be checked."""
     found: dict[str, Point] = {}
     not_judged: list[str] = []
@@ -135,7 +135,7 @@ def _stated(sentence: str) -> list[tuple[Check, bool]]:
     stated: list[tuple[Check, bool]] = []
     length = _stated_length(sentence)
     if length:
-        stated.append((lambda answer, _: points.lines(answer, Limits(line_length=length)), False))
+        stated.append((lambda answer, _: points.lines(answer, PointLimits(line_length=length)), False))
     if _wanted(sentence, re.compile(r"type[- ](?:hint|annotation)|annotat")):
         stated.append((_every_hint if every else points.hints, True))
     if _wanted(sentence, re.compile(r"docstring|\bdocument (?:all|every|each|your|public)")):

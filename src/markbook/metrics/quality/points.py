@@ -40,7 +40,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ParsedCode:
     """An answer that parses, read once for all four scores."""
 
     facts: Facts
@@ -57,7 +57,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PointLimits:
     """The numbers that the points depend on."""
 
     line_length: int = 80
@@ -66,12 +66,12 @@ class Limits:
     """Short names that count as descriptive, such as i, j and k."""
 
 
-def read(text: str) -> Answer | str:
+def read(text: str) -> ParsedCode | str:
     """Return the facts about an answer, or why it cannot be parsed. Short answers are remembered for the next score."""
     return _read_cached(text) if len(text) <= _CACHED_CHARACTERS else _read(text)
 
 
-def _read(text: str) -> Answer | str:
+def _read(text: str) -> ParsedCode | str:
     source = python_source.read(text)
     if isinstance(source, str):
         return source
@@ -79,12 +79,12 @@ def _read(text: str) -> Answer | str:
     layout = examine(source.text)
     lines = source.text.split("\n")
     longest = max(range(len(lines)), key=lambda place: len(lines[place]))
-    return Answer(facts, layout, source.rung, source.line_offset, (len(lines[longest]), longest + 1))
+    return ParsedCode(facts, layout, source.rung, source.line_offset, (len(lines[longest]), longest + 1))
 
 
 _read_cached = functools.lru_cache(maxsize=512)(_read)
 
-Decide = Callable[[Answer, Limits], Point]
+Decide = Callable[[ParsedCode, PointLimits], Point]
 
 
 def _present(name: str, places: Sequence[Place]) -> Point:
@@ -105,7 +105,7 @@ def _absent(name: str, places: Sequence[Place], *, judged: int) -> Point:
     return Point(name, passed=False, line=line, evidence=what + more)
 
 
-def names(answer: Answer, limits: Limits) -> Point:
+def names(answer: ParsedCode, limits: PointLimits) -> Point:
     """At least 80 % of the bound names have more than two characters; without a name there is none to describe."""
     bound = answer.facts.names
     short = [(line, name) for line, name in bound if len(name) <= 2 and name not in limits.loop_names]
@@ -118,24 +118,24 @@ def names(answer: Answer, limits: Limits) -> Point:
     return Point("names", passed=passed, line=line, evidence=said + (f"; short: {listed}" if listed else ""))
 
 
-def hints(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001 - one shape for all points
+def hints(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001 - one shape for all points
     """Any parameter, return value or variable carries a type hint."""
     return _present("hints", answer.facts.hints)
 
 
-def docstring(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def docstring(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """A module, class or function has a docstring."""
     return _present("docstring", answer.facts.docstrings)
 
 
-def lines(answer: Answer, limits: Limits) -> Point:
+def lines(answer: ParsedCode, limits: PointLimits) -> Point:
     """No line is longer than the limit."""
     length, line = answer.lines
     said = f"the longest line has {length} of {limits.line_length} characters"
     return Point("lines", passed=length <= limits.line_length, vacuous=length == 0, line=line, evidence=said)
 
 
-def structure(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def structure(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """A function returns or yields a value."""
     places = [(line, f"in {name}") for line, name in answer.facts.returning if name]
     if not places and answer.is_body:
@@ -143,13 +143,13 @@ def structure(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
     return _present("structure", places)
 
 
-def indentation(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def indentation(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """Every indent is a multiple of four spaces."""
     bad = answer.layout.bad_indent
     return _absent("indentation", [bad] if bad else [], judged=answer.layout.indents)
 
 
-def operators(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def operators(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """Every binary and assignment operator but `**` has a space on both sides; there is at least one."""
     bad, count = answer.layout.bad_operator, answer.layout.operators
     if bad:
@@ -157,12 +157,12 @@ def operators(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
     return Point("operators", passed=bool(count), evidence=f"{count} spaced" if count else "no operator")
 
 
-def validation(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def validation(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """Input is checked: isinstance, a raise under an if, an assert, or a call that promises validation."""
     return _present("validation", answer.facts.validations)
 
 
-def errors(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def errors(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """A try has a handler; a handler that swallows everything is named."""
     point = _present("errors", answer.facts.handlers)
     weak = answer.facts.weak_handlers
@@ -171,34 +171,34 @@ def errors(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
     return Point("errors", passed=True, line=weak[0][0], evidence=f"{point.evidence}; weak: {weak[0][1]}")
 
 
-def credentials(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def credentials(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """No text constant is bound to a name that secrets are bound to."""
     return _absent("credentials", answer.facts.secrets, judged=answer.facts.bound_strings)
 
 
-def unsafe_calls(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def unsafe_calls(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """Neither eval, exec nor compile of the built-ins is used."""
     return _absent("unsafe_calls", answer.facts.unsafe, judged=answer.facts.calls)
 
 
-def comprehension(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def comprehension(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """A list, set or dict comprehension is used."""
     return _present("comprehension", answer.facts.comprehensions)
 
 
-def generator(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def generator(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """A generator expression is used."""
     return _present("generator", answer.facts.generators)
 
 
-def nested_loops(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def nested_loops(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """No loop stands in a loop of the same function, and no comprehension has two `for`."""
     facts = answer.facts
     judged = facts.loops + len(facts.comprehensions) + len(facts.generators)
     return _absent("nested_loops", facts.nested_loops, judged=judged)
 
 
-def built_ins(answer: Answer, limits: Limits) -> Point:  # noqa: ARG001
+def built_ins(answer: ParsedCode, limits: PointLimits) -> Point:  # noqa: ARG001
     """One of sum, max, min, any, all, enumerate, zip is called and is the built-in."""
     return _present("built_ins", answer.facts.fast)
 

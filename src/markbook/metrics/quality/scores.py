@@ -15,11 +15,11 @@ from markbook.metrics import python_source
 from markbook.metrics.pairs import NO_STATS, Score, measure_each, undefined
 from markbook.metrics.quality import lint
 from markbook.metrics.quality.context import judge
-from markbook.metrics.quality.points import POINTS, Answer, Limits, Point, read
+from markbook.metrics.quality.points import POINTS, ParsedCode, Point, PointLimits, read
 from markbook.metrics.quality.textual import CHECKS
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
-_DOCUMENTED = Limits()
+_DOCUMENTED = PointLimits()
 PROFILES = ("corrected", "documented")
 
 
@@ -30,7 +30,7 @@ class QualityMetric(Metric):
     name: str
     signature: str
     profile: str = "corrected"
-    limits: Limits = _DOCUMENTED
+    limits: PointLimits = _DOCUMENTED
     reads_context: bool = False
     evidence: tuple[str, ...] = ()
     version: int = 1
@@ -61,7 +61,7 @@ class QualityMetric(Metric):
         points = [decide(answer, self.limits) for decide in POINTS[self.name]]
         return _share(points, answer)
 
-    def _against_context(self, context: str, answer: Answer) -> Score:
+    def _against_context(self, context: str, answer: ParsedCode) -> Score:
         verdicts = judge(context, answer, self.limits)
         if not verdicts.points:
             why = "the context states no rule that can be checked on this answer"
@@ -98,7 +98,11 @@ def context_adherence(
     if context == "stated" and profile == "documented":
         raise UsageError("the documented profile does not read the context", hint="leave out one of the two")
     return _make(
-        "context_adherence", profile, Limits(line_length, frozenset(loop_names)), evidence, context=context == "stated"
+        "context_adherence",
+        profile,
+        PointLimits(line_length, frozenset(loop_names)),
+        evidence,
+        context=context == "stated",
     )
 
 
@@ -113,7 +117,7 @@ def style_compliance(
 
     Options and errors as in `context_adherence`.
     """
-    return _make("style_compliance", profile, Limits(line_length, frozenset(loop_names)), evidence)
+    return _make("style_compliance", profile, PointLimits(line_length, frozenset(loop_names)), evidence)
 
 
 def security_compliance(*, profile: str = "corrected", evidence: Iterable[str] = ()) -> QualityMetric:
@@ -121,7 +125,7 @@ def security_compliance(*, profile: str = "corrected", evidence: Iterable[str] =
 
     Options and errors as in `context_adherence`.
     """
-    return _make("security_compliance", profile, Limits(), evidence)
+    return _make("security_compliance", profile, PointLimits(), evidence)
 
 
 def performance_awareness(*, profile: str = "corrected", evidence: Iterable[str] = ()) -> QualityMetric:
@@ -129,10 +133,12 @@ def performance_awareness(*, profile: str = "corrected", evidence: Iterable[str]
 
     Options and errors as in `context_adherence`.
     """
-    return _make("performance_awareness", profile, Limits(), evidence)
+    return _make("performance_awareness", profile, PointLimits(), evidence)
 
 
-def _make(name: str, profile: str, limits: Limits, evidence: Iterable[str], *, context: bool = False) -> QualityMetric:
+def _make(
+    name: str, profile: str, limits: PointLimits, evidence: Iterable[str], *, context: bool = False
+) -> QualityMetric:
     if profile not in PROFILES:
         raise UsageError(f"unknown profile {profile!r}", hint=", ".join(PROFILES))
     if limits.line_length < 1:
@@ -149,7 +155,7 @@ def _context(item: Item) -> str:
     return item.sample.input if item.sample.context is None else item.sample.context
 
 
-def _share(points: Sequence[Point], answer: Answer) -> Score:
+def _share(points: Sequence[Point], answer: ParsedCode) -> Score:
     passed = sum(point.passed for point in points)
     shown = [_in_answer(point, answer) for point in points]
     facts = answer.facts
@@ -165,7 +171,7 @@ def _share(points: Sequence[Point], answer: Answer) -> Score:
     return passed / len(points), stats
 
 
-def _in_answer(point: Point, answer: Answer) -> Mapping[str, object]:
+def _in_answer(point: Point, answer: ParsedCode) -> Mapping[str, object]:
     """Return the point with its line counted in the answer as it was given."""
     line = point.line + answer.offset if point.line is not None else None
     return {**point.as_dict(), "line": line}
@@ -189,7 +195,7 @@ def _with_evidence(tools: tuple[str, ...], items: Sequence[Item], found: Sequenc
     for item in items:
         text = item.attempt.text
         source = python_source.read(text) if isinstance(text, str) and text.strip() else ""
-        sources.append(source.text if isinstance(source, python_source.Source) else None)
+        sources.append(source.text if isinstance(source, python_source.PythonSource) else None)
     told = lint.findings(tools, sources)
     return [
         Measurement(

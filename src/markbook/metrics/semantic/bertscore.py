@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from markbook.errors import ConfigError
 from markbook.metrics.pairs import NO_STATS, failed, given, measurement, problem, undefined
 from markbook.metrics.semantic.encoders import RUNTIMES, Array, Model, ModelUnavailableError, load
 from markbook.metrics.semantic.vector_cache import VectorCache
+from markbook.plugins import same_options
 from markbook.types import Direction, Item, Measurement, Metric, Missing, MissingKind
 
 Part = Literal["precision", "recall", "f1"]
 
+_KNOWN = {"long": ("truncate", "window"), "special_tokens": ("exclude", "match"), "runtime": RUNTIMES}
 DEFAULT_MODEL = "distilbert-base-uncased"
 _BLOCK = 32
 """How many rows' embeddings are held at a time."""
@@ -29,7 +31,7 @@ _READ = VectorCache()
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BertOptions:
     """Everything about BERTScore that can change its value, or where it is computed."""
 
     model: str
@@ -40,41 +42,6 @@ class Options:
     device: str
     batch_size: int
     threads: int
-
-
-def bertscore_precision(
-    model: str = DEFAULT_MODEL,
-    *,
-    layer: int | None = None,
-    long: str = "truncate",
-    special_tokens: str = "exclude",
-    runtime: str = "auto",
-    device: str = "cpu",
-    batch_size: int | None = None,
-    threads: int = 1,
-) -> BertScore:
-    """Return BERTScore's precision; see `bertscore_f1`."""
-    return _make(
-        "precision",
-        Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads),
-    )
-
-
-def bertscore_recall(
-    model: str = DEFAULT_MODEL,
-    *,
-    layer: int | None = None,
-    long: str = "truncate",
-    special_tokens: str = "exclude",
-    runtime: str = "auto",
-    device: str = "cpu",
-    batch_size: int | None = None,
-    threads: int = 1,
-) -> BertScore:
-    """Return BERTScore's recall; see `bertscore_f1`."""
-    return _make(
-        "recall", Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads)
-    )
 
 
 def bertscore_f1(
@@ -117,32 +84,39 @@ def bertscore_f1(
     Raises:
         ConfigError: an unknown value.
     """
-    return _make(
-        "f1", Options(str(model), layer, long, special_tokens, runtime, device, _size(batch_size, device), threads)
-    )
+    _check_known({"long": long, "special_tokens": special_tokens, "runtime": runtime})
+    for what, count in (("batch_size", batch_size), ("threads", threads)):
+        if count is not None and count < 1:
+            raise ConfigError(f"bertscore: {what} {count}", hint="1 or more")
+    size = batch_size or (1 if device == "cpu" else 32)
+    options = BertOptions(str(model), layer, long, special_tokens, runtime, device, size, threads)
+    return _part_of("f1", options)
 
 
-def _size(batch_size: int | None, device: str) -> int:
-    if batch_size is not None and batch_size < 1:
-        raise ConfigError(f"bertscore: batch_size {batch_size}", hint="1 or more")
-    return batch_size or (1 if device == "cpu" else 32)
+def _check_known(given: Mapping[str, str]) -> None:
+    for what, value in given.items():
+        if value not in _KNOWN[what]:
+            raise ConfigError(f"bertscore: unknown {what} {value!r}", hint=f"one of {', '.join(_KNOWN[what])}")
 
 
-def _make(part: Part, options: Options) -> BertScore:
-    for what, value, known in (
-        ("long", options.long, ("truncate", "window")),
-        ("special_tokens", options.special_tokens, ("exclude", "match")),
-        ("runtime", options.runtime, RUNTIMES),
-    ):
-        if value not in known:
-            raise ConfigError(f"bertscore: unknown {what} {value!r}", hint=f"one of {', '.join(known)}")
-    if options.threads < 1:
-        raise ConfigError(f"bertscore: threads {options.threads}", hint="1 or more")
+@same_options(bertscore_f1)
+def bertscore_precision(model: str = DEFAULT_MODEL, **options: Any) -> BertScore:
+    """Return BERTScore's precision; see `bertscore_f1`."""
+    return _part_of("precision", bertscore_f1(model, **options).options)
+
+
+@same_options(bertscore_f1)
+def bertscore_recall(model: str = DEFAULT_MODEL, **options: Any) -> BertScore:
+    """Return BERTScore's recall; see `bertscore_f1`."""
+    return _part_of("recall", bertscore_f1(model, **options).options)
+
+
+def _part_of(part: Part, options: BertOptions) -> BertScore:
     name = f"bertscore_{part}"
     return BertScore(name, _signature(name, options, None), part, options)
 
 
-def _signature(name: str, options: Options, model: Model | None) -> str:
+def _signature(name: str, options: BertOptions, model: Model | None) -> str:
     known = ("?", options.layer or "best", options.runtime) if model is None else ()
     digest, layer, runtime = known or (model.digest, model.layer, model.encoder.runtime)  # type: ignore[union-attr]  # one of the two is there
     long = "trunc:512" if options.long == "truncate" else "window:512/256"
@@ -159,7 +133,7 @@ class BertScore(Metric):
     name: str
     signature: str
     part: Part
-    options: Options
+    options: BertOptions
     version: int = 1
     range: tuple[float, float] = (-1.0, 1.0)
     direction: Direction = "higher"
@@ -214,7 +188,7 @@ def _pick(metric: BertScore, signature: str, item: Item, row: _Row) -> Measureme
     return measurement(metric.name, signature, item, max(-1.0, min(1.0, value)), stats)
 
 
-def _rows(options: Options, items: Sequence[Item]) -> tuple[list[_Row], Model | None]:
+def _rows(options: BertOptions, items: Sequence[Item]) -> tuple[list[_Row], Model | None]:
     """Score every item, similar lengths together; a model that is not here makes all of them missing."""
     found: list[_Row | None] = [problem(item.attempt.text, item.sample.references) for item in items]
     open_rows = [i for i, row in enumerate(found) if row is None]
@@ -243,7 +217,7 @@ def _rows(options: Options, items: Sequence[Item]) -> tuple[list[_Row], Model | 
 class _States:
     """The unit vectors of the tokens of a block's texts, each distinct text encoded once."""
 
-    def __init__(self, model: Model, options: Options, items: Sequence[Item]) -> None:
+    def __init__(self, model: Model, options: BertOptions, items: Sequence[Item]) -> None:
         self._options = options
         self._ids: dict[str, list[int]] = {}
         for item in items:

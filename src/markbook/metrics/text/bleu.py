@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from markbook.metrics.overlaps import overlaps
 from markbook.metrics.pairs import Score, clamp, undefined
 from markbook.metrics.text.bleu_tokens import NAMES, cutter, vocabulary
 from markbook.metrics.text.unicode import version
+from markbook.plugins import same_options
 from markbook.types import Direction, Item, Measurement, Metric
 
 ORDER = 4
@@ -25,7 +26,7 @@ CONVENTIONS = ("sacrebleu", "hf")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BleuOptions:
     """Everything about BLEU that can change its value."""
 
     lowercase: bool
@@ -82,39 +83,54 @@ def bleu(
     Raises:
         ConfigError: an unknown value, or one that the convention does not have.
     """
-    options = _options(lowercase, effective_order, smooth_method, smooth_value, tokenize, convention, sentence=True)
+    options = bleu_options(
+        sentence=True,
+        lowercase=lowercase,
+        effective_order=effective_order,
+        smooth_method=smooth_method,
+        smooth_value=smooth_value,
+        tokenize=tokenize,
+        convention=convention,
+    )
     return Bleu("bleu", options.signature("bleu", effective=options.effective_order), options)
 
 
-def corpus_bleu(
-    *,
-    lowercase: bool = False,
-    effective_order: bool | None = None,
-    smooth_method: str | None = None,
-    smooth_value: float | None = None,
-    tokenize: str = "13a",
-    convention: str = "sacrebleu",
-) -> CorpusBleu:
+@same_options(bleu)
+def corpus_bleu(**options: Any) -> CorpusBleu:
     """Return BLEU over all texts together: `summarise` adds up the texts' counts and computes one score.
 
     A single measurement's value is that text's own BLEU with the effective order, for reading; its stats are the
     counts that the corpus score is made of, so a bootstrap needs no second pass. The effective order is off for
     the corpus score by default, as in sacrebleu. Options, source and missing cases as in `bleu`.
     """
-    options = _options(lowercase, effective_order, smooth_method, smooth_value, tokenize, convention, sentence=False)
-    return CorpusBleu("corpus_bleu", options.signature("corpus_bleu", effective=options.effective_order), options)
+    made = bleu_options(sentence=False, **options)
+    return CorpusBleu("corpus_bleu", made.signature("corpus_bleu", effective=made.effective_order), made)
 
 
-def _options(
-    lowercase: bool,  # noqa: FBT001 - the two factories pass their own options on in order
-    effective_order: bool | None,  # noqa: FBT001 - as above
-    smooth_method: str | None,
-    smooth_value: float | None,
-    tokenize: str,
-    convention: str,
+def bleu_options(
     *,
     sentence: bool,
-) -> Options:
+    lowercase: bool = False,
+    effective_order: bool | None = None,
+    smooth_method: str | None = None,
+    smooth_value: float | None = None,
+    tokenize: str = "13a",
+    convention: str = "sacrebleu",
+) -> BleuOptions:
+    """Return the options of `bleu`, checked, with what its convention has where none was named.
+
+    Args:
+        sentence: whether for one text, whose effective order is on unless it is named.
+        lowercase: as in `bleu`, and so are the others.
+        effective_order: see there.
+        smooth_method: see there.
+        smooth_value: see there.
+        tokenize: see there.
+        convention: see there.
+
+    Raises:
+        ConfigError: an unknown value, or one that the convention does not have.
+    """
     if convention not in CONVENTIONS:
         raise ConfigError(f"bleu: unknown convention {convention!r}", hint=f"one of {', '.join(CONVENTIONS)}")
     is_hf = convention == "hf"
@@ -130,7 +146,7 @@ def _options(
     if SMOOTHING[method] is None:
         value = None
     effective = (sentence and not is_hf) if effective_order is None else effective_order
-    return Options(lowercase, effective, method, value, tokenize, convention)
+    return BleuOptions(lowercase, effective, method, value, tokenize, convention)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +155,7 @@ class Bleu(Metric):
 
     name: str
     signature: str
-    options: Options
+    options: BleuOptions
     version: int = 1
     range: tuple[float, float] = (0.0, 1.0)
     direction: Direction = "higher"
@@ -216,7 +232,7 @@ def _rows(measurements: Iterable[Measurement]) -> npt.NDArray[np.int64]:
 
 
 def _value(
-    options: Options, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int, *, effective: bool
+    options: BleuOptions, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int, *, effective: bool
 ) -> float | None:
     if options.convention == "hf":
         return _hf(options, counts, totals, sys_len, ref_len)
@@ -244,7 +260,7 @@ def _value(
     return clamp(penalty * math.exp(sum(logs) / len(logs)) / 100.0)
 
 
-def _hf(options: Options, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int) -> float | None:
+def _hf(options: BleuOptions, counts: Sequence[int], totals: Sequence[int], sys_len: int, ref_len: int) -> float | None:
     if sys_len == 0 or ref_len == 0:
         return None
     k = 0.0 if options.smooth_value is None else options.smooth_value

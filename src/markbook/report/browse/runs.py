@@ -28,7 +28,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedRun:
     """A line of the list of runs."""
 
     number: int
@@ -55,14 +55,14 @@ class Listed:
         )
 
 
-def listed_run(number: int, name: str, run: Run) -> Listed:
+def listed_run(number: int, name: str, run: Run) -> ListedRun:
     """Return what the list says of a run; whatever its run.json holds."""
     manifest = run.manifest
     config = manifest.get("config", {})
     what = str(config.get("benchmark_name") or ", ".join(config.get("tasks", {})) or run.command)
     tags = manifest.get("tags") if isinstance(manifest.get("tags"), list) else []
     scores = manifest.get("scores") if isinstance(manifest.get("scores"), list) else []
-    return Listed(
+    return ListedRun(
         number=number,
         name=name,
         label=cut(str(manifest.get("name") or ""), 200),
@@ -92,13 +92,13 @@ def _score(record: Any) -> Score | None:
     )
 
 
-def alike(runs: Sequence[Listed]) -> list[Listed]:
+def alike(runs: Sequence[ListedRun]) -> list[ListedRun]:
     """Return the runs, each with how many of them have scores on its benchmark."""
     counts = Counter(one.group for one in runs if one.scores)
     return [replace(one, alike=counts[one.group] if one.scores else 1) for one in runs]
 
 
-def trend_page(number: int, runs: Sequence[Listed]) -> str:
+def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     """Return the scores of runs of one benchmark, one below the other.
 
     Raises:

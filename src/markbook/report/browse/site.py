@@ -16,7 +16,7 @@ from markbook.report.browse.index import Index
 from markbook.report.browse.listing import SIDES, address, query_of, shown_at
 from markbook.report.browse.local import NotFound, whole
 from markbook.report.browse.rendering import render
-from markbook.report.browse.runs import Listed, alike, listed_run, trend_page
+from markbook.report.browse.runs import ListedRun, alike, listed_run, trend_page
 from markbook.results.kind import results_of
 from markbook.store import Run, open_run
 from markbook.store.foreign import foreign_paths
@@ -168,7 +168,7 @@ class Site:
         index.wait(_EVERY, 30.0)
         return listing.copied(index, query_of(query, "sample"), form)
 
-    def _runs(self) -> Iterator[Listed]:
+    def _runs(self) -> Iterator[ListedRun]:
         for path, number in sorted(self._numbers.items(), key=lambda item: item[0].name, reverse=True):
             run = self._opened[number].run
             if isinstance(run, Run):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markbook.errors import DataError, OutputError, UsageError
-from markbook.judge.drawing import SHARE, Item, chance, draw
+from markbook.judge.drawing import SHARE, LabelItem, chance, draw
 from markbook.judge.labels import Label, read_labels
 from markbook.judge.rubrics import Rubric
 from markbook.report.labelling.book import LabelBook
@@ -83,12 +83,12 @@ def _others(folder: Path, raters: tuple[str, ...]) -> list[Label]:
     return read_labels(paths).labels
 
 
-def _single(judged: JudgedRun) -> tuple[list[Item], dict[tuple[str, str], JudgedAnswers]]:
-    items = [Item(one.sample, one.model, score=judged.on_unit(one.score)) for one in judged.answers]
+def _single(judged: JudgedRun) -> tuple[list[LabelItem], dict[tuple[str, str], JudgedAnswers]]:
+    items = [LabelItem(one.sample, one.model, score=judged.on_unit(one.score)) for one in judged.answers]
     return items, {(one.sample, one.model): one for one in judged.answers}
 
 
-def _pairs(judged: JudgedRun, asked: SittingOptions) -> tuple[list[Item], dict[tuple[str, str], JudgedAnswers]]:
+def _pairs(judged: JudgedRun, asked: SittingOptions) -> tuple[list[LabelItem], dict[tuple[str, str], JudgedAnswers]]:
     _, answers = _single(judged)
     models = list(dict.fromkeys(model for _, model in answers))
     one, other = asked.pair or ("", "")
@@ -101,7 +101,7 @@ def _pairs(judged: JudgedRun, asked: SittingOptions) -> tuple[list[Item], dict[t
     for sample in [sample for sample, model in answers if model == one and (sample, other) in answers]:
         scores = [judged.on_unit(answers[sample, model].score) for model in (one, other)]
         gap = None if scores[0] is None or scores[1] is None else 0.5 + (scores[0] - scores[1]) / 2
-        items.append(Item(sample, one, other, gap))
+        items.append(LabelItem(sample, one, other, gap))
     return items, answers
 
 
@@ -111,7 +111,7 @@ class _Texts:
     def __init__(self, judged: JudgedRun, answers: dict[tuple[str, str], JudgedAnswers], seed: int) -> None:
         self._results, self._answers, self._seed = judged.results, answers, seed
 
-    def __call__(self, item: Item) -> Seen:
+    def __call__(self, item: LabelItem) -> Seen:
         """Return it."""
         models = (item.system, item.against) if item.against else (item.system,)
         shown = [self._results.shown(self._location(item.id, model)) for model in models]

@@ -24,7 +24,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FormQuestion:
     """One question of the form."""
 
     name: str
@@ -32,7 +32,7 @@ class Question:
     choices: tuple[Choice, ...]
 
 
-_WINNER = Question(
+_WINNER = FormQuestion(
     "winner",
     "Which answer is better?",
     (Choice("first", "1", "the first"), Choice("second", "2", "the second"), Choice("tie", "0", "neither: a tie")),
@@ -132,7 +132,7 @@ def _task(session: Session) -> str:
     return " ".join((rubric.task, *asked))
 
 
-def _questions(session: Session) -> list[Question]:
+def _questions(session: Session) -> list[FormQuestion]:
     low, high = session.rubric.scale
     found = []
     for criterion in session.rubric.criteria:
@@ -141,7 +141,7 @@ def _questions(session: Session) -> list[Question]:
         choices = [
             Choice(str(mark), str(mark % 10), words.get(mark, ends.get(mark, ""))) for mark in range(low, high + 1)
         ]
-        found.append(Question(f"mark.{criterion.name}", criterion.question, tuple(choices)))
+        found.append(FormQuestion(f"mark.{criterion.name}", criterion.question, tuple(choices)))
     return found
 
 

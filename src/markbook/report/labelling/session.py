@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from markbook.errors import UsageError
-from markbook.judge.drawing import Drawn, Item, chance, draw_name
+from markbook.judge.drawing import Drawn, LabelItem, chance, draw_name
 from markbook.judge.labels import Agreement, Key, Label, agreement
 from markbook.judge.rubrics import Rubric
 from markbook.report.labelling.book import LabelBook
@@ -45,7 +45,7 @@ class Session:
         rubric: Rubric,
         drawn: Sequence[Drawn],
         books: Sequence[LabelBook],
-        texts: Callable[[Item], Seen],
+        texts: Callable[[LabelItem], Seen],
         *,
         seed: int = 0,
         others: Sequence[Label] = (),
@@ -79,7 +79,7 @@ class Session:
             for rater, order in self._orders.items()
         }
 
-    def token(self, item: Item) -> str:
+    def token(self, item: LabelItem) -> str:
         """Return a name for an item that says nothing about it."""
         return hashlib.blake2b(
             "\x1f".join((self.draw, *item.key)).encode("utf-8", "replace"), digest_size=8
@@ -143,10 +143,10 @@ class Session:
                 self._told = (shared, agreement(labels))
             return self._told[1] if shared and self._told else None
 
-    def _is_turned(self, rater: str, item: Item) -> bool:
+    def _is_turned(self, rater: str, item: LabelItem) -> bool:
         return bool(item.against) and chance(self._seed, "side", rater, *item.key) > 0.5
 
-    def _value(self, rater: str, item: Item, said: Said) -> float | None:
+    def _value(self, rater: str, item: LabelItem, said: Said) -> float | None:
         if said.winner is not None:
             first = 0.0 if self._is_turned(rater, item) else 1.0
             return {"first": first, "second": 1.0 - first, "tie": 0.5}[said.winner]

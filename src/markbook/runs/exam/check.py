@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from markbook.load.benchmark import Benchmark, is_package, load_benchmark
-from markbook.load.faults import Fault, without_faults
+from markbook.load.faults import TestFault, without_faults
 from markbook.runs.exam.marks import mark
 from markbook.runs.exam.package_check import Submitted, check_package
 from markbook.runs.exam.plan import available, languages_of
@@ -22,7 +22,7 @@ ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FaultyProblem:
     """A problem whose own solution does not pass, or not every time."""
 
     task_id: str
@@ -39,8 +39,8 @@ class BenchmarkCheck:
 
     benchmark: str
     total: int
-    problems: tuple[Problem, ...]
-    faults: tuple[Fault, ...]
+    problems: tuple[FaultyProblem, ...]
+    faults: tuple[TestFault, ...]
     """Tests that do not parse."""
     rejected_rows: int
     isolation: str
@@ -113,7 +113,9 @@ def _checked_package(
 ) -> BenchmarkCheck:
     found = check_package(path, timeout=timeout, workers=workers, isolation=isolation)
     problems = tuple(
-        Problem(one.name, "fails", int(one.result == "AC"), 1, one.detail) for one in found.submissions if not one.holds
+        FaultyProblem(one.name, "fails", int(one.result == "AC"), 1, one.detail)
+        for one in found.submissions
+        if not one.holds
     )
     return BenchmarkCheck(
         benchmark=path.name.removesuffix(".zip"),
@@ -137,18 +139,18 @@ def _jobs(benchmark: Benchmark, limits: Limits) -> Iterator[Job]:
                 yield Job(f"{round_}:{sample.id}", sample.references[0], sample, limits)
 
 
-def _judge(benchmark: Benchmark, task_id: str, found: list[Outcome]) -> Problem | None:
+def _judge(benchmark: Benchmark, task_id: str, found: list[Outcome]) -> FaultyProblem | None:
     sample = next(sample for sample in benchmark.samples if sample.id == task_id)
     if not found:
-        return Problem(task_id, "no_solution", 0, len(sample.tests), "the row has no canonical solution")
+        return FaultyProblem(task_id, "no_solution", 0, len(sample.tests), "the row has no canonical solution")
     marks = [mark(sample, outcome) for outcome in found]
     patterns = {tuple(test.passed for test in outcome.tests) for outcome in found}
     if len(patterns) > 1:
         detail = "passed " + " and then ".join(f"{got.passed} of {got.total}" for got in marks)
-        return Problem(task_id, "flips", marks[0].passed, marks[0].total, detail)
+        return FaultyProblem(task_id, "flips", marks[0].passed, marks[0].total, detail)
     if marks[0].all_passed:
         return None
-    return Problem(task_id, "fails", marks[0].passed, marks[0].total, _why(found[0]))
+    return FaultyProblem(task_id, "fails", marks[0].passed, marks[0].total, _why(found[0]))
 
 
 def _why(outcome: Outcome) -> str:

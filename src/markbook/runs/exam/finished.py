@@ -15,7 +15,7 @@ from markbook.runs.exam.view import ExamView
 if TYPE_CHECKING:
     from markbook.report.page import Page
     from markbook.results.sheet import Sheet
-    from markbook.runs.exam.browse import SampleFinder
+    from markbook.runs.exam.pages.browse import SampleFinder
     from markbook.store import Run, RunWriter
 
 
@@ -40,19 +40,19 @@ class ExamResults(ExamView):
 
     def overview(self) -> dict[str, Any]:
         """Return the exam's main numbers, model by model."""
-        from markbook.runs.exam.overview import overview
+        from markbook.runs.exam.pages.overview import overview
 
         return overview(self)
 
     def flat_rows(self) -> Iterator[Mapping[str, Value]]:
         """Yield one flat row an attempt."""
-        from markbook.runs.exam.flat import exam_rows
+        from markbook.runs.exam.pages.flat import exam_rows
 
         return exam_rows(self)
 
     def cases(self) -> Iterator[Case]:
         """Yield one case an attempt, and a skipped one for each problem that a model did not attempt."""
-        from markbook.runs.exam.flat import exam_cases
+        from markbook.runs.exam.pages.flat import exam_cases
 
         return exam_cases(self)
 
@@ -72,7 +72,7 @@ class ExamResults(ExamView):
 
     def page(self) -> Page:
         """Return everything that an exam's report shows."""
-        from markbook.runs.exam.page import exam_page
+        from markbook.runs.exam.pages.page import exam_page
 
         return exam_page(self)
 
@@ -84,7 +84,7 @@ class ExamResults(ExamView):
             DataError: the documented files are asked for and the exam is not finished.
         """
         if name == "lm-eval":
-            from markbook.runs.exam.lm_eval import exam_files as harness_files
+            from markbook.runs.exam.pages.lm_eval import exam_files as harness_files
 
             return harness_files(self)
         if name != "documented":
@@ -95,13 +95,13 @@ class ExamResults(ExamView):
                 at=str(self._run.folder),
                 hint="finish it with --resume, or ask for another format",
             )
-        from markbook.runs.exam.documented import exam_files
+        from markbook.runs.exam.pages.documented import exam_files
 
         return exam_files(self)
 
     def entries(self) -> Iterator[Entry]:
         """Yield every attempt in journal order."""
-        from markbook.runs.exam.browse import entries
+        from markbook.runs.exam.pages.browse import entries
 
         return entries(self._run, self.config)
 
@@ -111,12 +111,12 @@ class ExamResults(ExamView):
         Raises:
             ValueError: there is none.
         """
-        from markbook.runs.exam.browse import shown
+        from markbook.runs.exam.pages.browse import shown
 
         return shown(self._run, location, self._finder)
 
     @cached_property
     def _finder(self) -> SampleFinder:
-        from markbook.runs.exam.browse import SampleFinder
+        from markbook.runs.exam.pages.browse import SampleFinder
 
         return SampleFinder(self._run)

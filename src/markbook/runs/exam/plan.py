@@ -13,7 +13,7 @@ from markbook.errors import DataError, EnvironmentUnfitError, UsageError
 from markbook.load.answers import Answers, load_answers
 from markbook.load.assembly import Extract
 from markbook.load.benchmark import Benchmark, RowError, load_benchmark
-from markbook.load.faults import Fault, without_faults
+from markbook.load.faults import TestFault, without_faults
 from markbook.runs.exam.marks import ErrorPolicy
 from markbook.runs.exam.stopping import ExamStop, plan_stop
 from markbook.runs.kind import Planned, Skipped
@@ -101,7 +101,7 @@ class ExamPlan(Planned):
     """The benchmark as it was read."""
     benchmark: Benchmark
     """The same without the tests that are at fault."""
-    faults: Sequence[Fault]
+    faults: Sequence[TestFault]
     answers: Answers
     unavailable: Sequence[str] = ()
     """What is left out because its toolchain is not here, in a line each."""

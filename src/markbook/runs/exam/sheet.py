@@ -6,28 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from markbook.results.alignment import digest
-from markbook.results.sheet import Cell, Sheet
-from markbook.runs.exam.marks import GROUPINGS, Tally, group_of
+from markbook.results.sheet import Sheet
+from markbook.runs.exam.marks import EXAM_SCORE, GROUPINGS, group_of
+from markbook.runs.exam.tally import Tally
 from markbook.types import Sample
 
 
 def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
     """Return the sheet of an exam: a problem's score is the mean over the attempts, 0 if there is none.
 
-    All tallies are over the same problems. A problem counts as passed if every attempt passed all its tests.
+    All tallies are over the same problems.
     """
-    marks: dict[str, dict[str, Cell]] = {}
-    for tally in tallies:
-        marks[tally.model] = {
-            sample.id: Cell(
-                value=min(1.0, tally.problem_score(place) or 0.0),
-                passed=0 < tally.tries(place) == tally.right[place],
-            )
-            for place, sample in enumerate(tally.samples)
-        }
+    marks = {
+        tally.model: {sample.id: tally.cell(place) for place, sample in enumerate(tally.samples)} for tally in tallies
+    }
     samples = tallies[0].samples if tallies else ()
     return Sheet(
-        metric="exam_score",
+        metric=EXAM_SCORE,
         marks=marks,
         meta={sample.id: sample_meta(sample) for sample in samples},
         digests={sample.id: digest([sample.input, [asdict(test) for test in sample.tests]]) for sample in samples},

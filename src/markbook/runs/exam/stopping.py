@@ -9,8 +9,8 @@ from typing import Any
 
 from markbook.errors import UsageError
 from markbook.results.stopping import Stopping, parse_rule
-from markbook.runs.exam.marks import Tally
 from markbook.runs.exam.sheet import exam_sheet
+from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import sample_of, sample_record
 from markbook.runs.stopping import identity_of, open_against
 from markbook.store.foreign import COMMAND as FOREIGN

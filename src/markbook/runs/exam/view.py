@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-from markbook.runs.exam.marks import Tally
+from markbook.runs.exam.marks import ErrorPolicy, Mark, mark
+from markbook.runs.exam.tally import Tally
 from markbook.runs.outcomes import outcome_of, outcome_record
 from markbook.text import cut
-from markbook.types import Attempt, Outcome, ProblemType, Sample, Test
+from markbook.types import Attempt, Measurement, Outcome, ProblemType, Sample, Test
 
 SAMPLE, MODEL, OUTCOME, FAULT, STOPPED = "sample", "model", "outcome", "fault", "stopped"
 """The kinds of journal row that an exam writes."""
@@ -28,7 +29,7 @@ _FEW = 20_000
 """Up to here Python sorts attempts sooner than numpy can be imported."""
 
 
-class Row(Protocol):
+class JournalRow(Protocol):
     """A journal row, as the store gives it."""
 
     @property
@@ -47,24 +48,24 @@ class Row(Protocol):
         ...
 
 
-class Journal(Protocol):
+class ReadableJournal(Protocol):
     """What the view needs of a run: it reads, whoever wrote."""
 
-    def locate_all(self) -> Iterator[tuple[int, Row]]:
+    def locate_all(self) -> Iterator[tuple[int, JournalRow]]:
         """Yield the rows of every kind in journal order, each with its location."""
         ...
 
-    def row_at(self, location: int) -> Row:
+    def row_at(self, location: int) -> JournalRow:
         """Return the row at a location."""
         ...
 
-    def rows(self, kind: str) -> Iterator[Row]:
+    def rows(self, kind: str) -> Iterator[JournalRow]:
         """Yield the rows of a kind, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedAttempt:
     """One attempt with what became of it."""
 
     sample: Sample
@@ -72,6 +73,9 @@ class Marked:
     outcome: Outcome
     data: Mapping[str, Any]
     """The rest of its journal row: code, step, form, source."""
+    mark: Mark
+    measurement: Measurement
+    """The mark's score under the exam's policy, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ class _Journal:
     stopped: Mapping[str, Any] = field(default_factory=dict)
     """How an exam ended that had seen enough; empty of one that did not stop by itself."""
 
-    def add(self, location: int, row: Row, place_of: Mapping[str, int]) -> None:
+    def add(self, location: int, row: JournalRow, place_of: Mapping[str, int]) -> None:
         """Take up where an attempt lies."""
         model, task, index = row.key
         keys, locations = self.keys[str(model)]
@@ -112,7 +116,7 @@ class _Journal:
 class ExamView:
     """An exam run, read from its journal."""
 
-    journal: Journal
+    journal: ReadableJournal
     config: Mapping[str, Any]
     """The run's resolved options."""
 
@@ -135,7 +139,7 @@ class ExamView:
         return self._read.models
 
     @property
-    def faults(self) -> list[dict[str, Any]]:
+    def faults(self) -> list[dict[str, object]]:
         """Tests of the benchmark that are broken in themselves; they are not charged to anybody."""
         return self._read.faults
 
@@ -182,8 +186,8 @@ class ExamView:
     @cached_property
     def tallies(self) -> dict[str, Tally]:
         """What each model's marked attempts come to, in the order of `models`."""
-        policy, seed = self.config.get("error_policy", "zero"), int(self.config.get("seed", 0))
-        tallies = {model: Tally(model, self.samples, policy, seed) for model in self.models}
+        seed = int(self.config.get("seed", 0))
+        tallies = {model: Tally(model, self.samples, self.policy, seed) for model in self.models}
         for model, about in self.models.items():
             if "lacking" in about:
                 tallies[model].lacking = array("I", (about["lacking"][place] for place in sorted(self._settled)))
@@ -193,17 +197,25 @@ class ExamView:
         return tallies
 
     @property
+    def policy(self) -> ErrorPolicy:
+        """What an error scores."""
+        policy: ErrorPolicy = self.config.get("error_policy", "zero")
+        return policy
+
+    @property
     def isolation(self) -> str:
         """The weakest level under which any attempt ran; empty before the first."""
         return self._read.isolation
 
-    def attempts(self, model: str, places: Collection[int] | None = None) -> Iterator[Marked]:
+    def attempts(self, model: str, places: Collection[int] | None = None) -> Iterator[MarkedAttempt]:
         """Yield a model's marked attempts in benchmark order, read one at a time; only those at `places` if given."""
         for place, location in self._places(model):
             if places is not None and place not in places:
                 continue
-            found = self._attempt(location)
-            yield Marked(self.samples[place], found.index, found.outcome, found.about)
+            found, sample = self._attempt(location), self.samples[place]
+            got = mark(sample, found.outcome)
+            measurement = got.measurement(self.policy, sample.id, found.index, model)
+            yield MarkedAttempt(sample, found.index, found.outcome, found.about, got, measurement)
 
     def _places(self, model: str) -> Iterator[tuple[int, int]]:
         """Yield (place among `samples`, location) of a model's marked attempts in benchmark order."""
@@ -228,7 +240,7 @@ class ExamView:
         faults: dict[int, dict[str, Any]] = {}
         models: dict[str, Mapping[str, Any]] = {}
         place_of: dict[str, int] = {}
-        early: list[tuple[int, Row]] = []
+        early: list[tuple[int, JournalRow]] = []
         first: int | None = None
         for location, row in self.journal.locate_all():
             if row.kind == OUTCOME:
@@ -260,12 +272,12 @@ class ExamView:
         return found
 
 
-def _attempt_of(row: Row) -> _Attempt:
+def _attempt_of(row: JournalRow) -> _Attempt:
     about = {name: row.data.get(name) for name in ("code", "step", "form", "source")}
     return _Attempt(int(row.key[2]), outcome_of(row.data), about)
 
 
-def _number(row: Row) -> int:
+def _number(row: JournalRow) -> int:
     return int(row.key[0])
 
 
@@ -295,7 +307,7 @@ def _sorted(keys: array[int], locations: array[int]) -> _Order:
     return _Order(places, found)
 
 
-def sample_record(sample: Sample) -> dict[str, Any]:
+def sample_record(sample: Sample) -> dict[str, object]:
     """Return what the journal keeps of a problem."""
     return {
         "id": sample.id,
@@ -308,7 +320,7 @@ def sample_record(sample: Sample) -> dict[str, Any]:
     }
 
 
-def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, Any]:
+def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, object]:
     """Return what the journal keeps of an attempt."""
     return {
         **outcome_record(outcome),
@@ -320,7 +332,7 @@ def attempt_record(attempt: Attempt, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _test_record(test: Test) -> dict[str, Any]:
+def _test_record(test: Test) -> dict[str, object]:
     found = {name: value for name in Test.__dataclass_fields__ if (value := _plain(getattr(test, name)))}
     if test.stdin is None:
         return found

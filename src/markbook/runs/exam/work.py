@@ -11,8 +11,8 @@ from typing import Any
 from markbook.results.stopping import words_of
 from markbook.runs.conductor import conduct
 from markbook.runs.exam import Exam
+from markbook.runs.exam.early_end import ExamSoFar, all_attempts
 from markbook.runs.exam.finished import ExamResults
-from markbook.runs.exam.marking import Marking, all_attempts
 from markbook.runs.exam.marks import mark
 from markbook.runs.exam.plan import REPORTS, ExamOptions, ExamPlan
 from markbook.runs.exam.view import FAULT, MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
@@ -97,7 +97,7 @@ def _hold(plan: ExamPlan, writer: RunWriter, box: Sandbox | MixedBox | RemoteSan
     _record_inputs(writer, plan)
     tried, solved = _solved_before(writer, plan) if writer.is_resumed else (Counter[str](), Counter[str]())
     watch.started(writer.folder, Start(plan.attempts, tried.total(), solved.total(), _about(plan, box)))
-    marking = None if plan.stop is None else Marking(plan, writer)
+    marking = None if plan.stop is None else ExamSoFar(plan, writer)
 
     def run(attempts: Iterable[Attempt]) -> None:
         running: dict[str, Attempt] = {}

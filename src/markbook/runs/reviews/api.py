@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from markbook.judge.panel import JudgeOptions
 from markbook.runs.conductor import conduct
@@ -58,13 +57,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         UsageError: a judge or run folder that cannot be used.
     """
     judges = (judge,) if isinstance(judge, str) else tuple(judge)
-    asked: dict[str, Any] = {}
-    if not isinstance(config, ReviewConfig) and not isinstance(tool_reference, Mapping):
-        places = {"papers": papers, "reviews": reviews, "traces": traces, "config_file": config}
-        places |= {"tool_reference": tool_reference}
-        asked = {name: os.fspath(place) for name, place in places.items() if place is not None}
-        asked |= {"judges": list(judges), "policy": policy, "similarity": ",".join(similarity)}
-        asked |= (options or JudgeOptions()).asked()
+    said = {"judges": list(judges), "policy": policy, "similarity": ",".join(similarity)}
     request = ReviewRequest(
         papers=Path(papers),
         reviews=Path(reviews),
@@ -76,9 +69,17 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         resume=resume,
         workers=workers,
         engine=engine,
-        asked=asked,
+        asked=_asked((papers, reviews, traces, config, tool_reference), said | (options or JudgeOptions()).asked()),
     )
     return conduct(Reviews(), request)
+
+
+def _asked(places: Sequence[object], said: dict[str, object]) -> dict[str, object]:
+    """Return what was asked for, as --resume takes it up; nothing where a part of it was made in Python."""
+    names = ("papers", "reviews", "traces", "config_file", "tool_reference")
+    given = {name: place for name, place in zip(names, places, strict=True) if place is not None}
+    paths = {name: os.fspath(place) for name, place in given.items() if isinstance(place, str | os.PathLike)}
+    return {**paths, **said} if len(paths) == len(given) else {}
 
 
 def _configured(

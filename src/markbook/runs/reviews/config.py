@@ -17,9 +17,9 @@ from markbook.plugins import suggest
 from markbook.runs.reviews.scoring.composite import (
     DOCUMENTED_SCALE,
     LABELS,
+    LabelScale,
     Policy,
     Profile,
-    Scale,
     equal_weights,
     read_weights,
 )
@@ -86,9 +86,9 @@ class ReviewConfig:
     """What of the config was not used, and why."""
 
     @property
-    def scale(self) -> Scale:
+    def scale(self) -> LabelScale:
         """Return the mapping from score to label."""
-        return Scale(self.thresholds, self.label_weights)
+        return LabelScale(self.thresholds, self.label_weights)
 
     def active_similarity(self) -> dict[str, float]:
         """Return the weights of the similarities that are measured."""

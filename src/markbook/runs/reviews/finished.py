@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from markbook import plugins
 from markbook.errors import MarkbookError
-from markbook.results.files_view import FilesView
 from markbook.results.headline import run_headline
 from markbook.results.kind import Entry, Shown, Status
 from markbook.results.rows import reasons_text
+from markbook.runs.reviews.scoring.records import ReviewsView, tier_of
 from markbook.text import cut
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _TEXT_CAP = 200_000
 _TIERS = ("tier1", "tier2", "tier3", "composite")
 
 
-class ReviewResults(FilesView):
+class ReviewResults(ReviewsView):
     """The results of a run of reviews."""
 
     def sheet(self, metric: str | None) -> Sheet:
@@ -60,7 +60,7 @@ class ReviewResults(FilesView):
         facts = tuple(
             (f"{tier} {name}", f"{value:.3f}" if isinstance(value, float) else str(value))
             for tier in _TIERS
-            for name, value in row[tier].items()
+            for name, value in tier_of(row, tier).items()
             if isinstance(value, int | float | str)
         )
         text = self._texts.get((str(row["paper_id"]), str(row["system"]), int(row.get("index") or 0)), "")

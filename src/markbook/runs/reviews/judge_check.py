@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from markbook import plugins
 from markbook.errors import DataError
-from markbook.judge.known import read_earlier
+from markbook.judge.marked_texts import read_earlier
 from markbook.judge.panel import JudgeOptions
 from markbook.judge.probes import KnownText
 from markbook.judge.reliability import REVIEWS, Examined, examine, five_point

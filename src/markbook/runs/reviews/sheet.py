@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from markbook.errors import UsageError
 from markbook.plugins import suggest
 from markbook.results.alignment import digest
-from markbook.results.files_view import FilesView
 from markbook.results.rows import value_of
 from markbook.results.sheet import Cell, Sheet, cell_of
+from markbook.runs.reviews.scoring.records import ReviewsView, tier_of
 from markbook.types import Missing, MissingKind
 
 COMPOSITE = "composite.composite_score"
 
 
-def review_sheet(view: FilesView, metric: str | None) -> Sheet:
+def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
     """Return one number's marks by system and paper; a paper with several reviews of a system has their mean.
 
     Args:
@@ -27,24 +26,21 @@ def review_sheet(view: FilesView, metric: str | None) -> Sheet:
         UsageError: a review has no such number.
     """
     chosen = metric or COMPOSITE
-    systems: Mapping[str, Any] = view.summary["systems"]
+    systems = view.summary["systems"]
     known = list(dict.fromkeys(key for record in systems.values() for key in record["metrics"]))
     if chosen not in known:
         raise UsageError(f"a review has no number {chosen!r}", hint=suggest(chosen, known))
     tier, _, field = chosen.partition(".")
-    found: dict[str, dict[str, list[dict[str, Any]]]] = {system: {} for system in systems}
+    values: dict[str, dict[str, list[float | Missing]]] = {system: {} for system in systems}
     for row in view.rows():
-        found[row["system"]].setdefault(str(row["paper_id"]), []).append(row)
-    values = {
-        system: {paper: [value_of(row[tier], field, row[tier]) for row in rows] for paper, rows in papers.items()}
-        for system, papers in found.items()
-    }
+        part = tier_of(row, tier)
+        values[row["system"]].setdefault(str(row["paper_id"]), []).append(value_of(part, field, part))
     # The document's formulas leave 0..1, so there the range is what was seen.
     seen = [one for papers in values.values() for rows in papers.values() for one in rows if isinstance(one, float)]
     limits = (min([0.0, *seen]), max([1.0, *seen]))
     absent = Cell(None, Missing(MissingKind.ABSENT, "nobody reviewed the paper"))
     every = list(
-        dict.fromkeys([*view.summary.get("paper_ids", ()), *(one for papers in found.values() for one in papers)])
+        dict.fromkeys([*view.summary.get("paper_ids", ()), *(one for papers in values.values() for one in papers)])
     )
     marks = {
         system: {paper: cell_of(papers[paper], limits) if paper in papers else absent for paper in every}

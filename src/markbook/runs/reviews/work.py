@@ -15,8 +15,8 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
-from markbook.judge.asking import Asking, Work
-from markbook.judge.assess import Question, Subject, questions, unreadable
+from markbook.judge.asking import Asking, JudgeWork
+from markbook.judge.assess import JudgeQuestion, Subject, questions, unreadable
 from markbook.judge.client import Judged
 from markbook.load.peerread.papers import Paper
 from markbook.model.budget import AccountRecord
@@ -159,9 +159,9 @@ class _Review:
                 subject = self._subject(attempt, *summaries.pop(key, ("", 1.0)))
                 reasons = {name: to_json(value) for name, value in unreadable(subject).items()}
                 self.writer.add("unanswerable", key, reasons)
-                asking.give(Work(key, partial(self._questions, subject)))
+                asking.give(JudgeWork(key, partial(self._questions, subject)))
 
-    def _questions(self, subject: Subject) -> list[Question]:
+    def _questions(self, subject: Subject) -> list[JudgeQuestion]:
         assert self.judging is not None
         return questions(subject, self.judging.settings)[0]
 

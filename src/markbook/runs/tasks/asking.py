@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markbook.errors import UsageError
-from markbook.model import Reply
+from markbook.model import ModelReply
 from markbook.model.connect import split_name
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def goes_on(model: str) -> bool:
     return split_name(model)[0] == _COMPLETIONS
 
 
-def together(key: tuple[str | int, ...], replies: Sequence[Reply]) -> Reply:
+def together(key: tuple[str | int, ...], replies: Sequence[ModelReply]) -> ModelReply:
     """Return the answer to a row that is weighed text by text: all log-likelihoods, or why one is missing."""
     lacking = next((reply for reply in replies if reply.missing is not None), None)
     if lacking is not None:
@@ -68,7 +68,7 @@ def together(key: tuple[str | int, ...], replies: Sequence[Reply]) -> Reply:
     read = [reply.input_tokens for reply in replies]
     written = [reply.output_tokens for reply in replies]
     costs = [reply.cost for reply in replies]
-    return Reply(
+    return ModelReply(
         key,
         text=text,
         finish="stop",

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from markbook.judge.cases import PanelAgreement
 from markbook.judge.metric import JudgeMetric
 from markbook.results.sheet import Cell
-from markbook.runs.tasks.summary import Column, pass_cell, row_mark
+from markbook.runs.tasks.summary import TaskColumn, pass_cell, row_mark
 from markbook.types import Measurement
 
 if TYPE_CHECKING:
     from markbook.runs.tasks.marks import MarkedAnswer
-    from markbook.runs.tasks.metrics import Bound
     from markbook.runs.tasks.plan import Filtered, TaskPlan
+    from markbook.runs.tasks.scoring.metrics import Bound
 
 
 class Marks(Mapping[str, Cell]):
@@ -67,7 +68,7 @@ class Columns:
         self._places: dict[str, int] = {}
         self._metrics = {bound.key: _Metric(Marks(self._places)) for bound in plan.metrics}
         self._passes = {key: _Metric(Marks(self._places)) for key in (plan.passes.keys if plan.passes else ())}
-        self._scored: list[Column] = []
+        self._scored: list[TaskColumn] = []
 
     def add(self, marked: Sequence[MarkedAnswer]) -> None:
         """Take the marks of the next rows; all answers to a row come together."""
@@ -111,13 +112,13 @@ class Columns:
                     marks.add(row_mark([each.measurements[name]], scored.range))
                 raws = [each.raws[name] for each in rows if name in each.raws] if scored.aggregation else ()
                 self._scored.append(
-                    Column(
+                    TaskColumn(
                         plan.task.name, plan.key(name, self._filtered.pipeline), marks, scored.range, scored.direction,
                         scored.signature, aggregation=scored.aggregation, raws=raws,
                     )
                 )  # fmt: skip
 
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[TaskColumn]:
         """Return a column for each metric, in the task's order."""
         task, pipeline = self._plan.task.name, self._filtered.pipeline
         found = []
@@ -125,7 +126,7 @@ class Columns:
             kept, metric = self._metrics[bound.key], bound.metric
             own = None if metric.averages else metric
             found.append(
-                Column(
+                TaskColumn(
                     task, self._plan.key(bound.key, pipeline), kept.marks, metric.range, metric.direction,
                     kept.signature or metric.signature, own, kept.measurements if own is not None else (),
                 )
@@ -133,12 +134,12 @@ class Columns:
         found += self._scored
         for key, kept in self._passes.items():
             name = self._plan.key(key, pipeline)
-            found.append(Column(task, name, kept.marks, (0.0, 1.0), "higher", kept.signature))
+            found.append(TaskColumn(task, name, kept.marks, (0.0, 1.0), "higher", kept.signature))
         return found
 
-    def agreement(self) -> dict[str, object]:
+    def agreement(self) -> dict[str, PanelAgreement]:
         """Return how well the judges of a panel agree, by metric; nothing where one judges alone."""
-        found: dict[str, object] = {}
+        found: dict[str, PanelAgreement] = {}
         for bound in self._plan.metrics:
             if isinstance(bound.metric, JudgeMetric):
                 agreement = bound.metric.agreement(self._metrics[bound.key].measurements)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from markbook.runs.tasks.summary import Column
+from markbook.runs.tasks.summary import TaskColumn
 from markbook.types import Direction, Interval
 
 CONFIDENCE = 0.95
@@ -50,7 +50,7 @@ class ContextGap:
         return cls(**{**record, "contexts": (first, second), "interval": interval})
 
 
-def context_gap(first: Column, second: Column, contexts: tuple[str, str]) -> ContextGap:
+def context_gap(first: TaskColumn, second: TaskColumn, contexts: tuple[str, str]) -> ContextGap:
     """Return the paired difference first - second over the rows that both have a value for."""
     from markbook.stats import minimum_detectable_effect, paired_difference
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from markbook.report import planes
 from markbook.report.page import Chart, Section
-from markbook.results.files_view import FilesView
+from markbook.runs.tasks.published import AnswerRow, TasksView
 from markbook.text import Table
 from markbook.text.table import NOTHING
 from markbook.types import Summary
 
 
-def cost_sections(view: FilesView) -> list[Section]:
+def cost_sections(view: TasksView) -> list[Section]:
     """Return score against cost by task; nothing where no answer's price is known.
 
     An unknown price is unknown, not 0: it is left out of the mean, counted, and a task without any is not drawn.
@@ -47,7 +46,7 @@ def cost_sections(view: FilesView) -> list[Section]:
     return [Section("cost", "Score against cost", "Further to the left is cheaper.", (table,), chart)]
 
 
-def _costs(view: FilesView) -> dict[str, list[float | None]]:
+def _costs(view: TasksView) -> dict[str, list[float | None]]:
     """Return the cost of each answer by task, None where its price is unknown; an answer marked twice costs once."""
     found: dict[str, dict[tuple[Any, Any], float | None]] = {}
     for row in view.rows():
@@ -56,6 +55,6 @@ def _costs(view: FilesView) -> dict[str, list[float | None]]:
     return {task: list(costs.values()) for task, costs in found.items()}
 
 
-def _cost(row: Mapping[str, Any]) -> float | None:
+def _cost(row: AnswerRow) -> float | None:
     cost = row.get("cost")
     return None if cost is None else float(cost)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from markbook.results.files_view import FilesView
 from markbook.results.headline import run_headline
 from markbook.results.kind import Content, Entry, Shown
 from markbook.results.rows import reasons_text
+from markbook.runs.tasks.published import TasksView
 from markbook.text import cut
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TEXT_CAP = 200_000
 
 
-class TaskResults(FilesView):
+class TaskResults(TasksView):
     """The results of a run of tasks."""
 
     def sheet(self, metric: str | None) -> Sheet:
@@ -34,7 +34,7 @@ class TaskResults(FilesView):
 
     def page(self) -> Page:
         """Return everything that the report of a run of tasks shows."""
-        from markbook.runs.tasks.page import task_page
+        from markbook.runs.tasks.pages.page import task_page
 
         return replace(task_page(self), headline=run_headline(self, "rows"))
 
@@ -46,20 +46,20 @@ class TaskResults(FilesView):
         """
         if name != "lm-eval":
             return super().files(name)
-        from markbook.runs.tasks.lm_eval import lm_eval_files
+        from markbook.runs.tasks.pages.lm_eval import lm_eval_files
 
         return lm_eval_files(self)
 
     def entries(self) -> Iterator[Entry]:
         """Yield every answer, by the names that the sheet has for them."""
-        from markbook.runs.tasks.page import answer_status
+        from markbook.runs.tasks.pages.page import answer_status
         from markbook.runs.tasks.sheet import sample_name
 
         several = len(self.summary["tasks"]) > 1
         for place, row in self.located_rows():
             value = next((value for value in row["metrics"].values() if value is not None), None)
             model = str(row.get("model") or "answer")
-            error = str((row.get("tests") or {}).get("error") or "")
+            error = row["tests"]["error"] if "tests" in row else ""
             name = sample_name(row, several=several)
             yield Entry(place, model, name, answer_status(row), value, error, str(row["task"]))
 
@@ -69,7 +69,7 @@ class TaskResults(FilesView):
         Raises:
             ValueError: none begins there.
         """
-        from markbook.runs.tasks.page import answer_status
+        from markbook.runs.tasks.pages.page import answer_status
         from markbook.runs.tasks.sheet import sample_name
 
         row = self.row_at(location)

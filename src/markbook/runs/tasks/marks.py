@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from markbook.load.foreign import ForeignError
-from markbook.model import Reply
+from markbook.model import ModelReply
 from markbook.runs.tasks.asking import together
-from markbook.runs.tasks.metrics import PassAtK
 from markbook.runs.tasks.plan import Filtered, TaskPlan
-from markbook.runs.tasks.scorers import RowAnswer, RowScore, score_rows
-from markbook.runs.tasks.shards import Workers, measure_items
+from markbook.runs.tasks.published import TestedRecord
+from markbook.runs.tasks.scoring.metrics import RowPassAtK
+from markbook.runs.tasks.scoring.scorers import RowAnswer, RowScore, score_rows
+from markbook.runs.tasks.scoring.shards import Workers, measure_items
 from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Outcome, Sample, Verdict
 
 Key = tuple[str | int, ...]
@@ -30,9 +30,15 @@ class Tested:
     fault: str = ""
     """Set where the tests themselves are broken."""
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> TestedRecord:
         """Return it as JSON."""
-        return {name: getattr(self, name) for name in ("passed", "verdict", "error", "detail", "fault")}
+        return {
+            "passed": self.passed,
+            "verdict": self.verdict,
+            "error": self.error,
+            "detail": self.detail,
+            "fault": self.fault,
+        }
 
 
 def tested(outcome: Outcome) -> Tested:
@@ -51,13 +57,13 @@ def tested(outcome: Outcome) -> Tested:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FilteredAnswer:
     """One answer after its filters."""
 
     pipeline: str
     sample: Sample
     index: int
-    reply: Reply
+    reply: ModelReply
     text: str
     model: str = ""
     source: str = ""
@@ -71,7 +77,7 @@ class Answer:
 class MarkedAnswer:
     """One answer with its marks."""
 
-    answer: Answer
+    answer: FilteredAnswer
     measurements: Mapping[str, Measurement]
     """By the metric's name in results."""
     tested: Tested | None
@@ -80,8 +86,8 @@ class MarkedAnswer:
 
 
 def answers(
-    plan: TaskPlan, filtered: Filtered, samples: Sequence[Sample], replies: Mapping[Key, Reply], model: str
-) -> Iterator[Answer]:
+    plan: TaskPlan, filtered: Filtered, samples: Sequence[Sample], replies: Mapping[Key, ModelReply], model: str
+) -> Iterator[FilteredAnswer]:
     """Yield the answers to some of a task's rows in order, then those that are missing, with the reason; a row has at least one.
 
     A missing answer stays one of the row's, unless the filters would have left it out had it been there (the first
@@ -117,19 +123,19 @@ def answers(
         for reply, text in [*zip(kept, texts, strict=True), *((reply, "") for reply in lacking)]:
             index = int(reply.key[-1])
             source, name = (known[index].source, known[index].model) if index in known else ("", model)
-            yield Answer(filtered.pipeline.name, sample, index, reply, text, name, source)
+            yield FilteredAnswer(filtered.pipeline.name, sample, index, reply, text, name, source)
 
 
-def _recorded(name: tuple[str, str], attempt: Attempt | None) -> Reply:
+def _recorded(name: tuple[str, str], attempt: Attempt | None) -> ModelReply:
     """Return an answer that exists as a model's reply."""
     if attempt is None or attempt.meta["absent"]:
         index = 0 if attempt is None else attempt.index
-        return Reply((*name, index), missing=Missing(MissingKind.ABSENT, "nobody answered it"))
-    return Reply((*name, attempt.index), text=attempt.text, raw=attempt.text)
+        return ModelReply((*name, index), missing=Missing(MissingKind.ABSENT, "nobody answered it"))
+    return ModelReply((*name, attempt.index), text=attempt.text, raw=attempt.text)
 
 
 def measure(
-    plan: TaskPlan, given: Sequence[Answer], outcomes: Mapping[Key, Tested], workers: Workers | None
+    plan: TaskPlan, given: Sequence[FilteredAnswer], outcomes: Mapping[Key, Tested], workers: Workers | None
 ) -> Iterator[MarkedAnswer]:
     """Yield each answer with its marks, in order."""
     passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
@@ -155,9 +161,9 @@ def measure(
         )
 
 
-def _scored(plan: TaskPlan, given: Sequence[Answer]) -> dict[tuple[str, int], RowScore]:
+def _scored(plan: TaskPlan, given: Sequence[FilteredAnswer]) -> dict[tuple[str, int], RowScore]:
     """Return what the scorers say of each row, at its first answer."""
-    by_sample: dict[str, list[Answer]] = {}
+    by_sample: dict[str, list[FilteredAnswer]] = {}
     for each in given:
         by_sample.setdefault(each.sample.id, []).append(each)
     rows = []
@@ -171,17 +177,17 @@ def _scored(plan: TaskPlan, given: Sequence[Answer]) -> dict[tuple[str, int], Ro
     return {(row.sample.id, row.attempt.index): score for row, score in zip(rows, scores, strict=True)}
 
 
-def _unanswered(metric: str, answer: Answer) -> Measurement:
+def _unanswered(metric: str, answer: FilteredAnswer) -> Measurement:
     return Measurement(
         metric, missing=answer.reply.missing, sample_id=answer.sample.id, index=answer.index, model=answer.model
     )
 
 
 def _pass_marks(
-    plan: TaskPlan, passes: PassAtK, given: Sequence[Answer], outcomes: Mapping[Key, Tested]
+    plan: TaskPlan, passes: RowPassAtK, given: Sequence[FilteredAnswer], outcomes: Mapping[Key, Tested]
 ) -> dict[tuple[str, int], dict[str, Measurement]]:
     """Return pass@k of each row, at its first answer."""
-    rows: dict[str, list[Answer]] = {}
+    rows: dict[str, list[FilteredAnswer]] = {}
     for each in given:
         rows.setdefault(each.sample.id, []).append(each)
     found = {}
@@ -191,7 +197,9 @@ def _pass_marks(
     return found
 
 
-def _pass_mark(name: str, k: int, several: Sequence[Answer], task: str, outcomes: Mapping[Key, Tested]) -> Measurement:
+def _pass_mark(
+    name: str, k: int, several: Sequence[FilteredAnswer], task: str, outcomes: Mapping[Key, Tested]
+) -> Measurement:
     from markbook.stats import pass_at_k
 
     known = [outcome for each in several if (outcome := outcomes.get(each.key(task))) is not None]

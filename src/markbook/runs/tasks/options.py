@@ -9,7 +9,7 @@ from typing import Literal
 
 from markbook.config import ContextMode
 from markbook.runs.options import RunOptions, aside
-from markbook.runs.tasks.metrics import Profile
+from markbook.runs.tasks.scoring.metrics import Profile
 
 ASKING = "asking"
 """Where run.json keeps how a model is asked."""

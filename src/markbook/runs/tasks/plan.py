@@ -8,21 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from markbook.config import ContextMode, Group, Loaded, Pipeline, Task, load_all
+from markbook.config import ContextMode, Loaded, Pipeline, Task, TaskGroup, load_all
 from markbook.errors import DataError, UsageError
 from markbook.files.jsonl import Rejection
 from markbook.load.filters import Step, build
 from markbook.load.foreign import Find, Finder, nothing
 from markbook.load.joining import beside
-from markbook.load.predictions import Answers, find_file, read_answers
+from markbook.load.predictions import Predictions, find_file, read_answers
 from markbook.load.samples import TaskRows, load_samples
-from markbook.model import Request, Settings
+from markbook.model import GenerationSettings, PromptRequest
 from markbook.runs.tasks.judging import judging_options
-from markbook.runs.tasks.likelihoods import row_scorer
-from markbook.runs.tasks.metrics import Bound, PassAtK, bind
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.overrides import overridden
-from markbook.runs.tasks.scorers import Scorer, function_scorers
+from markbook.runs.tasks.scoring.likelihoods import row_scorer
+from markbook.runs.tasks.scoring.metrics import Bound, RowPassAtK, bind
+from markbook.runs.tasks.scoring.scorers import Scorer, function_scorers
 from markbook.types import Sample
 
 _SUFFIX: Mapping[ContextMode, str] = {"full": "", "minimal": "_minimal_context", "none": "_no_context"}
@@ -50,10 +50,10 @@ class TaskPlan:
     metrics: tuple[Bound, ...]
     scorers: tuple[Scorer, ...]
     """What marks a row as a whole, under names that may be known only then."""
-    passes: PassAtK | None
+    passes: RowPassAtK | None
     count: int
     """Answers per row that a model is asked for."""
-    answers: Answers | None
+    answers: Predictions | None
 
     @property
     def samples(self) -> Sequence[Sample]:
@@ -74,7 +74,7 @@ class TaskPlan:
         ]
         return [self.key(name, filtered.pipeline) for filtered in self.pipelines for name in names]
 
-    def requests(self, seed: int, *, continues: bool = False) -> list[Request]:
+    def requests(self, seed: int, *, continues: bool = False) -> list[PromptRequest]:
         """Return what a model is asked, in order.
 
         Args:
@@ -82,7 +82,7 @@ class TaskPlan:
             continues: whether the model continues texts: then a system message is their beginning.
         """
         given = self.task.sampling
-        settings = Settings(
+        settings = GenerationSettings(
             given.temperature,
             given.top_p,
             given.max_tokens,
@@ -97,10 +97,12 @@ class TaskPlan:
                 system = beside(system, sample.input, self.task.delimiters[1]).removesuffix(sample.input)
             if weighing is None:
                 asked = (sample.input, system, settings, turns)
-                found += [Request((*name, index), *asked) for index in range(self.count)]
+                found += [PromptRequest((*name, index), *asked) for index in range(self.count)]
             else:
                 pairs = enumerate(weighing.pairs)
-                found += [Request((*name, place), asked, system, continuation=text) for place, (asked, text) in pairs]
+                found += [
+                    PromptRequest((*name, place), asked, system, continuation=text) for place, (asked, text) in pairs
+                ]
         return found
 
 
@@ -109,7 +111,7 @@ class Plan:
     """Everything that a run will do."""
 
     tasks: tuple[TaskPlan, ...]
-    groups: tuple[tuple[Group, tuple[str, ...]], ...]
+    groups: tuple[tuple[TaskGroup, tuple[str, ...]], ...]
     inputs: Mapping[str, str]
     """SHA-256 of every file that was read, by task and name."""
     warnings: tuple[str, ...]
@@ -207,10 +209,10 @@ def _plan_one(
     )
 
 
-def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, several: bool) -> Answers:
+def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, several: bool) -> Predictions:
     path = find_file(predictions, task.name, alone=alone)
     if path is None:
-        return Answers()
+        return Predictions()
     shared = not alone and (path == predictions or path.name == "results.jsonl")
     unsure = "" if task.data.id_field else rows.unsure
     return read_answers(

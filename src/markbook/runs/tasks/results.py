@@ -6,23 +6,33 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
+from markbook.config import TaskGroup
 from markbook.files.spool import Spool
+from markbook.judge.cases import PanelAgreement
+from markbook.model import ModelReply
 from markbook.results.files_view import SCHEMA
 from markbook.runs.tasks.columns import Columns
 from markbook.runs.tasks.contexts import ContextGap, adjusted, context_gap
 from markbook.runs.tasks.marks import MarkedAnswer
-from markbook.runs.tasks.metrics import result_keys
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.plan import Filtered, Plan, TaskPlan
-from markbook.runs.tasks.summary import Column, summarise_column, summarise_group
+from markbook.runs.tasks.published import (
+    AnswerRow,
+    BillRecord,
+    GroupRecord,
+    GroupSummaryRecord,
+    TaskRecord,
+    TasksSummary,
+)
+from markbook.runs.tasks.scoring.metrics import result_keys
+from markbook.runs.tasks.summary import TaskColumn, summarise_column, summarise_group
 from markbook.types import Sample
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True)
 
 
-class Results:
+class MarkCollector:
     """Collects a run's marks."""
 
     def __init__(self, plan: Plan, options: TaskOptions) -> None:
@@ -51,7 +61,7 @@ class Results:
             self._lines.append(_ENCODER.encode(_row(plan, filtered, each)) + "\n")
 
     @cached_property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[TaskColumn]:
         """The marks of each task by each metric, once all rows are taken."""
         return [column for taken in self._taken.values() for column in taken.columns()]
 
@@ -64,7 +74,7 @@ class Results:
         """Yield `results.jsonl`: one line an answer, in the order of tasks and rows."""
         return iter(self._lines)
 
-    def summary(self, model: str) -> dict[str, Any]:
+    def summary(self, model: str) -> TasksSummary:
         """Return `summary.json`."""
         tasks = {each.task.name: self._task(each) for each in self._plan.tasks}
         return {
@@ -76,11 +86,11 @@ class Results:
             "comparisons": [gap.to_record() for gap in adjusted(self._context_gaps())],
         }
 
-    def _task(self, plan: TaskPlan) -> dict[str, Any]:
+    def _task(self, plan: TaskPlan) -> TaskRecord:
         options = self._options
         columns = [column for column in self.columns if column.task == plan.task.name]
         samples = plan.samples
-        return {
+        record: TaskRecord = {
             "alias": plan.alias,
             "version": plan.task.version,
             "context": plan.mode,
@@ -95,20 +105,22 @@ class Results:
                 column.key: summarise_column(column, policy=options.missing, seed=options.seed).to_record()
                 for column in columns
             },
-            **({"panels": panels} if (panels := self._panels(plan)) else {}),
         }
+        if panels := self._panels(plan):
+            record["panels"] = panels
+        return record
 
-    def _panels(self, plan: TaskPlan) -> dict[str, Any]:
+    def _panels(self, plan: TaskPlan) -> dict[str, PanelAgreement]:
         """Return how well the judges of a panel agree, by metric; nothing where one judges alone."""
-        found: dict[str, Any] = {}
+        found: dict[str, PanelAgreement] = {}
         for filtered in plan.pipelines:
             if (taken := self._taken.get((plan.task.name, filtered.pipeline.name))) is not None:
                 found |= taken.agreement()
         return found
 
-    def _group(self, group: Any, names: Sequence[str]) -> dict[str, Any]:
+    def _group(self, group: TaskGroup, names: Sequence[str]) -> GroupRecord:
         options = self._options
-        metrics: dict[str, Any] = {}
+        metrics: dict[str, GroupSummaryRecord] = {}
         for wanted in group.aggregates:
             for key in result_keys(wanted.metric):
                 matching = self._matching(key, wanted.pipelines, names)
@@ -123,9 +135,9 @@ class Results:
                     metrics[full_key] = {**summary.to_record(), "tasks": [column.task for column in columns]}
         return {"alias": group.alias, "version": group.version, "tasks": list(names), "metrics": metrics}
 
-    def _matching(self, key: str, pipelines: Sequence[str], names: Sequence[str]) -> dict[str, list[Column]]:
+    def _matching(self, key: str, pipelines: Sequence[str], names: Sequence[str]) -> dict[str, list[TaskColumn]]:
         """Return a group metric's columns by their name in results."""
-        found: dict[str, list[Column]] = {}
+        found: dict[str, list[TaskColumn]] = {}
         for column in self.columns:
             own, _, pipeline = column.key.partition(",")
             if own == key and column.task in names and (not pipelines or not pipeline or pipeline in pipelines):
@@ -159,12 +171,12 @@ def _same_rows(first: Sequence[Sample], second: Sequence[Sample]) -> bool:
     return [each.row for each in first] == [each.row for each in second]
 
 
-def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, Any]:
+def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> AnswerRow:
     answer = marked.answer
     reply, asked = answer.reply, answer.sample.row
     assert asked is not None  # a task's samples are made of its rows
     found = marked.measurements.items()
-    row: dict[str, Any] = {
+    row: AnswerRow = {
         "task": plan.task.name,
         "id": answer.sample.id,
         "doc_id": asked.place,
@@ -181,10 +193,8 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
         "missing": {key: one.missing.to_record() for key, one in found if one.missing is not None},
         "source": answer.sample.source.rpartition("/")[2],
     }
-    for name in ("finish", "input_tokens", "output_tokens", "cost"):
-        # A question that was not answered has a bill in run.json, not a row of numbers.
-        if reply.missing is None and getattr(reply, name) not in (None, ""):
-            row[name] = getattr(reply, name)
+    if reply.missing is None:  # what a question that was not answered took is in run.json
+        row = {**row, **_bill(reply)}
     if turns := plan.rows.turns.get(answer.sample.id):
         row["turns"] = [list(turn) for turn in turns]
     if reply.missing is None and answer.sample.id in plan.rows.weighings:
@@ -195,3 +205,17 @@ def _row(plan: TaskPlan, filtered: Filtered, marked: MarkedAnswer) -> dict[str, 
     if stats:
         row["stats"] = stats
     return row
+
+
+def _bill(reply: ModelReply) -> BillRecord:
+    """Return how a reply ended and what it took, as far as its server said."""
+    found: BillRecord = {}
+    if reply.finish:
+        found["finish"] = reply.finish
+    if reply.input_tokens is not None:
+        found["input_tokens"] = reply.input_tokens
+    if reply.output_tokens is not None:
+        found["output_tokens"] = reply.output_tokens
+    if reply.cost is not None:
+        found["cost"] = reply.cost
+    return found

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from markbook.errors import UsageError
 from markbook.plugins import suggest
 from markbook.results.alignment import digest
-from markbook.results.files_view import FilesView
 from markbook.results.rows import value_of
 from markbook.results.sheet import Cell, Sheet, cell_of
 from markbook.results.stopping import STOPPED_NOTE
+from markbook.runs.tasks.published import AnswerRow, TaskRecord, TasksView
 from markbook.runs.tasks.summary import pass_cell
 from markbook.types import Summary
 
 
-def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
+def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     """Return one metric's marks on the rows of all tasks that have it; a row's mark is the mean over its answers.
 
     Args:
@@ -27,12 +26,12 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
     Raises:
         UsageError: no task of the run has this metric.
     """
-    tasks: Mapping[str, Any] = view.summary["tasks"]
+    tasks = view.summary["tasks"]
     chosen = _chosen(tasks, metric)
     held = (record["metrics"].get(chosen) for record in tasks.values())
     summaries = [Summary.from_record(record) for record in held if record is not None]
     own, _, pipeline = chosen.partition(",")
-    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    found: dict[str, dict[str, list[AnswerRow]]] = {}
     meta: dict[str, Mapping[str, str]] = {}
     several = len(tasks) > 1
     digests: dict[str, str] = {}
@@ -58,7 +57,7 @@ def task_sheet(view: FilesView, metric: str | None, *, name: str) -> Sheet:
     )  # fmt: skip
 
 
-def _chosen(tasks: Mapping[str, Any], metric: str | None) -> str:
+def _chosen(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
     known = list(dict.fromkeys(key for record in tasks.values() for key in record["metrics"]))
     chosen = metric or next(iter(known), "")
     if chosen not in known:
@@ -66,12 +65,12 @@ def _chosen(tasks: Mapping[str, Any], metric: str | None) -> str:
     return chosen
 
 
-def sample_name(row: Mapping[str, Any], *, several: bool) -> str:
+def sample_name(row: AnswerRow, *, several: bool) -> str:
     """Return what a row of results is called among those of its run, which has one task or several."""
     return f"{row['task']}/{row['id']}" if several else str(row["id"])
 
 
-def _row_cell(rows: Sequence[Mapping[str, Any]], metric: str, limits: tuple[float, float]) -> Cell:
+def _row_cell(rows: Sequence[AnswerRow], metric: str, limits: tuple[float, float]) -> Cell:
     tests = [bool(row["tests"]["passed"]) for row in rows if row.get("tests")]
     passed = all(tests) if tests else None
     values = [value_of(row["metrics"], metric, row) for row in rows]

@@ -15,7 +15,7 @@ from markbook.results.stopping import Stopping, parse_rule
 from markbook.runs.stopping import Marks, identity_of, open_against, until_enough
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.plan import Plan, TaskPlan
-from markbook.runs.tasks.results import Results
+from markbook.runs.tasks.results import MarkCollector
 from markbook.store import RunWriter
 from markbook.types import Direction, Missing, MissingKind, Sample
 
@@ -117,7 +117,7 @@ def narrowed(plan: Plan, names: Collection[str]) -> Plan:
 
 
 def ask_until_enough(
-    stop: TaskStop, plan: Plan, journal: RunWriter, mark: Callable[[Plan], Results]
+    stop: TaskStop, plan: Plan, journal: RunWriter, mark: Callable[[Plan], MarkCollector]
 ) -> tuple[Plan, dict[str, Any]]:
     """Return the plan of the rows that it took, and what is to be said of the end.
 

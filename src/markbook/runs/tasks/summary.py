@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from markbook.load.foreign import ForeignError
-from markbook.results.measured import summarise_with
+from markbook.results.metric_summary import summarise_with
 from markbook.results.sheet import Cell, cell_of
 from markbook.results.summary import Policy, summarise_cells
-from markbook.runs.tasks.aggregations import Aggregation
+from markbook.runs.tasks.scoring.aggregations import Aggregation
 from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary
 
 _RESAMPLES = 1000
@@ -23,7 +23,7 @@ Marks = Mapping[str, Cell]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TaskColumn:
     """One metric of one task over all its rows."""
 
     task: str
@@ -60,7 +60,7 @@ def pass_cell(value: float | Missing, stats: Mapping[str, Any], *, passed: bool 
     return Cell(value, passed=passed, n_missing=stats.get("n_missing") or {}, span=span)
 
 
-def summarise_column(column: Column, *, policy: Policy, seed: int) -> Summary:
+def summarise_column(column: TaskColumn, *, policy: Policy, seed: int) -> Summary:
     """Return a metric's number over a task: the mean over rows, or what the metric itself makes of them."""
     if column.aggregation is not None:
         return _aggregated(column, column.aggregation, seed=seed)
@@ -70,7 +70,7 @@ def summarise_column(column: Column, *, policy: Policy, seed: int) -> Summary:
     return _mean([column], column.task, policy=policy, seed=seed)
 
 
-def _aggregated(column: Column, aggregation: Aggregation, *, seed: int) -> Summary:
+def _aggregated(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Summary:
     """Return what an aggregation makes of the rows that were scored, with a percentile bootstrap over them."""
     value, note = _over(aggregation, column.raws)
     interval = None
@@ -129,7 +129,7 @@ def _bootstrap(aggregation: Aggregation, raws: Sequence[object], seed: int) -> I
     return Interval(found[cut], found[-1 - cut], "bootstrap")
 
 
-def _mean(columns: Sequence[Column], group: str, *, policy: Policy, seed: int) -> Summary:
+def _mean(columns: Sequence[TaskColumn], group: str, *, policy: Policy, seed: int) -> Summary:
     first = columns[0]
     summary = summarise_cells(
         [mark for column in columns for mark in column.marks.values()],
@@ -146,7 +146,7 @@ def _mean(columns: Sequence[Column], group: str, *, policy: Policy, seed: int) -
 
 
 def summarise_group(
-    name: str, columns: Sequence[Column], *, weight_by_size: bool, policy: Policy, seed: int
+    name: str, columns: Sequence[TaskColumn], *, weight_by_size: bool, policy: Policy, seed: int
 ) -> Summary:
     """Return a metric's number over the tasks of a group.
 
@@ -174,7 +174,7 @@ def summarise_group(
 
 
 def _of_numbers(
-    columns: Sequence[Column], pooled: Summary, *, weight_by_size: bool, policy: Policy, seed: int
+    columns: Sequence[TaskColumn], pooled: Summary, *, weight_by_size: bool, policy: Policy, seed: int
 ) -> Summary:
     """Return the mean of the tasks' own numbers, where those are no means of rows that could be pooled."""
     found = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]

@@ -13,7 +13,7 @@ from typing import Any
 
 from markbook import plugins
 from markbook.errors import UsageError
-from markbook.model import Generator, Reply, Request
+from markbook.model import Generator, ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
 from markbook.results.stopping import words_of
 from markbook.runs.conductor import conduct
@@ -23,14 +23,14 @@ from markbook.runs.options import options_of
 from markbook.runs.tasks import Tasks
 from markbook.runs.tasks.asking import check_askable, goes_on
 from markbook.runs.tasks.judging import judges_of, remembered
-from markbook.runs.tasks.marks import Answer, Key, Tested, answers, measure, tested
+from markbook.runs.tasks.marks import FilteredAnswer, Key, Tested, answers, measure, tested
 from markbook.runs.tasks.options import ASKING, JUDGING, TaskOptions
+from markbook.runs.tasks.pages.tables import summary_text
 from markbook.runs.tasks.plan import Plan, TaskPlan, plan_tasks
-from markbook.runs.tasks.results import Results
-from markbook.runs.tasks.shards import Workers, start_workers
+from markbook.runs.tasks.results import MarkCollector
+from markbook.runs.tasks.scoring.shards import Workers, start_workers
+from markbook.runs.tasks.shared_calls import SharedCalls
 from markbook.runs.tasks.stopping import TaskStop, ask_until_enough, plan_stop
-from markbook.runs.tasks.tables import summary_text
-from markbook.runs.tasks.together import Together
 from markbook.store import Manifest, Run, RunWriter
 from markbook.types import Limits, Sample
 
@@ -163,7 +163,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     with remembered(plan.plan, journal, watch) as (judged, memory):
         done = judged
 
-        def marked(part: Plan) -> Results:
+        def marked(part: Plan) -> MarkCollector:
             replies = asked.replies_to(part)
             return _marked(part, replies, plan, journal, box)
 
@@ -199,9 +199,11 @@ def pieces_of(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
         yield plan.samples[start : start + size]
 
 
-def _marked(part: Plan, replies: Mapping[Key, Reply], plan: TasksPlan, journal: RunWriter, box: Any) -> Results:
+def _marked(
+    part: Plan, replies: Mapping[Key, ModelReply], plan: TasksPlan, journal: RunWriter, box: Any
+) -> MarkCollector:
     """Return the marks of what was answered."""
-    results, options = Results(part, plan.options), plan.options
+    results, options = MarkCollector(part, plan.options), plan.options
     for each in part.tasks:
         for filtered in each.pipelines:
             for samples in pieces_of(each):
@@ -257,7 +259,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
     return Manifest("run", json.loads(json.dumps(config)), work.inputs, extra)
 
 
-def _plain_judging(options: TaskOptions) -> dict[str, Any]:
+def _plain_judging(options: TaskOptions) -> dict[str, object]:
     """Return how the judges are asked, as JSON and without secrets."""
     kept = options.kept(JUDGING)
     cassette = None if options.cassette is None else os.fspath(options.cassette)
@@ -279,7 +281,7 @@ class _Asked:
         if self._generator is None:
             return
         self._replies = {row.key: _reply_of(row.key, row.data) for row in journal.rows(COMPLETION)}
-        self._committed = Together(journal.commit)
+        self._committed = SharedCalls(journal.commit)
         total, done = len(self._requests(plan.plan)), len(self._replies)
         watch.started(journal.folder, Start(total, done, done, f"{total} questions"))
         # Questions that brought nothing have cost something too, each time that they were asked.
@@ -288,12 +290,12 @@ class _Asked:
         self._generator.spent = sum(one or 0.0 for one in spent)
         self._times = itertools.count(len(lost))
 
-    def _requests(self, part: Plan) -> list[Request]:
+    def _requests(self, part: Plan) -> list[PromptRequest]:
         options = self._plan.options
         continues = goes_on(options.model or "")
         return [request for each in part.tasks for request in each.requests(options.seed, continues=continues)]
 
-    def replies_to(self, part: Plan) -> dict[Key, Reply]:
+    def replies_to(self, part: Plan) -> dict[Key, ModelReply]:
         """Return the replies to the rows of a plan; the model is asked for those that nobody asked it for yet."""
         if self._generator is None:
             return {}
@@ -303,7 +305,7 @@ class _Asked:
             self._generator.generate(waiting, self._keep)
         return {request.key: self._replies[request.key] for request in requests}
 
-    def _keep(self, reply: Reply) -> None:
+    def _keep(self, reply: ModelReply) -> None:
         self._replies[reply.key] = reply
         if reply.missing is None:
             self._journal.add(COMPLETION, reply.key, reply.as_record())
@@ -316,13 +318,13 @@ class _Asked:
         self._watch.did(Step(" ".join(map(str, reply.key)), reply.missing is None, why))
 
 
-def _reply_of(key: Key, data: Mapping[str, Any]) -> Reply:
+def _reply_of(key: Key, data: Mapping[str, Any]) -> ModelReply:
     names = ("text", "raw", "finish", "input_tokens", "output_tokens", "cost", "cost_at_most", "requests", "seconds")
-    return Reply(key, **{name: data[name] for name in names if name in data})
+    return ModelReply(key, **{name: data[name] for name in names if name in data})
 
 
 def _execute(
-    writer: RunWriter, each: TaskPlan, given: Sequence[Answer], box: Any, settings: TaskOptions
+    writer: RunWriter, each: TaskPlan, given: Sequence[FilteredAnswer], box: Any, settings: TaskOptions
 ) -> dict[Key, Tested]:
     """Run the tests of a task on its answers, those of a resumed run excepted."""
     from markbook.sandbox import Job
@@ -345,19 +347,19 @@ def _execute(
     return done
 
 
-def _timings(replies: Mapping[Key, Reply]) -> Iterator[str]:
+def _timings(replies: Mapping[Key, ModelReply]) -> Iterator[str]:
     for key in sorted(replies, key=lambda each: tuple(map(str, each))):
         if replies[key].requests:
             record = {"key": list(key), "seconds": replies[key].seconds, "requests": replies[key].requests}
             yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def _usage(replies: Sequence[Reply]) -> dict[str, Any]:
+def _usage(replies: Sequence[ModelReply]) -> dict[str, object]:
     """Return what a model's replies cost, those that brought nothing too; a sum with an unknown part is unknown."""
     answered = [reply for reply in replies if reply.missing is None]
     asked = [reply for reply in replies if reply.requests]
 
-    def total(name: str, of: Sequence[Reply]) -> Any:
+    def total(name: str, of: Sequence[ModelReply]) -> Any:
         values = [getattr(reply, name) for reply in of]
         return None if not values or any(value is None for value in values) else sum(values)
 

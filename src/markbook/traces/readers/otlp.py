@@ -17,7 +17,7 @@ from markbook.traces.plain import record, rows
 from markbook.traces.reading import Probe, is_tempo
 from markbook.traces.spans.roles import role_of
 from markbook.traces.spans.span import span_of
-from markbook.traces.spans.spool import MAX_SPANS, Spool
+from markbook.traces.spans.spool import MAX_SPANS, SpanSpool
 from markbook.traces.spans.stream import Found, inside, spans
 from markbook.traces.spans.tree import trace_of
 from markbook.types import Record
@@ -43,7 +43,7 @@ class Otlp:
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the runs in the order in which the file first shows them."""
         source.problems.clear()  # what detection stumbled over is met and counted again
-        spool = Spool()
+        spool = SpanSpool()
         try:
             self._fill(spool, source)
             spool.flush()
@@ -59,7 +59,7 @@ class Otlp:
         finally:
             spool.close()
 
-    def _runs(self, spool: Spool, source: Source) -> Iterator[Trace]:
+    def _runs(self, spool: SpanSpool, source: Source) -> Iterator[Trace]:
         """Yield the runs; a trace of other spans only (a web server's, say) is none where there are others."""
         empty: Trace | None = None
         found = False
@@ -80,7 +80,7 @@ class Otlp:
             yield replace(empty, unrecognised={})
 
     @staticmethod
-    def _fill(spool: Spool, source: Source) -> None:
+    def _fill(spool: SpanSpool, source: Source) -> None:
         problems: Counter[str] = source.problems
         if source.is_lines:
             found: Iterator[Found] = (pair for _, value in source.lines() for pair in _pairs(value, problems))

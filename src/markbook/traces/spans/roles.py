@@ -28,6 +28,18 @@ _OPENINFERENCE = {"AGENT": AGENT, "TOOL": TOOL, "LLM": MODEL}
 _TRACELOOP = {"agent": AGENT, "tool": TOOL}
 _FRAMEWORK_KEYS = ("gen_ai.", "openinference.", "traceloop.", "llm.", "gcp.vertex.agent.", "logfire.")
 
+_TOKEN_KEYS = (
+    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+    ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+    ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
+    (
+        "gen_ai.usage.cache_write.input_tokens",
+        "gen_ai.usage.cache_creation.input_tokens",
+        "llm.token_count.prompt_details.cache_write",
+    ),
+)
+"""Where the conventions say how many tokens were read, written, read from a cache and put into one."""
+
 
 @dataclass(slots=True)
 class Role:
@@ -167,21 +179,9 @@ def _present(held: Record, *keys: str) -> Any:
 def _fill_model(role: Role, span: Span) -> None:
     held = span.attributes
     role.name = name_of(_present(held, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name"))
-    role.input_tokens = whole(
-        _present(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
+    role.input_tokens, role.output_tokens, role.cached_tokens, role.written_tokens = (
+        whole(_present(held, *keys)) for keys in _TOKEN_KEYS
     )
-    role.output_tokens = whole(
-        _present(held, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
-    )
-    role.cached_tokens = whole(
-        _present(held, "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read")
-    )
-    role.written_tokens = whole(
-        _present(
-            held, "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation.input_tokens",
-            "llm.token_count.prompt_details.cache_write",
-        )
-    )  # fmt: skip
     role.cost = number(_present(held, "operation.cost", "gen_ai.usage.cost", "llm.cost.total"))
     messages = maybe_json(held.get("gen_ai.output.messages"))
     for event in span.events:

@@ -9,7 +9,7 @@ from markbook.files.source import Source
 from markbook.trace import Trace
 from markbook.traces.spans.roles import Role
 from markbook.traces.spans.span import Span
-from markbook.traces.spans.spool import MAX_SPANS, Spool
+from markbook.traces.spans.spool import MAX_SPANS, SpanSpool
 from markbook.traces.spans.tree import trace_of
 
 _NANO = 1_000_000_000
@@ -17,7 +17,7 @@ _NANO = 1_000_000_000
 
 def runs_of(pairs: Iterable[tuple[Span, Role]], source: Source, reader: str) -> Iterator[Trace]:
     """Yield a run for each trace id of the spans."""
-    spool = Spool()
+    spool = SpanSpool()
     try:
         for span, role in pairs:
             spool.add(span, role)

@@ -23,7 +23,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-class Spool:
+class SpanSpool:
     """All spans of one file, given back run by run."""
 
     def __init__(self) -> None:

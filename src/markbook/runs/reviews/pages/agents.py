@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from markbook.report import planes
 from markbook.report.page import Chart, Section
-from markbook.results.files_view import FilesView
-from markbook.runs.reviews.scoring.records import Numbers, ReviewRow, Tier, rows_of
+from markbook.runs.reviews.scoring.records import Numbers, ReviewRow, ReviewsView, Tier
 from markbook.stats.intervals import mean_interval
 from markbook.text import Table
 from markbook.text.table import NOTHING
@@ -23,9 +22,9 @@ _SCORES: tuple[tuple[Tier, str], ...] = (
 )
 
 
-def time_sections(view: FilesView, systems: Sequence[str]) -> list[Section]:
+def time_sections(view: ReviewsView, systems: Sequence[str]) -> list[Section]:
     """Return score against time by system: the composite, or the first number of tier 1 that any review has."""
-    rows = [(row["system"], _slim(row)) for row in rows_of(view)]
+    rows = [(row["system"], _slim(row)) for row in view.rows()]
     field = next((one for one in _SCORES if any(row[one[0]].get(one[1]) is not None for _, row in rows)), None)
     if field is None or not any(row["tier1"].get("execution_time") is not None for _, row in rows):
         return []
@@ -60,7 +59,7 @@ def _slim(row: ReviewRow) -> dict[str, Numbers]:
     return kept
 
 
-def graph_sections(view: FilesView) -> list[Section]:
+def graph_sections(view: ReviewsView) -> list[Section]:
     """Return who addressed whom, one section a system, over all its traces; nothing without traces."""
     steps: dict[str, Counter[str]] = {}
     edges: dict[str, Counter[tuple[str, str]]] = {}

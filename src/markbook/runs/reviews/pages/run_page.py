@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from markbook.report import charts
-from markbook.report.page import Answer, Chart, Page, Problem, Section
+from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
 from markbook.report.words import interval_text, missing_text, number, span_text
-from markbook.results.files_view import FilesView
 from markbook.results.kind import Status
 from markbook.results.rows import reasons_of
 from markbook.runs.reviews.pages.agents import graph_sections, time_sections
-from markbook.runs.reviews.scoring.records import ReviewRow, ReviewSummary, Tier, rows_of, summary_of
+from markbook.runs.reviews.scoring.records import ReviewRow, ReviewSummary, ReviewsView, Tier
 from markbook.text import Table, cut
 from markbook.types import Summary
 
@@ -33,9 +32,9 @@ _TIERS = {
 }
 
 
-def review_page(view: FilesView) -> Page:
+def review_page(view: ReviewsView) -> Page:
     """Return everything that a review's report shows."""
-    summary = summary_of(view)
+    summary = view.summary
     systems = list(summary["systems"])
     return Page(
         title="Review evaluation",
@@ -151,11 +150,11 @@ def _labels(summary: ReviewSummary, systems: Sequence[str]) -> Section:
     )  # fmt: skip
 
 
-def _papers(view: FilesView) -> list[Problem]:
+def _papers(view: ReviewsView) -> list[Problem]:
     """Return the papers with each system's numbers: the first ones by order of the rows."""
     by_paper: dict[str, list[ReviewRow]] = {}
     total: Counter[str] = Counter()
-    for row in rows_of(view):
+    for row in view.rows():
         paper = str(row["paper_id"])
         if paper in by_paper or len(by_paper) < PAPERS_SHOWN:
             shown = by_paper.setdefault(paper, [])
@@ -178,7 +177,7 @@ def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total:
         name = f"{row['system']}, review {row['index'] + 1}" if row.get("index") else str(row["system"])
         reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in reasons_of(row).items())
         answers.append(
-            Answer(
+            ShownAnswer(
                 row["system"], name, status, score, 0, 0, "", error=cut(reasons, 1500), note=cut(_numbers(row), 3000)
             )
         )

@@ -9,7 +9,7 @@ at 0, and all at 1. Formula source: spec 002, "Composite Scoring Implementation"
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -41,7 +41,7 @@ NEAR = 50.0
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class LabelScale:
     """From a score to a label."""
 
     thresholds: Mapping[str, float]
@@ -56,7 +56,7 @@ class Scale:
         return LABELS[-1], self.weights[LABELS[-1]]
 
 
-DOCUMENTED_SCALE = Scale(THRESHOLDS, LABEL_WEIGHTS)
+DOCUMENTED_SCALE = LabelScale(THRESHOLDS, LABEL_WEIGHTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def compose(
     *,
     policy: Policy = "require_complete",
     profile: Profile = "corrected",
-    scale: Scale = DOCUMENTED_SCALE,
+    scale: LabelScale = DOCUMENTED_SCALE,
 ) -> Composite:
     """Return the composite of one review. The inputs are not changed.
 
@@ -133,20 +133,18 @@ def compose(
     used = {name: weight for name, weight in weights.items() if weight > 0}
     found = {name: scores.get(name, Missing(MissingKind.ABSENT, "not measured")) for name in used}
     known = {name: value for name, value in found.items() if not isinstance(value, Missing)}
-    total = 1.0 if profile == "documented" else math.fsum(used.values())
-    shares = {name: weight / total for name, weight in used.items()}
+    shares = dict(used) if profile == "documented" else _over(used, used)
     low = math.fsum(shares[name] * value for name, value in known.items())
-    high = math.fsum(shares[name] * known.get(name, 1.0) for name in used)
-    interval = (_hold(low), _hold(high))
+    interval = (_hold(low), _hold(math.fsum(shares[name] * known.get(name, 1.0) for name in used)))
     complete = len(known) == len(found)
     raw: float | None = low if complete or profile == "documented" else None
     if raw is None and policy == "renormalise" and known:
-        rest = math.fsum(shares[name] for name in known)
-        shares = {name: shares[name] / rest for name in known}
+        shares = _over(known, shares)
         raw = math.fsum(shares[name] * value for name, value in known.items())
     possible = _between(interval, scale)
     sure = interval[0] if policy == "bounds" and len(possible) == 1 else None
-    label = scale.label(_hold(raw)) if raw is not None else scale.label(sure) if sure is not None else (None, None)
+    at = sure if raw is None else _hold(raw)
+    label = (None, None) if at is None else scale.label(at)
     return Composite(
         score=None if raw is None else _hold(raw),
         missing=None if raw is not None else _why(found),
@@ -160,6 +158,13 @@ def compose(
         complete=complete,
         policy=policy,
     )
+
+
+def _over(names: Iterable[str], shares: Mapping[str, float]) -> dict[str, float]:
+    """Return the shares of these metrics, so that they add up to 1."""
+    known = list(names)
+    total = math.fsum(shares[name] for name in known)
+    return {name: shares[name] / total for name in known}
 
 
 def label_stability(
@@ -195,7 +200,7 @@ def _hold(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _between(interval: tuple[float, float], scale: Scale) -> tuple[str, ...]:
+def _between(interval: tuple[float, float], scale: LabelScale) -> tuple[str, ...]:
     worst_first = tuple(reversed(LABELS))
     first, last = (worst_first.index(scale.label(end)[0]) for end in interval)
     return worst_first[first : last + 1]

@@ -9,7 +9,7 @@ from typing import Any
 from markbook.errors import DataError
 from markbook.runs.reviews.config import ReviewConfig
 from markbook.runs.reviews.scoring.records import ReviewRow, ReviewSummary
-from markbook.runs.reviews.scoring.rows import Kept, row_of
+from markbook.runs.reviews.scoring.rows import JournaledReview, row_of
 from markbook.runs.reviews.scoring.summary import add_label_stability, summarise
 from markbook.runs.reviews.scoring.yardstick import Yardstick, measure_yardstick, percentile
 from markbook.runs.reviews.tiers import from_json
@@ -20,13 +20,13 @@ Key = tuple[str | int, ...]
 Rows = Callable[[str], Iterator[Any]]
 
 
-def read_journal(rows: Rows) -> tuple[list[Kept], dict[str, Mapping[str, object]]]:
+def read_journal(rows: Rows) -> tuple[list[JournaledReview], dict[str, Mapping[str, object]]]:
     """Return what a journal keeps of each review, in order of paper, system and index, and of human pairs."""
-    kept: dict[Key, Kept] = {}
+    kept: dict[Key, JournaledReview] = {}
 
-    def at(key: Key) -> Kept:
+    def at(key: Key) -> JournaledReview:
         paper, system, index = str(key[0]), str(key[1]), int(key[2])
-        return kept.setdefault((paper, system, index), Kept(paper, system, index))
+        return kept.setdefault((paper, system, index), JournaledReview(paper, system, index))
 
     for row in rows("tier1"):
         at(row.key).tier1 = row.data
@@ -55,7 +55,7 @@ def systems_of(run: Run) -> list[str]:
 
 
 def score(
-    kept: Sequence[Kept],
+    kept: Sequence[JournaledReview],
     human: Mapping[str, Mapping[str, object]],
     config: ReviewConfig,
     papers: Sequence[str],

@@ -5,8 +5,8 @@ They are what the files hold and nothing else, so `json` reads and writes them a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired, TypedDict
 
 from markbook.results.files_view import FilesView
 from markbook.types import SummaryRecord
@@ -98,7 +98,7 @@ Threshold = TypedDict("Threshold", {"value": float, "from": str})
 """From where on a similarity counts as a success, and who says so."""
 
 
-class Place(TypedDict):
+class SystemPlace(TypedDict):
     """A system's rank, and how often it has each rank when the weights are uncertain."""
 
     rank: int
@@ -110,7 +110,7 @@ class WeightSensitivityRecord(TypedDict):
 
     reviews: int
     label_changes: float | None
-    ranks: dict[str, Place] | None
+    ranks: dict[str, SystemPlace] | None
 
 
 class ReviewSummary(TypedDict):
@@ -129,11 +129,13 @@ class ReviewSummary(TypedDict):
     profile: str
 
 
-def summary_of(view: FilesView) -> ReviewSummary:
-    """Return the summary of a finished run of reviews."""
-    return cast("ReviewSummary", view.summary)
+def tier_of(row: ReviewRow, name: str) -> Mapping[str, object]:
+    """Return one tier of a row, or its composite, by name."""
+    fields: Mapping[str, object] = row
+    tier = fields[name]
+    assert isinstance(tier, dict)
+    return tier
 
 
-def rows_of(view: FilesView) -> Iterator[ReviewRow]:
-    """Yield the rows of a finished run of reviews."""
-    return (cast("ReviewRow", row) for row in view.rows())
+ReviewsView = FilesView[ReviewRow, ReviewSummary]
+"""A finished run of reviews."""

@@ -25,7 +25,7 @@ _NOT_ASKED = Missing(MissingKind.ABSENT, NOT_ASKED)
 
 
 @dataclass(slots=True)
-class Kept:
+class JournaledReview:
     """What the journal holds of one review."""
 
     paper_id: str
@@ -58,7 +58,7 @@ class Fields:
         return {**self.record, "missing": self.missing}
 
 
-def row_of(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> ReviewRow:
+def row_of(kept: JournaledReview, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> ReviewRow:
     """Return a review's row: three tiers, the composite, and every reason once more by its full name."""
     tier1 = _tier1(kept, config)
     tier2 = _tier2(kept, config, judge_asked=judge_asked, models=models)
@@ -89,7 +89,7 @@ def read_value(record: Numbers, name: str) -> Value:
     return reasons_of(record).get(name, _NOT_ASKED) if value is None else float(value)
 
 
-def _tier1(kept: Kept, config: ReviewConfig) -> Numbers:
+def _tier1(kept: JournaledReview, config: ReviewConfig) -> Numbers:
     fields = Fields()
     if 1 not in config.tiers:
         return _switched_off(1, ("cosine_score", "jaccard_score", "semantic_score", "time_score", "overall_score"))
@@ -124,7 +124,7 @@ def _number(value: Value) -> float:
     return 0.0 if isinstance(value, Missing) else value
 
 
-def _seconds(kept: Kept) -> Value:
+def _seconds(kept: JournaledReview) -> Value:
     seconds = kept.tier1.get("seconds")
     if seconds is None and kept.tier3 is not None:
         seconds = kept.tier3.get("seconds")
@@ -142,7 +142,7 @@ def _overall1(similarity: Value, timed: Value, config: ReviewConfig) -> Value:
     return combine(both, {"similarity": 1 - config.time_weight, "time_taken": config.time_weight})
 
 
-def _tier2(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> Numbers:
+def _tier2(kept: JournaledReview, config: ReviewConfig, *, judge_asked: bool, models: Sequence[str]) -> Numbers:
     names = (*RUBRICS, "overall_score")
     if 2 not in config.tiers:
         return _switched_off(2, (*names, "api_cost"))
@@ -168,7 +168,7 @@ def _tier2(kept: Kept, config: ReviewConfig, *, judge_asked: bool, models: Seque
     return fields.done()
 
 
-def _why_unanswerable(name: str, kept: Kept) -> Value:
+def _why_unanswerable(name: str, kept: JournaledReview) -> Value:
     """Return why a rubric was not asked; a trace that is there and cannot be read says more than "no trace"."""
     trace_reason = (kept.tier3 or {}).get("reason")
     if "trace" in RUBRICS[name].reads and trace_reason is not None:
@@ -176,7 +176,7 @@ def _why_unanswerable(name: str, kept: Kept) -> Value:
     return from_json(kept.unanswerable[name])
 
 
-def _cost(kept: Kept) -> Value:
+def _cost(kept: JournaledReview) -> Value:
     costs = [row.get("cost") for row in kept.judgements]
     known = [float(cost) for cost in costs if cost is not None]
     if not costs:
@@ -200,7 +200,7 @@ def _detail(found: Assessment) -> Numbers:
     }
 
 
-def _tier3(kept: Kept, config: ReviewConfig) -> Numbers:
+def _tier3(kept: JournaledReview, config: ReviewConfig) -> Numbers:
     names = (*_TIER3, "communication_overhead", "graph_complexity")
     if 3 not in config.tiers:
         return _switched_off(3, (*names, "overall_score"))
@@ -298,7 +298,7 @@ def _tier1_only(scores: Mapping[str, Value], config: ReviewConfig) -> Numbers:
     }
 
 
-def _own(kept: Kept, config: ReviewConfig) -> Numbers:
+def _own(kept: JournaledReview, config: ReviewConfig) -> Numbers:
     """Return the review's own recommendation beside the human reviewers', both as 0..1 of their scales.
 
     The composite's label says how good the review is, this says whether it judges the paper as people did.

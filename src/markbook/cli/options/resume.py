@@ -1,0 +1,114 @@
+"""`--resume RUN` alone: what the user does not give is what the run was started with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from markbook.cli.options import is_given
+
+EXECUTED = "would be executed"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOption:
+    """An option that a run keeps."""
+
+    name: str
+    place: str
+    """Where run.json has it: `config.timeout`."""
+    danger: Callable[[Any], str] = lambda _value: ""
+    """What this value would do that no run folder may decide, such as `would be executed`; empty if nothing."""
+    turned: Callable[[Any], Any] = lambda value: value
+    """From what the record says to what the option says."""
+
+
+def fill_from_run(options: dict[str, Any], command: str, kept: Sequence[KeptOption]) -> None:
+    """Set what the user did not give to what the run to go on with was started with; nothing without `--resume`.
+
+    A run folder may come from anybody. What it says is checked as if the user had written it, and what it names is
+    neither executed nor written nor sent anything unless the user names it too.
+
+    Raises:
+        UsageError: the run was made by another command.
+        ConfigError: the run was started with what only the user may say.
+        click.BadParameter: the record holds a value that the option does not take.
+    """
+    if options["resume"] is None:
+        return
+    from markbook.errors import UsageError
+    from markbook.store import open_manifest
+
+    manifest = open_manifest(options["resume"])
+    if manifest is None:
+        return  # killed before there was a record, or no run folder: that is said where it is resumed
+    if (other := manifest.get("command")) != command:
+        raise UsageError(
+            f"this run cannot be resumed with these arguments; it was made by `markbook {other}`",
+            at=str(options["resume"]),
+            hint=f"markbook {other} --resume RUN goes on with it",
+        )
+    context = click.get_current_context()
+    parameters = {parameter.name: parameter for parameter in context.command.params}
+    for each in kept:
+        value = _recorded(manifest, each.place)
+        if value is None or is_given(each.name):
+            continue
+        parameter = parameters[each.name]
+        said = each.turned(value)
+        checked = parameter.process_value(context, said)
+        value = said if said == checked else checked  # 7 stays 7: as 7.0 it would be another run's
+        _check_trust(each.danger(value), parameter.opts[0], value, str(options["resume"]))
+        options[each.name] = value
+
+
+def _recorded(manifest: Mapping[str, object], place: str) -> Any:
+    part, _, name = place.partition(".")
+    held = manifest.get(part)
+    return held.get(name) if isinstance(held, Mapping) else None
+
+
+def _check_trust(danger: str, flag: str, value: Any, at: str) -> None:
+    from markbook.errors import ConfigError
+
+    if danger:
+        named = flag if value is True else f"{flag} {str(value)!r}"
+        raise ConfigError(
+            f"the run was started with {named}, which {danger}", at=at, hint=f"give {flag} again if you trust it"
+        )
+
+
+def sent_a_key(url: str) -> str:
+    """Return what an address would get that is not this machine's own; empty for one that is."""
+    try:
+        host = urlsplit(url).hostname or ""
+        is_here = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        is_here = False
+    return "" if is_here or not url else "would be sent your key and all texts"
+
+
+def written(path: Path | None) -> str:
+    """Return what would happen to a file that is not there."""
+    return "" if path is None or path.is_file() else "would be written"
+
+
+def recorded(options: Mapping[str, Any], kept: Sequence[KeptOption], part: str) -> dict[str, Any]:
+    """Return what a run keeps of the options that it keeps in this part of its record."""
+    from markbook.model.connect import without_secrets
+
+    found = {}
+    for each in kept:
+        value = options[each.name]
+        if each.place != f"{part}.{each.name}" or value is None:
+            continue
+        if each.name == "base_url":
+            value = without_secrets(value)
+        found[each.name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
+    return found

@@ -1,0 +1,239 @@
+"""A thread with a sandbox of one worker: takes work, runs it, says what became of it, whatever happens to the worker."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markbook.errors import MarkbookError
+from markbook.rewards.bell import Bell
+from markbook.rewards.work_queue import SharedWork, State, WorkQueue
+from markbook.runs.sandboxes import BoxSettings
+from markbook.runs.streams import language_of
+from markbook.sandbox import Job, Sandbox, Stopped
+from markbook.sandbox.outcomes import LOST
+from markbook.types import Missing, MissingKind, Outcome
+
+if TYPE_CHECKING:
+    from markbook.rewards.engine_sandboxes import EngineSandboxes
+    from markbook.runs.programs import ProgramMarker
+
+    Said = Callable[[SharedWork, Outcome | Missing], None]
+
+_log = logging.getLogger(__name__)
+
+_AHEAD = 8
+"""Pieces of work that a lane takes at once, where plenty waits: one that is given up has the others run once more."""
+_PLANS = 4096
+"""Tasks of which a lane remembers how their tests are kept apart."""
+_LOOK = 200
+"""Pieces of work between two looks at a worker's memory."""
+_AGAIN = 0.5
+"""Seconds after which a worker that does not start is tried once more."""
+
+
+class SandboxThread:
+    """One worker of the pool."""
+
+    def __init__(
+        self,
+        number: int,
+        desk: WorkQueue,
+        settings: BoxSettings,
+        said: Said,
+        *,
+        pinned: bool,
+        most_jobs: int,
+        most_bytes: int,
+        remote: EngineSandboxes | None = None,
+    ) -> None:
+        """Set up, starting nothing.
+
+        Args:
+            number: which of the lanes it is.
+            desk: where its work waits.
+            settings: of its sandbox.
+            said: is told, in this lane's thread, what became of each piece of work.
+            pinned: its worker keeps to one processor, another than those of the lanes beside it.
+            most_jobs: pieces of work after which its worker is replaced.
+            most_bytes: resident memory of its worker beyond which that is replaced.
+            remote: does the work instead of a worker of this machine; what runs there runs to its own time limit.
+        """
+        self._remote = remote
+        self.number = number
+        self._desk = desk
+        self._said = said
+        self._most_jobs, self._most_bytes = most_jobs, most_bytes
+        self._settings = settings
+        self.box: Sandbox = settings.sandbox(workers=1, pinned=pinned, first=number)
+        self._markers: dict[str, ProgramMarker] = {}
+        """What marks programs in other languages, by language: each is started by its first program."""
+        self._bell = Bell()
+        self._lock = threading.Lock()
+        self._under_way: list[SharedWork] = []
+        self._done = self._counted = 0
+        """Pieces of work that have ended, and how many of them the last look at the worker's age counted."""
+        self.replaced: dict[str, int] = {"age": 0, "memory": 0, "fault": 0, "stopped": 0}
+        """How often its worker was replaced, and why."""
+        self._thread = threading.Thread(target=self._serve, name=f"markbook-lane-{number}", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the sandbox has been started."""
+        self._thread.start()
+
+    def stop(self, work: SharedWork) -> None:
+        """End a piece of work at once if this lane runs it."""
+        with self._lock:
+            if work in self._under_way:
+                self._bell.ring()
+
+    def join(self) -> None:
+        """Wait for the thread, once its desk is closed, and end the worker."""
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._end_workers()
+        self._bell.close()
+
+    def _serve(self) -> None:
+        while works := self._desk.take(self.number, _AHEAD):
+            if len(works) > 1 and self._remote is None:
+                works = self._run_together(works)
+            for work in works:
+                self._begin([work])
+                self._end(work, self._run(work))
+            self._age()
+
+    def _begin(self, works: list[SharedWork]) -> None:
+        with self._lock:
+            self._under_way = works
+            self._bell.hush()
+
+    def _end(self, work: SharedWork, found: Outcome | Missing) -> None:
+        with self._lock:
+            self._under_way.remove(work)
+        work.state = State.OVER
+        self._done += 1
+        self._said(work, found)
+
+    def _run_together(self, works: list[SharedWork]) -> list[SharedWork]:
+        """Run them in one pass, in which the worker never waits for the next; return those that are to be run alone.
+
+        These are all that have not ended when somebody gives one of them up, or when the worker fails.
+        """
+        together = {str(number): work for number, work in enumerate(works) if not work.order.sample.language}
+        jobs = [Job(key, work.order.code, work.order.sample, work.order.limits) for key, work in together.items()]
+        self._begin(list(together.values()))
+        before = self.box.pids
+        try:
+            for job, found in self.box.run(jobs, stop=self._bell.heard):
+                self._end(together[job.key], found)
+                if LOST in found.flags:
+                    self.replaced["fault"] += 1
+        except Stopped:
+            self.replaced["stopped"] += 1
+        except Exception as error:  # noqa: BLE001 - the thread's border: each by itself is told what happens to it
+            _log.warning("a worker failed and is replaced: %s", error)
+            self._replace("fault")
+        else:
+            self.replaced["fault"] += bool(before) and self.box.pids != before
+        return [work for work in works if work.state is State.RUNS]
+
+    def _run(self, work: SharedWork) -> Outcome | Missing:
+        """Run the work, with another worker if this one fails."""
+        if not work.tickets:
+            return _NOBODY
+        try:
+            return self._outcome(work)
+        except Stopped:
+            self._drop_markers()
+            self.replaced["stopped"] += 1
+            return _NOBODY
+        except (MarkbookError, OSError) as error:
+            _log.warning("a worker failed and is replaced: %s", error)
+            self._replace("fault")
+        except Exception as error:  # noqa: BLE001 - the thread's border: without it every later item would wait for ever
+            return self._fault(error)
+        return self._once_more(work)
+
+    def _once_more(self, work: SharedWork) -> Outcome | Missing:
+        try:
+            time.sleep(_AGAIN)
+            return self._outcome(work)
+        except Stopped:
+            self._drop_markers()
+            return _NOBODY
+        except (MarkbookError, OSError) as error:
+            self._replace("fault")
+            return Missing(MissingKind.UNAVAILABLE, f"no worker can be started: {error}")
+        except Exception as error:  # noqa: BLE001 - as in `_run`
+            return self._fault(error)
+
+    def _outcome(self, work: SharedWork) -> Outcome:
+        order = work.order
+        job = Job("", order.code, order.sample, order.limits)
+        if self._remote is not None:
+            return self._remote.outcome(job)
+        language = language_of(order.sample)
+        if language:
+            ((_, found),) = self._marker(language).run([job])
+            return found
+        before = self.box.pids
+        ((_, found),) = self.box.run([job], stop=self._bell.heard)
+        if before and (LOST in found.flags or self.box.pids != before):
+            self.replaced["fault"] += 1
+        return found
+
+    def _marker(self, name: str) -> ProgramMarker:
+        if name not in self._markers:
+            settings = replace(self._settings, languages=(name,), dedupe=False)  # the pool remembers verdicts
+            self._markers[name] = settings.marker(workers=1, pinned=False, stop=self._bell.heard)
+        return self._markers[name]
+
+    def _fault(self, error: Exception) -> Missing:
+        """Return that our own code failed, and begin anew: the number of others is not to depend on what is left."""
+        _log.error("marking failed", exc_info=error)
+        self._replace("fault")
+        return Missing(MissingKind.FAILED, f"marking failed: {type(error).__name__}: {error}")
+
+    def _age(self) -> None:
+        """Replace the worker where it has done enough or holds too much."""
+        self.box.forget(_PLANS)
+        before, self._counted = self._counted, self._done
+        if self._done // self._most_jobs > before // self._most_jobs:
+            self._replace("age")
+        elif self._done // _LOOK > before // _LOOK and sum(map(resident, self.box.pids)) > self._most_bytes:
+            self._replace("memory")
+
+    def _replace(self, why: str) -> None:
+        """End the worker; the next piece of work starts another."""
+        self.replaced[why] += 1
+        self._end_workers()
+
+    def _end_workers(self) -> None:
+        self.box.close()
+        self._drop_markers()
+
+    def _drop_markers(self) -> None:
+        """End them: each remembers what it had under way, so that a new one takes its place."""
+        for marker in self._markers.values():
+            marker.close()
+        self._markers.clear()
+
+
+_NOBODY = Missing(MissingKind.UNAVAILABLE, "nobody waits for it any more")
+
+
+def resident(pid: int) -> int:
+    """Return the resident bytes of a process and of all below it; 0 where the system does not say."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[1])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(resident(int(child)) for child in children)

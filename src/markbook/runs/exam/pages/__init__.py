@@ -1,0 +1,1 @@
+"""What a finished exam shows and writes: pages, documented files, rows for other programs."""

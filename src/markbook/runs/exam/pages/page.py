@@ -1,0 +1,83 @@
+"""The page of an exam."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markbook.report.page import Page
+from markbook.results.comparison import compare_sheet
+from markbook.results.headline import Headline, headline_of
+from markbook.results.stopping import words_of
+from markbook.runs.exam.pages.markdown import head_notes
+from markbook.runs.exam.pages.problems import problems_of
+from markbook.runs.exam.pages.sections import exam_sections
+from markbook.runs.exam.sheet import exam_sheet
+from markbook.runs.exam.tally import Tally
+from markbook.runs.exam.view import ExamView
+
+
+def exam_page(view: ExamView) -> Page:
+    """Return everything that an exam's report shows."""
+    tallies = best_first(list(view.tallies.values()))
+    seed = int(view.config.get("seed", 0))
+    sheet = exam_sheet(tallies) if tallies else None
+    comparison = compare_sheet(sheet, seed=seed) if sheet and len(tallies) > 1 else None
+    problems = problems_of(view, tallies) if tallies else []
+    benchmark = str(view.config.get("benchmark_name", "benchmark"))
+    return Page(
+        title=f"Exam: {benchmark}",
+        facts=_facts(view, tallies),
+        warnings=tuple(_warnings(view, tallies)),
+        sections=tuple(exam_sections(tallies, comparison)) if tallies else (),
+        problems=tuple(problems),
+        problems_total=len(view.samples),
+        models=tuple(tally.model for tally in tallies),
+        topics=tuple(sorted({problem.topic for problem in problems if problem.topic})),
+        headline=headline_of(sheet, "problems", comparison=comparison) if sheet else Headline(),
+    )
+
+
+def best_first(tallies: Sequence[Tally]) -> list[Tally]:
+    """Return the models from the best score to the worst; equal scores by name."""
+    return sorted(tallies, key=lambda tally: (-(tally.exam_score().value or 0.0), tally.model))
+
+
+def _facts(view: ExamView, tallies: Sequence[Tally]) -> tuple[tuple[str, str], ...]:
+    attempts = sum(tally.evaluated for tally in tallies)
+    config = view.config
+    return (
+        ("Problems", f"{len(view.samples):,}"),
+        ("Models", str(len(tallies))),
+        ("Attempts", f"{attempts:,}"),
+        ("Isolation level", view.isolation or "none ran"),
+        ("An error scores", "0" if config.get("error_policy", "zero") == "zero" else "the tests that passed"),
+        ("Profile", str(config.get("profile", "corrected"))),
+    )
+
+
+def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
+    found = []
+    if view.isolation in ("C", "D"):
+        found.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
+    found += head_notes(view.config)
+    for tally in tallies:
+        flagged = tally.verdicts.get("flagged", 0)
+        if flagged:
+            found.append(
+                f"{tally.model}: {flagged} verdicts claimed to pass and passed a wrong expectation too; counted as failed."
+            )
+        if tally.unchecked and view.config.get("separate", True):
+            found.append(
+                f"{tally.model}: {tally.unchecked} verdicts are unchecked: the tests ran beside the answer, and nothing "
+                "in them could be made wrong that would show a forged pass."
+            )
+    if view.faults:
+        found.append(f"{len(view.faults)} tests of the benchmark are broken in themselves and charged to no model.")
+    if view.partial_note():
+        found.insert(0, view.partial_note())
+    if view.stopped:
+        found[:0] = words_of(view.stopped)
+    small = len(view.samples)
+    if small < 30:
+        found.append(f"With {small} problems only large differences can be seen: look at the intervals.")
+    return found

@@ -1,0 +1,238 @@
+"""The problems that a page shows whole: all of a small exam, the telling ones of a large one."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from markbook.report.page import Problem, ShownAnswer, ShownTest
+from markbook.results.kind import Status
+from markbook.runs.exam.marks import Mark, counted_tests, group_of
+from markbook.runs.exam.tally import NOT_RUN, Tally
+from markbook.runs.exam.view import ExamView, MarkedAttempt
+from markbook.text import cut
+from markbook.text.table import NOTHING
+from markbook.types import ErrorKind, Sample, Test, TestResult, Verdict
+from markbook.why import Why
+
+MOST_PROBLEMS = 400
+MOST_BYTES = 2_500_000
+"""Of foreign text in all problems together; markup comes on top."""
+CODE_CAP = 12_000
+PROMPT_CAP = 6_000
+CHECKS_SHOWN = 25
+ANSWERS_SHOWN = 2
+"""Attempts shown for each model and problem: the first that failed and the first that passed."""
+MODELS_SHOWN = 8
+FAILURES_SHOWN = 3
+"""Failed tests of an answer that are explained."""
+PRINTED_CAP = 500
+_DIFF_LINES = 400
+_ORDER: dict[Status, int] = {"passed": 0, "scored": 0, "partial": 1, "failed": 2, "empty": 3, "error": 4, "absent": 5}
+
+
+def chosen_places(tallies: Sequence[Tally]) -> list[int]:
+    """Return the problems worth showing, most telling first: where models differ, then unsolved, then the rest."""
+
+    def weight(place: int) -> tuple[int, float, int]:
+        scores = [tally.problem_score(place) or 0.0 for tally in tallies]
+        spread = max(scores) - min(scores)
+        mean = sum(scores) / len(scores)
+        rank = 0 if spread > 0 else 1 if mean < 1 else 2
+        return rank, -spread if rank == 0 else mean, place
+
+    size = len(tallies[0].samples)
+    order = sorted(range(size), key=weight)
+    if size <= MOST_PROBLEMS:
+        return order
+    # A few that everybody solved stay in, so that the page is no picture of failures alone.
+    return [*order[: MOST_PROBLEMS - 20], *order[-20:]]
+
+
+def problems_of(view: ExamView, tallies: Sequence[Tally]) -> list[Problem]:
+    """Return the chosen problems in benchmark order, as many as fit.
+
+    Args:
+        view: the run.
+        tallies: its models, best first.
+    """
+    places = chosen_places(tallies)
+    shown = tallies[:MODELS_SHOWN]
+    kept = set(places)
+    attempts: dict[str, dict[int, list[MarkedAttempt]]] = {}
+    for tally in shown:
+        rows = attempts.setdefault(tally.model, {})
+        order = {sample.id: place for place, sample in enumerate(tally.samples)}
+        for attempt in view.attempts(tally.model, kept):
+            rows[order[attempt.sample.id]] = _picked(rows.get(order[attempt.sample.id], []), attempt)
+    found: dict[int, Problem] = {}
+    spent = 0
+    for place in places:
+        problem = _problem(place, tallies, {model: rows.get(place, []) for model, rows in attempts.items()})
+        spent += _size(problem)
+        if found and spent > MOST_BYTES:
+            break
+        found[place] = problem
+    return [found[place] for place in sorted(found)]
+
+
+def _picked(before: list[MarkedAttempt], new: MarkedAttempt) -> list[MarkedAttempt]:
+    """Return the attempts to show: the first that failed and the first that passed."""
+    if any(one.mark.all_passed == new.mark.all_passed for one in before):
+        return before
+    return [*before, new][:ANSWERS_SHOWN]
+
+
+def status_of(got: Mark) -> Status:
+    """Return one word for what became of an attempt."""
+    if got.missing is not None:
+        return "absent"
+    if got.error is ErrorKind.NO_COMPLETION:
+        return "empty"
+    if got.error is not None:
+        return "error"
+    if got.all_passed:
+        return "passed"
+    return "partial" if got.passed else "failed"
+
+
+def _problem(place: int, tallies: Sequence[Tally], attempts: dict[str, list[MarkedAttempt]]) -> Problem:
+    sample = tallies[0].samples[place]
+    answers, results = [], []
+    for tally in tallies:
+        for one in attempts.get(tally.model, []):
+            answers.append(_answer(one, tally, place))
+            results.append(counted_tests(sample, one.outcome))
+    outcomes = tuple(_outcome(tally, place, attempts) for tally in tallies)
+    return Problem(
+        id=sample.id,
+        topic=group_of(sample, "topic"),
+        complexity=group_of(sample, "complexity").removeprefix("level_"),
+        kind=group_of(sample, "problem_type"),
+        prompt=cut(sample.input, PROMPT_CAP),
+        checks=_checks(sample, results),
+        answers=tuple(answers),
+        outcomes=outcomes,
+        difference=_difference(answers),
+    )
+
+
+def _answer(attempt: MarkedAttempt, tally: Tally, place: int) -> ShownAnswer:
+    got, outcome = attempt.mark, attempt.outcome
+    several = tally.attempts[place] > 1
+    label = f"{tally.model}, attempt {attempt.index + 1} of {tally.attempts[place]}" if several else tally.model
+    error = ""
+    if outcome.error is not None:
+        words = ": ".join(part for part in (outcome.error_type, outcome.error_message) if part)
+        error = f"{outcome.error.value} ({words})" if outcome.error_type != outcome.error.value else words
+    notes = [f"limit hit: {outcome.limit}"] if outcome.limit else []
+    notes += list(outcome.flags)
+    return ShownAnswer(
+        model=tally.model,
+        label=label,
+        status=status_of(got),
+        score=attempt.measurement.value,
+        passed=got.passed,
+        total=got.total,
+        code=cut(str(attempt.data.get("code") or ""), CODE_CAP),
+        error=cut(error, 2000),
+        note=", ".join(notes),
+        why=_brief(outcome.why),
+    )
+
+
+def _brief(why: Why | None) -> Why | None:
+    """Return so much of why an attempt failed as a page has room for; `view` and `show` have all."""
+    if why is None:
+        return None
+    left_out = why.left_out + len(why.failures[FAILURES_SHOWN:])
+    stdout, stderr = cut(why.stdout, PRINTED_CAP), cut(why.stderr, PRINTED_CAP)
+    return replace(why, failures=why.failures[:FAILURES_SHOWN], left_out=left_out, stdout=stdout, stderr=stderr)
+
+
+def _outcome(tally: Tally, place: int, attempts: dict[str, list[MarkedAttempt]]) -> tuple[str, Status, str]:
+    """Return a model's name, worst status, and the passing attempts or the score where that says more."""
+    status, count = _worst(tally, place, attempts), tally.attempts[place]
+    if count > 1:
+        return tally.model, status, f"{tally.right[place]} of {count} pass"
+    score = tally.problem_score(place)
+    return tally.model, status, f"{100 * score:.0f}" if status == "partial" and score is not None else ""
+
+
+def _worst(tally: Tally, place: int, attempts: dict[str, list[MarkedAttempt]]) -> Status:
+    """Return the worst status of a model's attempts; from the counts where they are not read."""
+    if not tally.attempts[place]:
+        return "absent"
+    seen = attempts.get(tally.model)
+    if seen:
+        return max((status_of(one.mark) for one in seen), key=_ORDER.__getitem__)
+    if tally.right[place] == tally.attempts[place]:
+        return "passed"
+    return "partial" if (tally.problem_score(place) or 0.0) > 0 else "failed"
+
+
+def _checks(sample: Sample, results: Sequence[Sequence[TestResult]]) -> tuple[ShownTest, ...]:
+    """Return the tests' words and each answer's result, cut to a screenful."""
+    texts = assertions(sample) if sample.is_program else [_test_words(test) for test in sample.tests]
+    size = max([*(len(one) for one in results), 0 if sample.is_program else len(texts)], default=0)
+    found = []
+    for at in range(min(size, CHECKS_SHOWN)):
+        words = texts[at] if at < len(texts) else f"assertion {at + 1}"
+        found.append(ShownTest(words, tuple(_result(one, at) for one in results)))
+    return tuple(found)
+
+
+def assertions(sample: Sample) -> list[str]:
+    """Return the source of every assertion of a sample's test programs, in their order."""
+    found: list[str] = []
+    for test in sample.tests:
+        try:
+            nodes = [node for node in ast.walk(ast.parse(test.program)) if isinstance(node, ast.Assert)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
+        lines = test.program.split("\n")
+        for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
+            end = node.end_lineno or node.lineno
+            found.append(cut("\n".join(lines[node.lineno - 1 : end]).strip(), 300))
+    return found
+
+
+def _test_words(test: Test) -> str:
+    if test.stdin is not None:
+        rule = f", by {test.checker}" if test.checker else ""
+        return cut(f"reads {cut(test.stdin, 300)}\nprints {cut(test.stdout, 300)}{rule}", 800)
+    parts = [test.setup, test.assertion, *(f"uses {name}" for name in test.inspection)]
+    if test.pattern:
+        parts.append(f"matches {test.pattern}")
+    return cut("\n".join(part for part in (*parts, test.program) if part), 800)
+
+
+def _result(results: Sequence[TestResult], at: int) -> str:
+    if at >= len(results) or results[at].result == NOT_RUN:
+        return NOTHING
+    if results[at].verdict is Verdict.FLAGGED:
+        return "flagged"
+    if results[at].verdict is Verdict.UNCHECKED:
+        return "unchecked"
+    return "passed" if results[at].passed else "failed"
+
+
+def _difference(answers: Sequence[ShownAnswer]) -> tuple[str, str, tuple[str, ...]] | None:
+    """Return the diff from the first solving answer to the first failing one; None if there are not both."""
+    right = next((one for one in answers if one.status == "passed"), None)
+    wrong = next((one for one in answers if one.status != "passed" and one.code.strip()), None)
+    if right is None or wrong is None:
+        return None
+    old, new = right.code.splitlines()[:_DIFF_LINES], wrong.code.splitlines()[:_DIFF_LINES]
+    lines = list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
+    return (right.label, wrong.label, tuple(lines)) if lines else None
+
+
+def _size(problem: Problem) -> int:
+    """Return the foreign characters of a problem."""
+    size = len(problem.prompt) + sum(len(one.code) + len(one.error) for one in problem.answers)
+    size += sum(one.why.size for one in problem.answers if one.why)
+    size += sum(len(check.text) for check in problem.checks) + 60 * len(problem.checks) * len(problem.answers)
+    return size + sum(map(len, problem.difference[2]) if problem.difference else ()) + 120 * len(problem.outcomes)

@@ -1,0 +1,235 @@
+"""What a model's attempts come to.
+
+A problem scores the mean over the model's attempts at it; a problem without an attempt scores 0 (the exam rule).
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from markbook.results.sheet import Cell
+from markbook.results.summary import summarise_values
+from markbook.runs.exam.marks import (
+    EXAM_SCORE,
+    GROUPINGS,
+    NOT_JUDGED,
+    ErrorPolicy,
+    Grouping,
+    Mark,
+    counted_tests,
+    group_of,
+    mark,
+)
+from markbook.stats import Estimate, pass_at_k_summary
+from markbook.types import ErrorKind, Outcome, Sample, Summary, Verdict
+
+PASS_AT = (1, 5, 10, 100)
+"""The k for which pass@k is reported, as far as there are attempts."""
+NOT_RUN = "-"
+"""The result of a test that was not run because an earlier one failed."""
+EXAMPLES = 3
+"""So many examples of each error kind are kept."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts one model's attempts; 32 bytes a problem, whatever the number of attempts."""
+
+    model: str
+    samples: Sequence[Sample]
+    policy: ErrorPolicy = "zero"
+    seed: int = 0
+    """For the bootstrap of small groups."""
+    attempts: array[int] = field(init=False)
+    lacking: array[int] = field(init=False)
+    """How many samples of a problem, beside its attempts, nobody answered: each scores 0, as an absent problem does."""
+    unjudged: array[int] = field(init=False)
+    """How many answers to a problem could not be judged, by no fault of theirs: as if nobody had been asked."""
+    right: array[int] = field(init=False)
+    zero: array[float] = field(init=False)
+    partial: array[float] = field(init=False)
+    errors: Counter[str] = field(default_factory=Counter)
+    errors_by: dict[Grouping, dict[str, Counter[str]]] = field(default_factory=dict)
+    attempts_by: dict[Grouping, Counter[str]] = field(default_factory=dict)
+    examples: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    grades: Counter[str] = field(default_factory=Counter)
+    """fully_correct, partially_correct, incorrect, and one a kind of error: they add up to the attempts."""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """How the single verdicts came about."""
+    flags: Counter[str] = field(default_factory=Counter)
+    limits: Counter[str] = field(default_factory=Counter)
+    results: Counter[str] = field(default_factory=Counter)
+    """Of programs that read and write: how many single tests got AC, WA and so on; `-` was not run."""
+    _found: dict[tuple[Any, ...], Summary] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Summaries of what was counted so far: several reports ask for the same ones, and a bootstrap takes its time."""
+
+    def __post_init__(self) -> None:
+        size = len(self.samples)
+        self.attempts, self.right = array("I", [0] * size), array("I", [0] * size)
+        self.lacking, self.unjudged = array("I", [0] * size), array("I", [0] * size)
+        self.zero, self.partial = array("d", [0.0] * size), array("d", [0.0] * size)
+
+    def add(self, place: int, outcome: Outcome) -> Mark:
+        """Count one attempt at the problem in this place, and return its mark."""
+        self._found.clear()
+        sample = self.samples[place]
+        got = mark(sample, outcome)
+        tests = counted_tests(sample, outcome)
+        self.verdicts.update(result.verdict.value for result in tests if result.result != NOT_RUN)
+        self.results.update(result.result for result in tests if result.result)
+        if got.missing is not None:
+            self.unjudged[place] += 1
+            return got
+        self.attempts[place] += 1
+        self.right[place] += got.all_passed
+        self.zero[place] += got.zero
+        self.partial[place] += got.partial
+        for grouping in GROUPINGS:
+            group = group_of(sample, grouping)
+            if group:
+                self.attempts_by.setdefault(grouping, Counter())[group] += 1
+                if got.error:
+                    self.errors_by.setdefault(grouping, {}).setdefault(group, Counter())[got.error.value] += 1
+        if got.error:
+            self._count_error(sample, got.error, outcome)
+        elif got.all_passed:
+            self.grades["fully_correct"] += 1
+        else:
+            self.grades["partially_correct" if got.passed else "incorrect"] += 1
+        self.flags.update(outcome.flags)
+        if outcome.limit:
+            self.limits[outcome.limit] += 1
+        return got
+
+    def _count_error(self, sample: Sample, kind: ErrorKind, outcome: Outcome) -> None:
+        self.errors[kind.value] += 1
+        self.grades[kind.value] += 1
+        examples = self.examples.setdefault(kind.value, [])
+        if len(examples) < EXAMPLES:
+            examples.append({"task_id": sample.id, "message": f"{outcome.error_type}: {outcome.error_message}"})
+
+    @property
+    def evaluated(self) -> int:
+        """How many attempts were marked."""
+        return sum(self.attempts)
+
+    @property
+    def answered(self) -> int:
+        """How many problems have an attempt."""
+        return sum(1 for count in self.attempts if count)
+
+    @property
+    def error_rate(self) -> float | None:
+        """Errors over attempts, 0..1; None without attempts. Absent answers are in neither."""
+        return sum(self.errors.values()) / self.evaluated if self.evaluated else None
+
+    @property
+    def separated_share(self) -> float | None:
+        """The share of single verdicts that came from separate processes; None if there is no verdict."""
+        count = sum(self.verdicts.values())
+        return self.verdicts[Verdict.SEPARATED.value] / count if count else None
+
+    @property
+    def unchecked(self) -> int:
+        """How many single verdicts passed beside the solution with nothing to show that they are not forged."""
+        return self.verdicts[Verdict.UNCHECKED.value]
+
+    @property
+    def unchecked_share(self) -> float | None:
+        """Their share of all single verdicts; None if there is no verdict."""
+        count = sum(self.verdicts.values())
+        return self.unchecked / count if count else None
+
+    def problem_score(self, place: int, policy: ErrorPolicy | None = None) -> float | None:
+        """Return the mean score of the samples of a problem, 0..1, those nobody answered at 0; None without an attempt."""
+        total = self.zero if (policy or self.policy) == "zero" else self.partial
+        # the mean of many thirds may exceed 1 by one rounding
+        return min(1.0, total[place] / self.tries(place)) if self.attempts[place] else None
+
+    def cell(self, place: int) -> Cell:
+        """Return a problem's score as comparisons read it: 0 if nobody tried, a reason if no answer could be judged.
+
+        It is passed if every attempt passed all its tests.
+        """
+        if not self._counts(place):
+            return Cell(None, NOT_JUDGED, passed=False)
+        return Cell(self.problem_score(place) or 0.0, passed=0 < self.tries(place) == self.right[place])
+
+    def tries(self, place: int) -> int:
+        """Return how many samples of a problem were asked for: its attempts and those that nobody answered."""
+        return self.attempts[place] + self.lacking[place]
+
+    def groups(self, grouping: Grouping) -> list[str]:
+        """Return the groups that the benchmark has, sorted."""
+        return sorted({group for sample in self.samples if (group := group_of(sample, grouping))})
+
+    def places(self, grouping: Grouping, group: str) -> list[int]:
+        """Return the problems of a group."""
+        return [place for place, sample in enumerate(self.samples) if group_of(sample, grouping) == group]
+
+    def exam_score(
+        self, places: Sequence[int] | None = None, *, group: str = "total", policy: ErrorPolicy | None = None
+    ) -> Summary:
+        """Return the exam score: the mean over all problems, the absent ones at 0."""
+        return self._summary(EXAM_SCORE, places, group, policy, absent_counts=True)
+
+    def attempted_score(self, places: Sequence[int] | None = None, *, group: str = "total") -> Summary:
+        """Return the mean over the problems that have an attempt."""
+        return self._summary("attempted_score", places, group, None, absent_counts=False)
+
+    def _summary(
+        self, metric: str, places: Sequence[int] | None, group: str, policy: ErrorPolicy | None, *, absent_counts: bool
+    ) -> Summary:
+        key = metric, None if places is None else tuple(places), policy or self.policy
+        if key not in self._found:
+            self._found[key] = self._computed(metric, places, policy, absent_counts=absent_counts)
+        return replace(self._found[key], group=group)
+
+    def _computed(
+        self, metric: str, places: Sequence[int] | None, policy: ErrorPolicy | None, *, absent_counts: bool
+    ) -> Summary:
+        chosen = [place for place in (range(len(self.samples)) if places is None else places) if self._counts(place)]
+        scores = [self.problem_score(place, policy) for place in chosen]
+        values = [score for score in scores if score is not None]
+        found = summarise_values(
+            values,
+            metric=metric,
+            n_missing={"absent": len(scores) - len(values)},
+            policy="exam" if absent_counts else "exclude",
+            seed=self.seed,
+        )
+        lost = (len(self.samples) if places is None else len(places)) - len(chosen)
+        if lost:
+            words = f"{lost} problems whose own judge failed count for nobody"
+            found = replace(found, note=f"{found.note}; {words}" if found.note else words)
+        partial = [place for place in chosen if self.attempts[place] and self.lacking[place]]
+        if not partial or found.bounds is None:
+            return found
+        high = found.bounds[1] + math.fsum(self.lacking[place] / self.tries(place) for place in partial) / len(scores)
+        words = f"{len(partial)} problems have samples that nobody answered, which score 0"
+        note = f"{found.note}; {words}" if found.note else words
+        bounds = found.bounds[0], min(1.0, high)
+        return replace(found, n_partial=len(partial), bounds=bounds, note=note)
+
+    def pass_at(self, k: int) -> Estimate:
+        """Return pass@k over the benchmark's problems, 0..1; a problem without an attempt counts as unsolved.
+
+        There is no value if a problem has attempts, but fewer than k.
+        """
+        places = [place for place in range(len(self.samples)) if self._counts(place)]
+        counts = [self.tries(place) if self.attempts[place] else k for place in places]
+        return pass_at_k_summary(counts, [self.right[place] for place in places], k, seed=self.seed)
+
+    def _counts(self, place: int) -> bool:
+        """Whether a problem says anything: not where every answer to it could not be judged."""
+        return bool(self.attempts[place] or not self.unjudged[place])
+
+    def pass_ks(self) -> Iterator[int]:
+        """Yield the k up to the largest number of attempts at any problem."""
+        most = max((self.tries(place) for place in range(len(self.samples)) if self.attempts[place]), default=0)
+        return (k for k in PASS_AT if k <= most)

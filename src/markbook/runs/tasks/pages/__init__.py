@@ -1,0 +1,1 @@
+"""What a finished run of tasks shows and writes."""

@@ -1,0 +1,1 @@
+"""From answers to numbers: metrics, scorers and what makes one number of many rows."""

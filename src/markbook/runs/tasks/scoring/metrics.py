@@ -1,0 +1,225 @@
+"""From a task's metric list to metrics that can measure, under the names that results carry."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from markbook import plugins
+from markbook.config import Function, Task, Use
+from markbook.errors import ConfigError, MarkbookError, UsageError
+from markbook.load.filters import unregistered
+from markbook.load.registered import METRICS, Documented, last
+from markbook.types import Direction, Metric
+
+Profile = Literal["documented", "corrected"]
+
+PASS_AT_K = "pass_at_k"  # noqa: S105 - a metric, not a password
+_CORPUS = {"bleu": "corpus_bleu", "chrf": "corpus_chrf", "ter": "corpus_ter"}
+"""Metrics whose lm-evaluation-harness aggregation works on the corpus: the aggregation's name, and ours."""
+_QUALITY = frozenset({"context_adherence", "style_compliance", "security_compliance", "performance_awareness"})
+_RUNS_CODE = ("pass_hat_k",)
+_NOT_FROM_FILES = ("isolation", "run")
+"""How untrusted programs are run is the user's to say, not a task file's."""
+JUDGE = "judge"
+_NOT_OF_JUDGES = ("base_url", "cassette", "folder", "max_cost", "price")
+_SPELLINGS = {"ignore_case": "lowercase"}
+"""Options of lm-evaluation-harness's exact_match, and ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A metric of a task."""
+
+    key: str
+    """Its name in results."""
+    metric: Metric
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowPassAtK:
+    """pass@k of a task: computed from the tests' outcomes of all answers to a row."""
+
+    ks: tuple[int, ...]
+    at: str
+    language: str = ""
+    """What answers and tests are written in; empty for Python that an examiner marks from outside."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names in results."""
+        return tuple(f"pass@{k}" for k in self.ks)
+
+
+def bind(
+    task: Task,
+    profile: Profile,
+    *,
+    has_references: bool,
+    has_tests: bool,
+    own: Collection[Function | str],
+    allow_code: bool = False,
+    judging: Mapping[str, object] = MappingProxyType({}),
+) -> tuple[list[Bound], RowPassAtK | None]:
+    """Return a task's metrics, in its order, and its pass@k if it asks for it.
+
+    Args:
+        task: the task.
+        profile: `documented` computes what the document's code computes, also where that is a misnomer.
+        has_references: whether the task says what a right answer is; a row without one is missing for itself.
+        has_tests: whether any sample has tests.
+        own: what marks rows by itself: functions of a Python file beside the task, pairs for its aggregations.
+        allow_code: whether a metric may be named `package.module:factory`.
+        judging: options of the metric `judge` that only the user may state, over what the task says.
+
+    Raises:
+        ConfigError: an unknown metric, an option or aggregation that it does not take, a metric that does not fit
+            the task, two of one name; each at its place.
+        ExtraMissingError: a metric needs a package that is not installed.
+    """
+    bound: list[Bound] = []
+    passes: RowPassAtK | None = None
+    for use in task.metrics:
+        if use.name in own:
+            continue
+        for each in _expand(use, task):
+            if each.metric == PASS_AT_K:
+                passes = _passes(use, has_tests=has_tests)
+                continue
+            given = _judged(each, use, judging) if each.metric == JUDGE else each
+            metric = _make(given, use, profile, allow_code=allow_code)
+            _check_fit(metric, use, has_references=has_references)
+            bound.append(Bound(each.key, metric, use.at))
+    _refuse_twins(bound)
+    return bound, passes
+
+
+def result_keys(name: str) -> tuple[str, ...]:
+    """Return the names in results that a group's metric name stands for."""
+    found = METRICS.get(last(name))
+    return tuple(each.key for each in found) if found else (name,)
+
+
+def _expand(use: Use, task: Task) -> Iterator[Documented]:
+    """Yield the metrics of ours that one entry stands for."""
+    if isinstance(use.name, Function):
+        found = METRICS.get(last(use.name.name))
+        if found is None:
+            raise unregistered("metric", use.name, list(METRICS))
+        if use.aggregation not in ("", "mean"):
+            shown = use.aggregation.name if isinstance(use.aggregation, Function) else use.aggregation
+            raise ConfigError(f"aggregation {shown!r} is not supported here: mean", at=use.at)
+        for each in found:
+            yield Documented(each.metric, use.key or each.key, {**each.options, **use.options}, each.documented)
+        return
+    name = use.name
+    if task.format == "lm-eval" and name in _CORPUS and use.aggregation in (name, ""):
+        yield Documented(_CORPUS[name], use.key or name, use.options)
+        return
+    if use.aggregation not in ("", "mean"):
+        shown = f"!function {use.aggregation.name}" if isinstance(use.aggregation, Function) else repr(use.aggregation)
+        raise ConfigError(f"aggregation {shown} of {name!r} is not supported: mean", at=use.at)
+    options = {_SPELLINGS.get(key, key): value for key, value in use.options.items()}
+    key = use.key or name
+    as_documented = next((each.documented for group in METRICS.values() for each in group if each.key == key), None)
+    yield Documented(name, key, options, as_documented)
+
+
+def _judged(each: Documented, use: Use, judging: Mapping[str, object]) -> Documented:
+    """Return the metric `judge` with what the user says of it; a task decides neither where a key is sent nor what is paid."""
+    for option in each.options:
+        if option in _NOT_OF_JUDGES:
+            raise ConfigError(f"{option!r} of 'judge' is not for a task file to choose", at=use.at)
+    # A rubric lies beside the file that names it, also when another file extends that one.
+    folder = Path(use.at.rsplit(":", 2)[0]).parent
+    return Documented(each.metric, each.key, {**each.options, **judging, "folder": folder})
+
+
+def _make(each: Documented, use: Use, profile: Profile, *, allow_code: bool) -> Metric:
+    name, options = each.metric, dict(each.options)
+    if profile == "documented":
+        if each.documented is not None:
+            name, options = each.documented[0], {**each.documented[1]}
+        elif name in _QUALITY:
+            options["profile"] = "documented"
+    for option in _NOT_FROM_FILES if name in _RUNS_CODE else ():
+        if option in options:
+            raise ConfigError(f"{option!r} of {name!r} is not for a task file to choose", at=use.at)
+    try:
+        _check_options(name, options, use, plugins.factory("metrics", name, allow_code=allow_code))
+        made: Metric = plugins.make("metrics", name, options, allow_code=allow_code)
+    except MarkbookError as error:
+        if error.at or not isinstance(error, ConfigError | UsageError):
+            raise
+        raise ConfigError(error.message, at=use.at, hint=error.hint) from error
+    return made
+
+
+def _check_options(name: str, options: Mapping[str, object], use: Use, factory: Callable[..., Any]) -> None:
+    """Refuse an option that a metric does not take, with the nearest that it does."""
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return  # a callable that does not say what it takes refuses it when it is called
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for option in options:
+        if option not in parameters:
+            hint = plugins.suggest(option, list(parameters)) if parameters else "it takes none"
+            raise ConfigError(f"the metric {name!r} has no option {option!r}", at=use.at, hint=hint)
+
+
+def _passes(use: Use, *, has_tests: bool) -> RowPassAtK:
+    if not has_tests:
+        raise ConfigError("pass_at_k needs tests, and this task's rows have none", at=use.at)
+    unknown = sorted(set(use.options) - {"k", "language"})
+    if unknown:
+        hint = "k, one number or a list, and language"
+        raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.at, hint=hint)
+    given = use.options.get("k", [1])
+    ks: list[Any] = given if isinstance(given, list) else [given]
+    if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
+        raise ConfigError(f"k must be a whole number from 1 up, or a list of them, not {given!r}", at=use.at)
+    return RowPassAtK(tuple(sorted(set(ks))), use.at, _language(use))
+
+
+def _language(use: Use) -> str:
+    """Return our name of the language of a task's programs."""
+    from markbook.languages import language
+
+    given = use.options.get("language", "")
+    if not isinstance(given, str):
+        raise ConfigError(f"language is a name, not {given!r}", at=use.at)
+    try:
+        return language(given).name if given else ""
+    except UsageError as error:
+        raise ConfigError(error.message, at=use.at, hint=error.hint) from None
+
+
+def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
+    """Refuse a metric that can have no value in this task, or that the file turns upside down."""
+    if metric.needs_reference and not has_references:
+        raise ConfigError(f"{metric.name} compares with a right answer, and this task has none", at=use.at)
+    if metric.needs_trace:
+        raise ConfigError(f"{metric.name} does not mark texts", at=use.at)
+    wanted: Direction = "higher" if use.higher_is_better else "lower"
+    if use.higher_is_better is not None and wanted != metric.direction:
+        raise ConfigError(
+            f"higher_is_better: {str(use.higher_is_better).lower()} contradicts {metric.name}, where {metric.direction} is better",
+            at=use.at,
+        )
+
+
+def _refuse_twins(bound: Sequence[Bound]) -> None:
+    seen: dict[str, str] = {}
+    for each in bound:
+        if each.key in seen:
+            raise ConfigError(
+                f"two metrics are named {each.key!r}", at=each.at, hint=f"the first is at {seen[each.key]}"
+            )
+        seen[each.key] = each.at

@@ -1,0 +1,222 @@
+"""Marking a row as a whole, under names that a function may bring only when it is called.
+
+What a scorer gives for a row need not be a number: an aggregation of the task's own may want pairs, lists, anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markbook.config import Function, Task, Use
+from markbook.load.foreign import Find, ForeignError, called
+from markbook.load.weighing import Weighing
+from markbook.runs.tasks.scoring.aggregations import Aggregation, aggregation_of
+from markbook.types import Attempt, Direction, Measurement, Missing, MissingKind, Sample
+
+_PAIRED = {"bleu": "bleu", "chrf": "chrf", "f1": "f1", "mcc": "matthews_corrcoef", "ter": "ter"}
+"""Metrics of the harness that say nothing of one row, with their usual aggregations."""
+UNBOUNDED = (float("-inf"), float("inf"))
+"""A function of a task's own states no range."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowAnswer:
+    """What a scorer sees of a row."""
+
+    sample: Sample
+    attempt: Attempt
+    """The first answer."""
+    texts: Sequence[str]
+    """Of all answers, after the filters."""
+    missing: Missing | None
+    """Why there is nothing to score."""
+    weighing: Weighing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One name in results and how its rows are summed up."""
+
+    key: str
+    signature: str
+    direction: Direction = "higher"
+    range: tuple[float, float] = UNBOUNDED
+    aggregation: Aggregation | None = None
+    """None is the mean of the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """Marks rows."""
+
+    known: Mapping[str, Scored]
+    """What the task file names, by key."""
+    give: Callable[[RowAnswer], Mapping[str, Any] | Missing]
+    """Returns what it has to say of an answered row, or why it has nothing; raises `ForeignError` where it fails."""
+    signature: str
+    came: set[str] = field(default_factory=set)
+    """The names that came when it was called."""
+    renames: bool = False
+    """Whether the names are the function's to choose: then one that never comes is none."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names in results, as far as they are known before it is called."""
+        return tuple(self.known)
+
+    def found(self, names: Iterable[str]) -> list[str]:
+        """Return which of the names that came are this scorer's."""
+        return [name for name in names if name in self.came]
+
+    def scored(self, key: str) -> Scored:
+        """Return how a key is summed up; what a function adds is summed up as the entry that names it."""
+        if key in self.known:
+            return self.known[key]
+        if self.renames:
+            (entry,) = self.known.values()
+            return Scored(key, self.signature, entry.direction, entry.range, entry.aggregation)
+        return Scored(key, self.signature)
+
+
+@dataclass(frozen=True, slots=True)
+class RowScore:
+    """What a row's scorers gave."""
+
+    measurements: dict[str, Measurement] = field(default_factory=dict)
+    raws: dict[str, object] = field(default_factory=dict)
+
+
+def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
+    """Return what marks rows by itself, by the names of its entries: functions that may be called, and bare pairs."""
+    found: dict[Function | str, Scorer] = {}
+    for use in task.metrics if task.results is None else ():
+        if isinstance(use.name, Function):
+            if (function := find(use.name)) is not None:
+                found[use.name] = _of_function(use.name, use, function, find)
+        elif task.format == "lm-eval" and task.output == "generate_until" and _is_of_pairs(use, find):
+            found[use.name] = _of_pairs(use.name, use, find)
+    return found
+
+
+def _is_of_pairs(use: Use, find: Find) -> bool:
+    """Whether a metric of the harness only hands right answer and reply on, to an aggregation that is known here."""
+    if use.name not in _PAIRED:
+        return False
+    if isinstance(use.aggregation, Function):
+        return find(use.aggregation) is not None
+    return use.aggregation == _PAIRED[str(use.name)] and use.name in ("f1", "mcc")
+
+
+def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
+    key = use.key or name
+
+    def give(row: RowAnswer) -> Mapping[str, Any]:
+        references = row.sample.references or ("",)
+        text: Any = row.texts[0] if len(row.texts) == 1 else list(row.texts)
+        return {key: (references[0] if len(references) == 1 else list(references), text)}
+
+    signature = f"{name}|pairs|v1"
+    return Scorer({key: scored_of(key, use, find, signature)}, give, signature)
+
+
+def _of_function(name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:
+    """Return a metric function of lm-evaluation-harness: it takes references and predictions, or one list of both."""
+    key = use.key or name.name.rpartition(".")[2]
+    signature = f"{key}|foreign:{name.name}|v1"
+
+    def once(reference: str, text: str) -> Any:
+        try:
+            return function(references=[reference], predictions=[text], **use.options)
+        except TypeError:
+            return function([reference, text])
+
+    def give(row: RowAnswer) -> Mapping[str, Any]:
+        references = row.sample.references or ("",)
+        text: Any = row.texts[0] if len(row.texts) == 1 else list(row.texts)
+        if len(references) == 1:
+            value = called(name, once, references[0], text)
+            return value if isinstance(value, Mapping) else {key: value}
+        values = [called(name, once, reference, text) for reference in references]
+        values = [value.get(key) if isinstance(value, Mapping) else value for value in values]
+        return {key: float(any(values))}  # one right answer of several is enough, as in the harness
+
+    return Scorer({key: scored_of(key, use, find, signature)}, give, signature, renames=True)
+
+
+def scored_of(key: str, use: Use, find: Find, signature: str, limits: tuple[float, float] = UNBOUNDED) -> Scored:
+    """Return how an entry of a metric list is summed up.
+
+    Raises:
+        ConfigError: an aggregation that is neither known nor a function that may be called.
+    """
+    direction: Direction = "lower" if use.higher_is_better is False else "higher"
+    return Scored(key, signature, direction, limits, aggregation_of(use, find))
+
+
+def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer]) -> list[RowScore]:
+    """Return what the scorers say of rows; a name that came for one row is there for all, with a reason where it lacks."""
+    found = [RowScore() for _ in rows]
+    for scorer in scorers:
+        given = [_given(scorer, row) for row in rows]
+        names = list(dict.fromkeys(name for values in given if not isinstance(values, Missing) for name in values))
+        keys = names if scorer.renames and names else list(dict.fromkeys([*scorer.keys, *names]))
+        scorer.came.update(keys)
+        for row, values, score in zip(rows, given, found, strict=True):
+            for key in keys:
+                score.measurements[key] = _measured(scorer.scored(key), values, row)
+                if not isinstance(values, Missing) and key in values:
+                    score.raws[key] = values[key]
+    return found
+
+
+def _given(scorer: Scorer, row: RowAnswer) -> Mapping[str, object] | Missing:
+    if row.missing is not None:
+        return row.missing
+    try:
+        values: object = scorer.give(row)
+    except ForeignError as error:
+        return Missing(MissingKind.FAILED, f"the function {error}")
+    if isinstance(values, Missing):
+        return values
+    if not isinstance(values, Mapping):
+        return Missing(MissingKind.FAILED, f"the function gives {type(values).__name__}, not numbers by name")
+    return {str(key): value for key, value in values.items()}
+
+
+def _measured(scored: Scored, values: Mapping[str, object] | Missing, row: RowAnswer) -> Measurement:
+    value: float | None = None
+    missing: Missing | None = None
+    if isinstance(values, Missing):
+        missing = values
+    elif scored.key not in values:
+        missing = Missing(MissingKind.UNDEFINED, "nothing was said of this row")
+    else:
+        value = _number(values[scored.key])
+        if value is None and scored.aggregation is not None:
+            value = scored.aggregation.of_one(values[scored.key])
+        if value is None:
+            missing = Missing(MissingKind.UNDEFINED, _no_number(values[scored.key], scored))
+    attempt = row.attempt
+    return Measurement(
+        scored.key, value, missing, row.sample.id, attempt.index, attempt.model, signature=scored.signature
+    )
+
+
+def _no_number(raw: object, scored: Scored) -> str:
+    if scored.aggregation is not None:
+        return f"a row has no number of its own: {scored.aggregation.name} is of all rows together"
+    return f"the function gives {raw!r:.100}, which is no number"
+
+
+def _number(raw: object) -> float | None:
+    """Return what a function gave as a number; None if it is none."""
+    if isinstance(raw, str | bytes | tuple | list | Mapping) or raw is None:
+        return None
+    try:
+        value = float(raw)  # type: ignore[arg-type]  # whatever can be a number may be one
+    except (TypeError, ValueError):
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,115 @@
+"""What a sandbox keeps for the next run."""
+
+import sqlite3
+
+import pytest
+
+from markbook.sandbox import Job, Keep, Sandbox
+from markbook.sandbox.record_store import RecordStore
+from markbook.types import Limits, Sample, Test
+
+CODE = "def f(a):\n    return a + 1\n"
+SAMPLE = Sample(
+    id="one", tests=(Test(program="assert f(1) == 2\nassert f(2) == 3"),), entry_point="f", references=(CODE,),
+)  # fmt: skip
+
+
+def run(keep, *codes, sample=SAMPLE, **options):
+    with Sandbox(workers=1, isolation="weak", keep=keep, **options) as box:
+        outcomes = {job.key: found for job, found in box.run([Job(code, code, sample, Limits(5)) for code in codes])}
+        return [outcomes[code] for code in codes], box
+
+
+def rows(path):
+    with sqlite3.connect(path) as base:
+        return base.execute("SELECT count(*) FROM kept").fetchone()[0]
+
+
+def test_a_plan_is_found_out_once(tmp_path, monkeypatch):
+    keep = Keep(plans=tmp_path / "new" / "plans")
+    first, _ = run(keep, CODE)
+
+    def refuse(*_, **__):
+        raise AssertionError("the plan was there already")
+
+    monkeypatch.setattr("markbook.sandbox.scheduler.Scheduler._calibrated", refuse)
+
+    second, _ = run(keep, CODE)
+
+    assert rows(keep.plans) == 1
+    assert [test.verdict for test in second[0].tests] == ["separated"] == [test.verdict for test in first[0].tests]
+
+
+def test_another_right_answer_needs_another_plan(tmp_path):
+    keep = Keep(plans=tmp_path / "plans")
+    run(keep, CODE)
+
+    run(keep, CODE, sample=Sample(**{**fields(SAMPLE), "references": (CODE + "\n",)}))
+
+    assert rows(keep.plans) == 2
+
+
+def test_an_outcome_is_reused_where_everything_is_the_same(tmp_path):
+    keep = Keep(verdicts=tmp_path / "verdicts")
+    wrong = "def f(a):\n    return 2"
+    before, box = run(keep, CODE, wrong)
+    assert box.reused == 0
+
+    after, box = run(keep, CODE, wrong, CODE + "# new")
+
+    assert box.reused == 2
+    assert after[:2] == before
+    assert [found.passed for found in after] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("other", [{"separate": False}, {"adaptive": True}])
+def test_an_outcome_is_not_reused_for_another_way_of_running(tmp_path, other):
+    keep = Keep(verdicts=tmp_path / "verdicts")
+    run(keep, CODE)
+
+    _, box = run(keep, CODE, **other)
+
+    assert box.reused == 0
+
+
+def test_what_ran_into_the_wall_clock_is_run_again(tmp_path):
+    keep = Keep(verdicts=tmp_path / "verdicts")
+    sleeps = "import time\ntime.sleep(60)\n"
+    sample = Sample(id="two", tests=(Test(program="pass"),))
+    with Sandbox(workers=1, isolation="weak", keep=keep) as box:
+        ((_, found),) = box.run([Job("", sleeps, sample, Limits(1.0, wall_seconds=1.0))])
+
+    assert found.limit == "wall"
+    assert rows(keep.verdicts) == 0
+
+
+@pytest.mark.parametrize("bad", ["a folder", "not a database"])
+def test_a_file_that_is_none_costs_only_time_and_is_named(tmp_path, bad, caplog):
+    path = tmp_path / "plans"
+    if bad == "a folder":
+        path.mkdir()
+    else:
+        path.write_text("no database" * 1000)
+
+    found, _ = run(Keep(plans=path, verdicts=path), CODE)
+
+    assert found[0].passed == 1
+    assert f"{path} cannot be used" in caplog.text
+
+
+def fields(sample):
+    return {name: getattr(sample, name) for name in type(sample).__dataclass_fields__}
+
+
+def test_two_runs_use_the_file_at_once(tmp_path, caplog):
+    first, second = RecordStore(tmp_path / "plans.sqlite"), RecordStore(tmp_path / "plans.sqlite")
+    first.put("a", {"n": 1})
+    second.put("b", {"n": 2})
+    assert (first.get("a"), second.get("b"), second.get("a")) == ({"n": 1}, {"n": 2}, None)
+    second.close()
+    first.close()
+
+    third = RecordStore(tmp_path / "plans.sqlite")
+    assert (third.get("a"), third.get("b")) == ({"n": 1}, {"n": 2})
+    third.close()
+    assert not caplog.records
