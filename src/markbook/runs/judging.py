@@ -56,7 +56,7 @@ def not_built(tool: Toolchain, found: Executed) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class JudgeCommands:
     """How judges that decide together are built and called: each in a folder of its own."""
 
     files: Mapping[str, bytes]
@@ -72,7 +72,7 @@ _IN_FOLDER = ("/bin/sh", "-c", 'cd "$0" && exec "$@"')
 
 
 @lru_cache(maxsize=64)
-def made_of(judge: Judge) -> Made:
+def made_of(judge: Judge) -> JudgeCommands:
     """Return how a judge and the others that decide with it are built and started."""
     files: dict[str, bytes] = {}
     build: list[Phase] = []
@@ -90,7 +90,7 @@ def made_of(judge: Judge) -> Made:
         limits = replace(JUDGE_LIMITS, processes=max(JUDGE_LIMITS.processes, tool.language.processes))
         around = {name: _placed(word, folder) for name, word in made.environment.items()}
         calls.append(Phase(tuple(_placed(word, folder) for word in made.run), limits, environment=around))
-    return Made(files, tuple(build), tuple(built_by), tuple(programs), tuple(calls))
+    return JudgeCommands(files, tuple(build), tuple(built_by), tuple(programs), tuple(calls))
 
 
 def _placed(word: str, folder: str) -> str:
