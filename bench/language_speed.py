@@ -32,7 +32,7 @@ from markbook.runs.programs import ProgramMarker
 from markbook.sandbox import Job
 from markbook.sandbox.program import Phase, ProgramRun
 from markbook.sandbox.program_box import ProgramSandbox
-from markbook.sandbox.record_store import folder
+from markbook.sandbox.record_store import usual
 from markbook.types import Limits
 
 _COMMENT = {"python": "#", "bash": "#"}
@@ -92,11 +92,11 @@ def _compare(name: str, jobs: list[Job], rounds: int, workers: int) -> None:
     tool = find(jobs[0].sample.language)
     ours, plain = Spent(), Spent()
     phases: dict[str, float] = defaultdict(float)
-    prebuilt = Prebuilt(folder())
+    prebuilt = Prebuilt(usual().built)
     prebuilt.start()
     if tool.language.name == "rust":  # its crates, which one would have built once
         tool = prebuilt.prepared(tool, jobs[0].code)
-    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", workers=workers, cache=folder())
+    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", workers=workers, keep=usual())
     try:
         marker.start()
         _watch(marker, phases)

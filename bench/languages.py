@@ -29,7 +29,7 @@ from markbook.runs.programs import ProgramMarker
 from markbook.sandbox import Job
 from markbook.sandbox.program import Phase, ProgramRun
 from markbook.sandbox.program_box import ProgramSandbox
-from markbook.sandbox.record_store import folder
+from markbook.sandbox.record_store import usual
 from markbook.types import Limits, Outcome
 
 _BUILD = Limits(seconds=240, file_bytes=256 << 20, processes=256)
@@ -153,12 +153,12 @@ def main() -> None:
 
 def _compare(name: str, jobs: list[Job], *, trusted: bool, seconds: float) -> None:
     tool = find(jobs[0].sample.language)
-    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", cache=folder())
+    marker = ProgramMarker([jobs[0].sample.language], isolation="weak", keep=usual())
     try:
         ours: dict[str, Outcome] = {job.key: outcome for job, outcome in marker.run(jobs)}
     finally:
         marker.close()
-    prebuilt = Prebuilt(folder())
+    prebuilt = Prebuilt(usual().built)
     prebuilt.start()
     try:
         if trusted:

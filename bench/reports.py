@@ -17,7 +17,8 @@ from markbook.report.browse.site import Site
 from markbook.report.page_reports import html
 from markbook.results.compare import compare
 from markbook.results.kind import results_of
-from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, outcome_record, sample_record
+from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, sample_record
+from markbook.runs.outcomes import outcome_record
 from markbook.store import Manifest, RunWriter, open_run
 from markbook.types import Isolation, Outcome, Sample, Test, TestResult, Verdict
 

@@ -205,8 +205,12 @@ def test_a_program_in_another_language_is_built_and_run(client, language):
         files = {"in/data.txt": base64.b64encode(b"7").decode()}
         reads = '#include <cstdio>\nint main() { FILE *f = fopen("in/data.txt", "r"); putchar(getc(f)); }\n'
         assert ran(client, reads, language=language, files=files)["run_result"]["stdout"] == "7"
-        refused = client.post("/run_code", json={"code": "x", "language": language, "fetch_files": ["a"]})
-        assert "no files are fetched from programs in C++" in refused.json()["error"]
+        writes = (
+            "#include <sys/stat.h>\n#include <unistd.h>\n#include <cstdio>\nint main() {\n"
+            'mkdir("out", 0700); fputs("8", fopen("out/b.txt", "w")); symlink("/etc/hostname", "link"); mkfifo("pipe", 0600); }\n'
+        )
+        got = ran(client, writes, language=language, fetch_files=["out/b.txt", "link", "pipe", "none", "out"])
+        assert got["files"] == {"out/b.txt": base64.b64encode(b"8").decode()}
 
 
 def test_a_program_that_changes_what_fetches_its_files_changes_nothing(client):

@@ -15,9 +15,6 @@ from markbook.errors import ConfigError
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.\-]*$", max_length=200)]
 
 
-_CODE = spec.Pipeline("extract_code", (spec.Filter("code"),))
-
-
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -143,13 +140,20 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
         entry_point=model.entry_point,
         context=model.context,
         system=model.system,
-        pipelines=(_CODE if model.extract == "code" else spec.Pipeline(),),
+        pipelines=(_code(model) if model.extract == "code" else spec.Pipeline(),),
         sampling=_sampling(model.generate),
         few_shot=_few_shot(model, node),
         delimiters=("\n", "\n\n"),
         tags=tuple(model.tags),
         resolved=plain(node),
     )
+
+
+def _code(model: TaskModel) -> spec.Pipeline:
+    """Return what finds the code in a reply: in the language that its tests are in."""
+    used = (each.options for each in model.metrics if isinstance(each, MetricModel) and each.name == "pass_at_k")
+    language = next((options["language"] for options in used if "language" in options), None)
+    return spec.Pipeline("extract_code", (spec.Filter("code", {} if language is None else {"language": language}),))
 
 
 def _sampling(model: ModelSettings) -> spec.Sampling:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import glob
+import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Where = Literal["end", "body", "inner body"]
 """Where a test program ends: behind its text, before its last closing brace, or before the one before that."""
@@ -86,6 +90,15 @@ class Failures:
     """Where this is printed to standard error a test failed, whatever the program exits with."""
 
 
+def as_text(record: DataclassInstance) -> str:
+    """Return a record as a text that is the same in every process: of what is no plain data, such as a function, the type."""
+
+    def told(value: object) -> object:
+        return sorted(value) if isinstance(value, set | frozenset) else type(value).__name__
+
+    return json.dumps(asdict(record), sort_keys=True, default=told)
+
+
 @dataclass(frozen=True, slots=True)
 class Library:
     """What programs may want beside the toolchain itself."""
@@ -98,9 +111,9 @@ class Library:
     """What Debian calls it."""
 
     @property
-    def is_here(self) -> bool:
-        """Whether programs can use it."""
-        return bool(glob.glob(self.path))
+    def places(self) -> list[str]:
+        """Where it is here; nowhere if programs cannot use it."""
+        return glob.glob(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +219,7 @@ class Language:
 
     def lacks(self, text: str) -> Library | None:
         """Return the first library that a problem's text wants and that is not here."""
-        return next((one for one in self.libraries if one.word in text and not one.is_here), None)
+        return next((one for one in self.libraries if one.word in text and not one.places), None)
 
     def program(self, before: str, answer: str, tests: str, words: Mapping[str, str]) -> Made:
         """Return a program.

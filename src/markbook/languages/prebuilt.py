@@ -14,13 +14,16 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from markbook.languages.language import Headers, Prepared, filled
+from markbook.languages.language import Headers, Prepared, as_text, filled
 from markbook.languages.toolchain import Toolchain
 
-_SEEN = 3
-"""So many programs begin with the same headers before these are compiled for the next ones: that takes as long as five."""
+_SEEN = 2
+"""So many programs begin with the same headers before these are compiled, for the next ones and the next run: that takes as
+long as five programs."""
 _MOST = 16
 _MOST_BYTES = 1 << 30
+_KEPT_BYTES = 256 << 20
+"""Bytes of headers that are kept from run to run; those go that were not wanted for longest."""
 _SECONDS = 600
 _HEAD = re.compile(r"\s+|//[^\n\\]*(?=\n)|/\*(?:(?!\*/)[^\\])*\*/|#[ \t]*include[ \t]*<([\w./+]+)>[ \t]*(?=\n|//)")
 """What may stand before and between the headers that a program begins with."""
@@ -37,6 +40,8 @@ class Prebuilt:
         self._seen: Counter[str] = Counter()
         self._under: dict[str, subprocess.Popen[bytes]] = {}
         self._ready: dict[str, Path] = {}
+        self._made: dict[str, tuple[Path, Path | None]] = {}
+        """Where each header lies once it is compiled, and where it is kept."""
 
     def start(self) -> None:
         """Make the folder."""
@@ -48,11 +53,13 @@ class Prebuilt:
         self._seen_at = Path(path)
 
     def close(self) -> None:
-        """End what is being compiled, and remove the folder."""
-        for process in self._under.values():
+        """End what is being compiled, keep what has been since, and remove the folder."""
+        for head, process in self._under.items():
+            if process.poll() == 0 and head not in self._ready:
+                _put(*self._made[head])
             process.kill()
             process.wait()
-        self._under, self._ready = {}, {}
+        self._under, self._ready, self._made = {}, {}, {}
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def prepared(self, tool: Toolchain, text: str) -> Toolchain:
@@ -68,7 +75,7 @@ class Prebuilt:
         )
 
     def _prepare(self, tool: Toolchain, wanted: Prepared, made: Path) -> None:
-        kept = self._cache and self._cache / f"{tool.language.name}-{_identity(tool, wanted)}"
+        kept = self._cache and self._cache / f"{tool.language.name}-{_digest(tool.state, as_text(wanted))}"
         if kept is not None and kept.is_dir():
             shutil.copytree(kept, made)
         else:
@@ -99,22 +106,30 @@ class Prebuilt:
         return text, filled(headers.option, {"header": str(self._seen_at / made.name)})
 
     def _compiled(self, tool: Toolchain, headers: Headers, head: str) -> Path | None:
-        """Return the header that lies compiled, None as long as there is none."""
+        """Return the header that lies compiled, of this run or an earlier one; None as long as there is none."""
         if head in self._ready:
             return self._ready[head]
-        key = hashlib.blake2b(f"{tool.language.name} {head}".encode(), digest_size=8).hexdigest()
-        path = self.folder / f"{key}.h"
+        path = self.folder / f"{_digest(tool.language.name, head)}.h"
+        if head not in self._made:
+            kept = self._cache and self._cache / "headers" / _digest(tool.state, as_text(headers), head)
+            self._made[head] = Path(f"{path}.new"), kept
+        fresh, kept = self._made[head]
         process = self._under.get(head)
         if process is None:
-            if self._seen[head] >= _SEEN and len(self._under) < _MOST and self._size() < _MOST_BYTES:
-                path.write_text(head)
-                command = tool.command(headers.command, {"header": str(path), "made": f"{path}.new"})
-                self._under[head] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if len(self._under.keys() | self._ready.keys()) >= _MOST or self._size() >= _MOST_BYTES:
+                return None
+            path.write_text(head)
+            if self._seen[head] > 1 or not _taken(kept, fresh):
+                if self._seen[head] >= _SEEN:
+                    command = tool.command(headers.command, {"header": str(path), "made": str(fresh)})
+                    self._under[head] = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                return None
+        elif process.poll() != 0:
             return None
-        if process.poll() != 0:
-            return None
+        else:
+            _put(fresh, kept)
         made = Path(f"{path}{headers.suffix}")
-        Path(f"{path}.new").replace(made)
+        fresh.replace(made)
         path.chmod(0o644)
         made.chmod(0o644)
         self._ready[head] = path
@@ -139,10 +154,39 @@ def begins_with(text: str, known: frozenset[str]) -> tuple[set[str], list[tuple[
     return names, places
 
 
-def _identity(tool: Toolchain, wanted: Prepared) -> str:
-    commands = sorted(tool.places.commands.values())
-    times = [os.stat(path).st_mtime_ns for path in commands if os.path.exists(path)]
-    return hashlib.blake2b(repr((tool.version, commands, times, wanted)).encode(), digest_size=10).hexdigest()
+def _digest(*parts: str) -> str:
+    return hashlib.blake2b(repr(parts).encode(), digest_size=10).hexdigest()
+
+
+def _taken(kept: Path | None, made: Path) -> bool:
+    """Whether there was a kept file, which is copied then."""
+    if kept is None:
+        return False
+    try:
+        shutil.copyfile(kept, made)
+        os.utime(kept)
+    except OSError:
+        made.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _put(made: Path, kept: Path | None) -> None:
+    """Keep a copy of a file for the next run, and remove the oldest where there are too many; nothing depends on it."""
+    if kept is None:
+        return
+    with contextlib.suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+            shutil.copyfile(made, Path(folder, "made"))
+            Path(folder, "made").replace(kept)
+        found = [(path.stat().st_mtime_ns, path) for path in kept.parent.iterdir() if path.is_file()]
+        left = sum(path.stat().st_size for _, path in found)
+        for _, path in sorted(found):
+            if left <= _KEPT_BYTES:
+                return
+            left -= path.stat().st_size
+            path.unlink()
 
 
 def _make(tool: Toolchain, wanted: Prepared, made: Path) -> None:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from markbook.languages.language import Ending, Failures, Language, Library
 
+_CLAIM = """class MarkbookClaim < Test::Unit::TestCase
+    def test_markbook_claim; assert_equal(1, 2); end
+  end
+  raise 'claim' unless Test::Unit::AutoRunner.run(false, nil, %w[-n test_markbook_claim])"""
+
 
 def ruby() -> Language:
     """Return the language. The classes of `test/unit` are run by the end of the tests, not behind it."""
@@ -20,13 +25,13 @@ def ruby() -> Language:
             text=(
                 "if defined?(Test::Unit::AutoRunner)\n"
                 "  Test::Unit::AutoRunner.need_auto_run = false\n"
-                "  exit 1 unless Test::Unit::AutoRunner.run(true)\nend\n"
+                "  exit 1 unless Test::Unit::AutoRunner.run\nend\n"
                 "markbook_said, markbook_held = $stdin.read(32), '!'\n"
                 "begin\n  {claim}\nrescue Exception\n  markbook_held = ''\nend\n"
                 'puts "\\n{token}#{markbook_held}#{markbook_said}"'
             ),
             claim="raise 'claim'",
-            claims=(("assert_equal", "Object.new.extend(Test::Unit::Assertions).assert_equal(1, 2)"),),
+            claims=(("Test::Unit::TestCase", _CLAIM),),
             catches=True,
         ),
         failures=Failures(

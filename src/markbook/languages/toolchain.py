@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import shutil
@@ -39,6 +40,15 @@ class Toolchain:
     def filled(self, text: str, words: Mapping[str, str]) -> str:
         """Return a text with the paths of this machine and a program's words in it."""
         return filled(filled(text, words), {"kept": "{work}", **self.places.commands})
+
+    @property
+    def state(self) -> str:
+        """Say everything about what is installed that what it makes depends on, as far as versions and times show it."""
+        libraries = [path for library in self.language.libraries for path in library.places]
+        wanted = sorted({*self.places.commands.values(), *self.folders, *libraries})
+        # a package that is installed or removed changes the time of its folder
+        times = [(path, os.stat(path).st_mtime_ns) for path in wanted if os.path.exists(path)]
+        return json.dumps([self.version, times, dict(self.places.environment)])
 
     @property
     def folders(self) -> tuple[str, ...]:

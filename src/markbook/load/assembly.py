@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from markbook.load.benchmark import RowError
 from markbook.load.extraction import PARSE_CAP, compiles, defines, extract
-from markbook.load.replies import answer_of
+from markbook.load.replies import answer_of, with_imports
 from markbook.types import Sample
 
 Extract = Literal["auto", "always", "off"]
@@ -69,6 +69,8 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
         found_text, found_step, form = answer_of(
             row.text, sample.prompt_code, sample.tests[0].program, raw=mode != "off"
         )
+        if sample.preloaded:
+            found_text = with_imports(found_text, sample.tests[0].setup, sample.preloaded)
         return AssembledProgram(found_text, found_step, form)
     prompt = sample.prompt_code
     name = sample.entry_point

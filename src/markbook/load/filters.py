@@ -14,12 +14,14 @@ from markbook.errors import ConfigError
 from markbook.load.extraction import compiles, extract
 from markbook.load.foreign import Find, ForeignError, filtered, nothing
 from markbook.load.registered import FILTERS, last
+from markbook.load.replies import answer_of
 from markbook.load.rows import Row
 from markbook.plugins import suggest
 
 Step = Callable[[Sequence[str], Row], list[str]]
 """From the texts of one row's replies, and the row, to what is left of them, in order."""
 
+PYTHON = ("python", "python3", "py")
 _BODIES = ("def _():\n    ", "class _:\n    def _(self):\n        ")
 """What a completion without its head stands behind: it is code though it does not parse alone."""
 
@@ -161,9 +163,14 @@ def replace_by(mapping_dict: Mapping[str, object], default_value: str = "") -> S
     return _each(lambda text: table.get(text, str(default_value)))
 
 
-def code() -> Step:
-    """Find the code in each reply, by the ladder that the exam uses; a bare function body is code here."""
-    return _each(find_code)
+def code(language: str = "") -> Step:
+    """Find the code in each reply, by the ladder that the exam uses; a bare function body is code here.
+
+    In another language than Python it is the first fenced block, else the reply.
+    """
+    if language in ("", *PYTHON):
+        return _each(find_code)
+    return _each(lambda reply: answer_of(reply, "", "")[0])
 
 
 def find_code(reply: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -41,6 +42,16 @@ def answer_of(
         head = [before.rstrip("\n"), *head]
     body = _until_its_end(lines[place:], closed_by_tests=tests.lstrip().startswith("}"))
     return "\n".join([*head, *body]) + "\n", step, "whole"  # type: ignore[return-value]  # one of the two
+
+
+def with_imports(text: str, setup: str, packages: Sequence[str]) -> str:
+    """Return a text in Go behind the imports of those packages that it uses and that neither it nor its set-up imports."""
+    wanted = (
+        package
+        for package in packages
+        if re.search(rf"\b{package.rpartition('/')[2]}\.", text) and f'"{package}"' not in setup + text
+    )
+    return "".join(f'import "{package}"\n' for package in wanted) + text
 
 
 def _begun(prompt: str) -> str:

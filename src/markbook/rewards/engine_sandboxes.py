@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from markbook.errors import EnvironmentUnfitError
 from markbook.runs.engines import lost_workers, other_engine
 from markbook.runs.sandboxes import BoxSettings, RemoteSandbox
+from markbook.runs.streams import language_of
 from markbook.sandbox import Job
 from markbook.types import Isolation, Outcome
 
@@ -55,7 +56,7 @@ class EngineSandboxes:
             IncompleteError: its worker was lost.
         """
         with lost_workers():
-            ((_, found),) = self._box(job.sample.language).run([job])
+            ((_, found),) = self._box(language_of(job.sample)).run([job])
         return found
 
     def _box(self, language: str) -> RemoteSandbox:

@@ -95,13 +95,28 @@ def _sample(item: PlacedItem, shelf: BenchmarkShelf, defaults: Defaults) -> Samp
     except UsageError as error:
         raise UsageError(error.message, at=item.at, hint=error.hint) from None
     try:
-        if sample.language:
-            installed(sample.language)
-        elif toolchain(item.text("language", 80)) is not None:
-            raise UsageError(f"{task!r} is answered in Python, not in {item.text('language')!r}")
+        return _in_language(sample, item.text("language", 80))
     except UsageError as error:
         raise UsageError(error.message, at=item.at, hint=error.hint) from None
-    return sample
+
+
+def _in_language(sample: Sample, name: str) -> Sample:
+    """Return a benchmark's task as it is answered: programs that read and write may be in any language.
+
+    Raises:
+        UsageError: its language, or that of its judge, is not here; or it is to be answered in another one.
+    """
+    for language in sample.judge.languages if sample.judge is not None else ():
+        installed(language)
+    if sample.language:
+        installed(sample.language)
+        return sample
+    tool = toolchain(name)
+    if tool is None:
+        return sample
+    if sample.problem_type is not ProblemType.STDIN:
+        raise UsageError(f"{sample.id!r} is answered in Python, not in {name!r}")
+    return replace(sample, language=tool.language.name)
 
 
 def _code(item: PlacedItem, sample: Sample) -> tuple[Missing | None, str]:
@@ -139,10 +154,6 @@ def _own_sample(item: PlacedItem) -> Sample:
 
 def _of_streams(known: Sample, item: PlacedItem, tool: Toolchain | None) -> Sample:
     """Return the task of a program that reads and writes; a `timeout` of the item's own is that of each test."""
-    if tool is not None:
-        raise UsageError(
-            f"programs in {tool.language.title} that read and write cannot be marked yet", at=item.at, hint="Python can"
-        )
     if item.text("kind", 20) not in ("", ProblemType.STDIN):
         raise UsageError(f"'kind' is {item.text('kind')!r}", at=item.at, hint="its tests are of 'stdin'")
     if known.prompt_code:
@@ -151,5 +162,6 @@ def _of_streams(known: Sample, item: PlacedItem, tool: Toolchain | None) -> Samp
     return replace(
         known,
         problem_type=ProblemType.STDIN,
+        language="" if tool is None else tool.language.name,
         seconds=float(seconds) if isinstance(seconds, int | float) else None,
     )

@@ -17,7 +17,7 @@ from markbook.rewards.sandbox_thread import SandboxThread
 from markbook.rewards.work_queue import SharedWork, State, WorkQueue
 from markbook.runs.sandboxes import BoxSettings
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
-from markbook.sandbox.job import digest, task_text
+from markbook.sandbox.job import digest, task_name
 from markbook.sandbox.outcomes import LOST
 from markbook.types import Missing, MissingKind, Outcome
 
@@ -294,8 +294,7 @@ def _key(order: Order) -> tuple[str, str]:
     sample = order.sample
     known = _ids.get(id(sample))
     if known is None or known[0] is not sample:
-        parts = (sample.language, repr((sample.seconds, sample.memory_bytes)), *sample.references[:1])
-        known = (sample, digest(task_text(sample), *parts))
+        known = (sample, task_name(sample))
         if sample.id:  # a benchmark's: an item's own tests are a new sample each time
             _ids[id(sample)] = known
             if len(_ids) > _TASKS:

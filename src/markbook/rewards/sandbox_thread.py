@@ -15,6 +15,7 @@ from markbook.errors import MarkbookError
 from markbook.rewards.bell import Bell
 from markbook.rewards.work_queue import SharedWork, State, WorkQueue
 from markbook.runs.sandboxes import BoxSettings
+from markbook.runs.streams import language_of
 from markbook.sandbox import Job, Sandbox, Stopped
 from markbook.sandbox.outcomes import LOST
 from markbook.types import Missing, MissingKind, Outcome
@@ -178,8 +179,9 @@ class SandboxThread:
         job = Job("", order.code, order.sample, order.limits)
         if self._remote is not None:
             return self._remote.outcome(job)
-        if order.sample.language:
-            ((_, found),) = self._marker(order.sample.language).run([job])
+        language = language_of(order.sample)
+        if language:
+            ((_, found),) = self._marker(language).run([job])
             return found
         before = self.box.pids
         ((_, found),) = self.box.run([job], stop=self._bell.heard)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
 
 from markbook.errors import MarkbookError
 from markbook.languages import Toolchain, find
 from markbook.languages.whole import Whole, whole
-from markbook.sandbox.program import WORK, Executed, Phase, ProgramRun
+from markbook.sandbox.program import BUILD, EVERY, WORK, Executed, Phase, ProgramRun
 from markbook.sandbox.turns import Seat, Steps, Turn, WorkerRole
 from markbook.stdio import checkers
 from markbook.stdio.checkers import Checked
@@ -55,15 +55,65 @@ def not_built(tool: Toolchain, found: Executed) -> str:
     return checkers.shown(line.encode()) or found.refused or f"the compiler ended with {found.status}"
 
 
+@dataclass(frozen=True, slots=True)
+class JudgeCommands:
+    """How judges that decide together are built and called: each in a folder of its own."""
+
+    files: Mapping[str, bytes]
+    build: tuple[Phase, ...]
+    built_by: tuple[Toolchain, ...]
+    """The toolchain of each phase that builds."""
+    programs: tuple[str, ...]
+    calls: tuple[Phase, ...]
+    """The command of each, without what it is told of a test."""
+
+
+_IN_FOLDER = ("/bin/sh", "-c", 'cd "$0" && exec "$@"')
+
+
 @lru_cache(maxsize=64)
-def made_of(judge: Judge) -> Whole:
-    """Return how a judge is built and started."""
-    tool = find(judge.language)
+def made_of(judge: Judge) -> JudgeCommands:
+    """Return how a judge and the others that decide with it are built and started."""
+    files: dict[str, bytes] = {}
+    build: list[Phase] = []
+    built_by, programs, calls = [], [], []
+    for place, one in enumerate(judge.all):
+        folder, tool = str(place), find(one.language)
+        made = _whole(one, tool)
+        files |= {f"{folder}/{name}": content for name, content in made.files.items()}
+        programs += [f"{folder}/{name}" for name in made.programs]
+        for phase in build_phases(made, tool):
+            command = (*_IN_FOLDER, folder, *(_placed(word, folder) for word in phase.argv))
+            around = {name: _placed(word, folder) for name, word in phase.environment.items()}
+            build.append(replace(phase, argv=command, environment=around))
+            built_by.append(tool)
+        limits = replace(JUDGE_LIMITS, processes=max(JUDGE_LIMITS.processes, tool.language.processes))
+        around = {name: _placed(word, folder) for name, word in made.environment.items()}
+        calls.append(Phase(tuple(_placed(word, folder) for word in made.run), limits, environment=around))
+    return JudgeCommands(files, tuple(build), tuple(built_by), tuple(programs), tuple(calls))
+
+
+def _placed(word: str, folder: str) -> str:
+    return word.replace(BUILD, f"{BUILD}/{folder}")
+
+
+def _whole(judge: Judge, tool: Toolchain) -> Whole:
+    """Return how one judge is built and started."""
+    if judge.is_scripted:
+        return _scripted(dict(judge.files))
     if judge.convention != "function":
         return whole(tool, dict(judge.files))
     given = {name or "checker.py": content for name, content in judge.files}
     made = whole(tool, {"main.py": FUNCTION.encode()})
     return replace(made, files={**made.files, **given})
+
+
+def _scripted(files: Mapping[str, bytes]) -> Whole:
+    """Return a program that brings its own scripts: `build` by whom its first line names, since no mode says it may be run."""
+    line = files.get("build", b"").partition(b"\n")[0].decode("utf-8", "replace")
+    by = tuple(line[2:].split(None, 1)) if line.startswith("#!") else ()
+    build = (*(by or ("/bin/sh",)), "build") if "build" in files else ()
+    return Whole(files, build, (f"{BUILD}/run",), programs=(EVERY,))
 
 
 def ready(seat: Seat[T], judge: Judge) -> Steps[str]:
@@ -75,20 +125,16 @@ def ready(seat: Seat[T], judge: Judge) -> Steps[str]:
     except (MarkbookError, ValueError) as error:
         return f"the judge cannot be made: {error}"
     seat.holds = ""
-    turn = Turn(
-        judge=ProgramRun(
-            "judge", made.files, build_phases(made, find(judge.language)), programs=made.programs, stays=True
-        )
-    )
+    turn = Turn(judge=ProgramRun("judge", made.files, made.build, programs=made.programs, stays=True))
     built = (yield turn)[WorkerRole.JUDGE]
-    if built and not built[0].is_good:
-        return f"the judge cannot be built: {not_built(find(judge.language), built[0])}"
+    if built and not built[-1].is_good:
+        return f"the judge cannot be built: {not_built(made.built_by[len(built) - 1], built[-1])}"
     seat.holds = judge.name
     return ""
 
 
-def judge_phase(judge: Judge, test: Test, kept: Mapping[str, bytes], printed: bytes | None) -> Phase:
-    """Return the run of a judge on one test; `printed` is None where it hears the program itself."""
+def judge_phases(judge: Judge, test: Test, kept: Mapping[str, bytes], printed: bytes | None) -> tuple[Phase, ...]:
+    """Return the run of each judge on one test; `printed` is None where it hears the program itself."""
     files = {"input": as_bytes(test.stdin or ""), "answer": as_bytes(test.stdout), "feedback/": b""}
     files |= {f"feedback/{name}": content for name, content in kept.items()}
     if printed is not None and judge.convention != "icpc":
@@ -97,23 +143,25 @@ def judge_phase(judge: Judge, test: Test, kept: Mapping[str, bytes], printed: by
     if judge.convention == "icpc":
         words = checkers.icpc_arguments(given, answer, f"{WORK}/feedback", judge.flags)
     elif judge.convention == "function":
-        words = ["{build}", given, output, answer]
+        words = [_placed(BUILD, "0"), given, output, answer]
     else:
         words = [*checkers.testlib_arguments(given, output, answer), *judge.flags]
-    made = made_of(judge)
-    return Phase(
-        (*made.run, *words),
-        replace(JUDGE_LIMITS, processes=max(JUDGE_LIMITS.processes, find(judge.language).language.processes)),
-        stdin=printed or b"" if judge.convention == "icpc" else b"",
-        environment=made.environment,
-        work=files,
-        takes="feedback",
+    stdin = printed or b"" if judge.convention == "icpc" else b""
+    return tuple(
+        replace(call, argv=(*call.argv, *words), stdin=stdin, work=files, takes="feedback")
+        for call in made_of(judge).calls
     )
 
 
-def judge_run(phase: Phase, judge: Judge) -> ProgramRun:
+def judge_run(phases: tuple[Phase, ...], judge: Judge) -> ProgramRun:
     """Return the run of a judge that its worker has built."""
-    return ProgramRun("judge", {}, (phase,), programs=made_of(judge).programs, goes_on=True, stays=True)
+    return ProgramRun("judge", {}, phases, programs=made_of(judge).programs, goes_on=True, stays=True)
+
+
+def said_by_all(judge: Judge, heard: Sequence[Executed], passes_left: int) -> Checked:
+    """Return what judges say that have to agree: the first that does not accept decides, else the last."""
+    said = [said_by(judge, one, passes_left) for one in heard]
+    return next((one for one in said if one.result != "AC"), said[-1])
 
 
 def said_by(judge: Judge, heard: Executed, passes_left: int) -> Checked:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Literal
 
 from markbook.errors import EnvironmentUnfitError
@@ -12,20 +11,20 @@ from markbook.languages import Toolchain, find
 from markbook.languages.prebuilt import Prebuilt
 from markbook.runs.batches import PendingBuild
 from markbook.runs.program_runs import Found, MarkedRun, Written, built_run, judged, not_built, whole_run, written
+from markbook.runs.recall import Recall
 from markbook.runs.self_check import ensure_marks
-from markbook.runs.streams import StreamMarker, goes_in_turns
+from markbook.runs.streams import StreamMarker, goes_in_turns, language_of
 from markbook.sandbox import Sandbox
-from markbook.sandbox.job import Job, digest, task_text
+from markbook.sandbox.job import Job
 from markbook.sandbox.outcomes import LOST, all_failed
 from markbook.sandbox.program import Executed
 from markbook.sandbox.program_box import ProgramSandbox
+from markbook.sandbox.record_store import NOTHING_KEPT, Keep
 from markbook.types import ErrorKind, Isolation, Limits, Outcome, Sample, Test, TestResult
 
 _AHEAD = 2
 """Attempts under way for each worker."""
 _BATCH = "batch "
-_KNOWN = 10_000
-"""Outcomes that are remembered for equal answers."""
 _RIGHT = "right"
 
 
@@ -34,10 +33,7 @@ class _Under:
     """A job under way."""
 
     job: Job
-    name: str
-    """What equal jobs have in common; empty where each is run."""
     found: dict[int, Found] = field(default_factory=dict)
-    twins: list[Job] = field(default_factory=list)
 
 
 class ProgramMarker:
@@ -53,7 +49,7 @@ class ProgramMarker:
         pinned: bool = True,
         proves: bool = True,
         dedupe: bool = False,
-        cache: Path | None = None,
+        keep: Keep = NOTHING_KEPT,
     ) -> None:
         """Set up, starting nothing.
 
@@ -65,7 +61,7 @@ class ProgramMarker:
             pinned: give each worker a processor of its own.
             proves: run what passed once more with a claim that no honest program gets past; else passes are unchecked.
             dedupe: run exactly equal answers to a problem once.
-            cache: the folder for what takes long to build and serves every run.
+            keep: what outlives this marker and is there for the next.
 
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.
@@ -75,7 +71,7 @@ class ProgramMarker:
         self._names = {name: tool.language.name for name, tool in found.items()}
         self._tools: dict[str, Toolchain] = {tool.language.name: tool for tool in found.values()}
         self._names |= {name: name for name in self._tools}
-        self._prebuilt = Prebuilt(cache)
+        self._prebuilt = Prebuilt(keep.built)
         folders = dict.fromkeys(folder for tool in self._tools.values() for folder in tool.folders)
         self._box = ProgramSandbox(
             [*folders, str(self._prebuilt.folder)],
@@ -88,13 +84,8 @@ class ProgramMarker:
         self._batches = {tool.language.name: PendingBuild(tool, batch) for tool, batch in batches if batch is not None}
         self._streams = StreamMarker(self._box.worker_pool, isolation=isolation, at_most=at_most)
         self._proves = proves
-        self._dedupe = dedupe
-        self.duplicates = 0
-        """How many jobs shared the outcome of an equal one."""
+        self._recall = Recall(dedupe=dedupe, verdicts=keep.verdicts, proves=proves)
         self._under: dict[str, _Under] = {}
-        self._twins: dict[str, str] = {}
-        """Under way, by what equal jobs have in common."""
-        self._known: dict[str, Outcome] = {}
         self._number = 0
         self._is_tried = False
 
@@ -111,6 +102,16 @@ class ProgramMarker:
     def level(self) -> Isolation:
         """The level of isolation that was reached."""
         return self._streams.level
+
+    @property
+    def duplicates(self) -> int:
+        """How many jobs shared the outcome of an equal one."""
+        return self._recall.duplicates
+
+    @property
+    def reused(self) -> int:
+        """How many jobs got the outcome of an earlier run."""
+        return self._recall.reused
 
     def start(self) -> None:
         """Start the workers, and see that a right program of each language passes there and a wrong one does not.
@@ -139,10 +140,11 @@ class ProgramMarker:
 
     def end_on(self, stop: int) -> None:
         """End what runs, and the workers, once a descriptor is readable; this marker is of no use any more then."""
-        self._box.stop = stop
+        self._box.stop = self._streams.stop = stop
 
     def close(self) -> None:
         """End the workers and everything in them."""
+        self._recall.close()
         self._streams.close()
         self._box.close()
         self._prebuilt.close()
@@ -151,6 +153,9 @@ class ProgramMarker:
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         """Mark every job; yield each with its outcome as it is done, programs that read and write last."""
         self.start()
+        yield from self._recall.run(jobs, self._each, lambda: self.level)
+
+    def _each(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         streams: list[Job] = []
         yield from self._run(_among(jobs, lambda job: not goes_in_turns(job.sample), streams))
         if streams:
@@ -177,22 +182,10 @@ class ProgramMarker:
                 return
 
     def _begin(self, job: Job) -> Iterator[tuple[Job, Outcome]]:
-        """Submit a job's programs, unless an equal one is under way or known; yield what is decided already."""
-        name = digest(job.sample.language, task_text(job.sample), job.code, repr(job.limits)) if self._dedupe else ""
-        if name and name in self._twins:
-            self.duplicates += 1
-            self._under[self._twins[name]].twins.append(job)
-            return
-        found = self._known.get(name)
-        if found is not None:
-            self.duplicates += 1
-            yield job, found
-            return
+        """Submit a job's programs; yield what is decided already."""
         self._number += 1
         key = str(self._number)
-        one = self._under[key] = _Under(job, name)
-        if name:
-            self._twins[name] = key
+        one = self._under[key] = _Under(job)
         for place, test in enumerate(job.sample.tests):
             self._submit(f"{key}:{place}", one, test)
         yield from self._ended(key)
@@ -264,19 +257,11 @@ class ProgramMarker:
                 self._box.submit(built_run(name, program, one.job.limits, built, proves=self._proves))
 
     def _ended(self, key: str) -> Iterator[tuple[Job, Outcome]]:
-        """Yield the outcome of a job and its twins, if every test of it is decided."""
+        """Yield the outcome of a job, if every test of it is decided."""
         one = self._under[key]
-        if len(one.found) < len(one.job.sample.tests):
-            return
-        del self._under[key]
-        self._twins.pop(one.name, None)
-        found = self._outcome(one)
-        if one.name and found.limit != "wall":
-            self._known[one.name] = found
-            if len(self._known) > _KNOWN:
-                self._known.pop(next(iter(self._known)))
-        for job in (one.job, *one.twins):
-            yield job, found
+        if len(one.found) == len(one.job.sample.tests):
+            del self._under[key]
+            yield one.job, self._outcome(one)
 
     def _outcome(self, one: _Under) -> Outcome:
         found = [one.found[place] for place in range(len(one.job.sample.tests))]
@@ -323,8 +308,8 @@ class MixedBox:
 
     @property
     def reused(self) -> int:
-        """How many of them got the outcome of an earlier run."""
-        return self._box.reused
+        """How many jobs got the outcome of an earlier run."""
+        return self._box.reused + self._marker.reused
 
     def start(self) -> None:
         """Start what marks programs."""
@@ -338,7 +323,7 @@ class MixedBox:
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
         """Mark every job; those in Python come last."""
         in_python: list[Job] = []
-        elsewhere = _among(jobs, lambda job: bool(job.sample.language) or goes_in_turns(job.sample), in_python)
+        elsewhere = _among(jobs, lambda job: bool(language_of(job.sample)), in_python)
         yield from self._marker.run(elsewhere)
         if in_python:
             self._used = True

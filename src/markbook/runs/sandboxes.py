@@ -15,7 +15,7 @@ from markbook.runs.engines import other_engine
 from markbook.runs.programs import MixedBox, ProgramMarker
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
-from markbook.sandbox.record_store import folder, usual
+from markbook.sandbox.record_store import usual
 from markbook.types import Isolation, Outcome
 
 SHARD = 16
@@ -67,7 +67,7 @@ class BoxSettings:
             pinned=pinned,
             proves=self.separate,
             dedupe=self.dedupe,
-            cache=folder(),
+            keep=usual(verdicts=self.reuse_verdicts),
         )
         if stop is not None:
             marker.end_on(stop)

@@ -12,12 +12,13 @@ from markbook.languages.whole import RUNTIME_BYTES, Whole, whole
 from markbook.runs.judging import (
     as_bytes,
     build_phases,
-    judge_phase,
+    judge_phases,
     judge_run,
     judge_seconds,
     not_built,
     ready,
     said_by,
+    said_by_all,
     says,
 )
 from markbook.sandbox.guest.examination import rules
@@ -61,6 +62,11 @@ def goes_in_turns(sample: Sample) -> bool:
     return bool(sample.language or sample.judge is not None or sample.group is not None)
 
 
+def language_of(sample: Sample) -> str:
+    """Return the language in which a problem's answers are built and run; empty for Python as the examiner meets it."""
+    return sample.language or ("python" if goes_in_turns(sample) else "")
+
+
 @dataclass(frozen=True, slots=True)
 class _Tested:
     """What became of one test."""
@@ -88,6 +94,8 @@ class StreamMarker:
         self._programs = programs
         self._isolation = isolation
         self._at_most = at_most
+        self.stop: int | None = None
+        """A descriptor; once it is readable, what runs is ended, and so are the workers."""
         self._judges: WorkerPool | None = None
         self._judged_by: set[str] = set()
 
@@ -108,7 +116,7 @@ class StreamMarker:
         Raises:
             EnvironmentUnfitError: the toolchain of a judge is not here.
         """
-        names = {job.sample.judge.language for job in jobs if job.sample.judge is not None}
+        names = {name for job in jobs if job.sample.judge is not None for name in job.sample.judge.languages}
         if names - self._judged_by:
             self.close()
         if names and self._judges is None:
@@ -124,7 +132,7 @@ class StreamMarker:
                 folders=tuple(folders),
             )
         under: dict[str, Job] = {}
-        seats: Seats[Outcome] = Seats(self._programs, self._judges if names else None)
+        seats: Seats[Outcome] = Seats(self._programs, self._judges if names else None, self.stop)
         for key, found in seats.run(self._attempts(jobs, under)):
             job = under.pop(key)
             yield job, self._lost(job, found) if isinstance(found, Lost) else found
@@ -228,9 +236,9 @@ class AttemptInTurns:
             said = rules.parse(test.checker).judge(as_bytes(test.stdout), ran.stdout)
             checked = Checked("AC") if said.accepted else Checked("WA", said.message)
             return _Tested(checked, rule=said.by), kept
-        phase = judge_phase(judge, test, kept, ran.stdout)
-        heard = (yield Turn(judge=judge_run(phase, judge)))[WorkerRole.JUDGE][0]
-        return _Tested(said_by(judge, heard, left), rule=judge.convention), heard.files
+        phases = judge_phases(judge, test, kept, ran.stdout)
+        heard = (yield Turn(judge=judge_run(phases, judge)))[WorkerRole.JUDGE]
+        return _Tested(said_by_all(judge, heard, left), rule=judge.convention), heard[-1].files
 
     def _talk(
         self, phase: Phase, made: Whole, test: Test, kept: Mapping[str, bytes], left: int
@@ -239,11 +247,11 @@ class AttemptInTurns:
         judge = self._sample.judge
         assert judge is not None
         wall = sum(wall_limits(self._limits)) + judge_seconds()
-        judging = judge_phase(judge, test, kept, None)
+        judging = judge_phases(judge, test, kept, None)[0]
         judging = replace(judging, is_linked=True, limits=replace(judging.limits, wall_seconds=wall))
         turn = Turn(
             program=_going_on(replace(phase, stdin=b"", is_linked=True), made),
-            judge=judge_run(judging, judge),
+            judge=judge_run((judging,), judge),
             stops=lambda heard: said_by(judge, heard, left).result == "WA",
         )
         found = yield turn

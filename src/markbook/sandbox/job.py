@@ -151,6 +151,15 @@ def task_text(sample: Sample) -> str:
     return json.dumps(spec, sort_keys=True, separators=(",", ":"))
 
 
+def task_name(sample: Sample) -> str:
+    """Return a name for all of a sample that an outcome depends on: its tests, what judges and counts them, its own limits."""
+    judge = sample.judge
+    judged = judge and (judge.name, judge.flags, judge.is_interactive, judge.passes)
+    points = [test.points for test in sample.tests if test.points is not None]
+    own = (sample.language, sample.seconds, sample.memory_bytes, points, judged, sample.group)
+    return digest(task_text(sample), repr(own), *sample.references[:1])
+
+
 def code_of_tests(sample: Sample) -> str:
     """Return what a sample's tests execute, as one text."""
     return "\n".join(part for test in sample.tests for part in (test.setup, test.assertion, test.program) if part)

@@ -12,6 +12,8 @@ from markbook.types import Limits
 
 BUILD, WORK = "{build}", "{work}"
 """What stands in commands for the folder of a program's files, and for the empty one in which each of its runs begins."""
+EVERY = "*"
+"""Among the names of programs: every file of that folder."""
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": WORK,
@@ -38,6 +40,8 @@ class Phase:
     """Files that lie in `{work}` when it begins, by names below it."""
     takes: str = ""
     """The folder below `{work}` whose files are wanted when it has ended; empty if none is."""
+    fetches: tuple[str, ...] = ()
+    """Files below the folder in which it runs that are wanted when it has ended."""
     is_linked: bool = False
     """Whether it reads from and writes to a program in another worker; see `seats`."""
 
@@ -55,7 +59,7 @@ class ProgramRun:
     drop: tuple[str, ...] = ()
     """Files that are removed once everything is built."""
     programs: tuple[str, ...] = ()
-    """Files that a compiler makes and that are to be run."""
+    """Files that a compiler makes and that are to be run; `*` is every file of its folder."""
     goes_on: bool = False
     """Whether it finds `{build}` as the run before it left it, in the same worker."""
     stays: bool = False
@@ -67,7 +71,8 @@ class ProgramRun:
         Raises:
             ValueError: one does.
         """
-        names = (name for phase in self.phases for name in (*phase.work, *([phase.takes] if phase.takes else [])))
+        wanted = ((*phase.work, *([phase.takes] if phase.takes else []), *phase.fetches) for phase in self.phases)
+        names = (name for some in wanted for name in some)
         for name in (*self.files, *self.drop, *self.programs, *names):
             path = PurePosixPath(name)
             if not name or path.is_absolute() or ".." in path.parts or "\0" in name:
@@ -97,7 +102,7 @@ class Executed:
     ended: float = 0.0
     """When it ended, by the monotonic clock of this machine."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """What it left in the folder that was to be taken."""
+    """What it left of the files that were wanted."""
 
     @property
     def is_good(self) -> bool:
@@ -129,6 +134,7 @@ def _phase(phase: Phase) -> dict[str, object]:
         "stdin": phase.stdin.decode("latin-1"),
         "work": {name: data.decode("latin-1") for name, data in phase.work.items()},
         "takes": phase.takes,
+        "fetches": list(phase.fetches),
         "linked": phase.is_linked,
         "limits": [limits.seconds, sleeping, busy, *numbers],
     }

@@ -32,7 +32,9 @@ class Keep:
     plans: Path | None = None
     """How each benchmark's tests are kept apart from candidates, so that the next run need not find it out again."""
     verdicts: Path | None = None
-    """Outcomes: a job whose code, tests, limits, interpreter and isolation are the same gets the one that it had."""
+    """Outcomes: a job whose code, tests, limits, interpreter or toolchain and isolation are the same gets the one that it had."""
+    built: Path | None = None
+    """A folder for what of toolchains takes long to build and serves every program."""
 
 
 NOTHING_KEPT = Keep()
@@ -41,7 +43,7 @@ NOTHING_KEPT = Keep()
 def usual(*, verdicts: bool = False) -> Keep:
     """Return the files in the user's folder; that of verdicts only on request."""
     place = folder()
-    return Keep(place / "plans.sqlite", place / "verdicts.sqlite" if verdicts else None)
+    return Keep(place / "plans.sqlite", place / "verdicts.sqlite" if verdicts else None, place)
 
 
 def folder() -> Path:

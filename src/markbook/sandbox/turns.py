@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 
 from markbook.sandbox.job import wall_limits
 from markbook.sandbox.program import Executed, ProgramRun, executed, on_wire
-from markbook.sandbox.worker import Worker, WorkerLost
+from markbook.sandbox.worker import Stopped, Worker, WorkerLost
 from markbook.sandbox.worker_pool import WorkerPool
 
 T = TypeVar("T")
@@ -101,11 +101,17 @@ class Seats(Generic[T]):
     programs: WorkerPool
     judges: WorkerPool | None
     """None where no attempt wants one."""
+    stop: int | None = None
+    """A descriptor; once it is readable, what runs is ended and so are the workers."""
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector, init=False)
     _done: deque[tuple[str, T | Lost]] = field(default_factory=deque, init=False)
 
     def run(self, attempts: Attempts[T]) -> Iterator[tuple[str, T | Lost]]:
-        """Yield each attempt's key with what it returned, as they are done."""
+        """Yield each attempt's key with what it returned, as they are done.
+
+        Raises:
+            Stopped: whoever wanted them does not any more.
+        """
         worker_pools = [worker_pool for worker_pool in (self.programs, self.judges) if worker_pool is not None]
         for worker_pool in worker_pools:
             worker_pool.start()
@@ -116,6 +122,8 @@ class Seats(Generic[T]):
         for seat in seats:
             for side in self._sides():
                 self._selector.register(self._worker(seat, side).sock, selectors.EVENT_READ, (seat, side))
+        if self.stop is not None:
+            self._selector.register(self.stop, selectors.EVENT_READ)
         try:
             while True:
                 for seat in seats:
@@ -197,6 +205,8 @@ class Seats(Generic[T]):
         busy = [(seat, side) for seat in seats for side in seat.waits]
         patience = min(self._deadline(seat, side) for seat, side in busy) - time.monotonic()
         events = self._selector.select(max(0.0, patience))
+        if any(key.data is None for key, _ in events):
+            raise Stopped
         for key, _ in events:
             seat, side = key.data
             if side in seat.waits:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -27,17 +26,6 @@ _BUILD_FILES = 256 << 20
 _BUILD_PROCESSES = 256
 _FOLDERS = ("/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 """What a program in Python may read beside its own files."""
-_FETCH = """\
-import base64, json, sys
-found = {}
-for name in json.loads(sys.argv[1]):
-    try:
-        with open(name, "rb") as file:
-            found[name] = base64.b64encode(file.read(16 << 20)).decode()
-    except OSError:
-        continue
-print(json.dumps(found))
-"""
 _MAIN = ".markbook-main.py"
 """What a program in Python is called beside the caller's files."""
 
@@ -73,8 +61,6 @@ class ProgramRequest:
     """What it may read beside its own files."""
     builds: bool
     """Whether its first phase is that of a compiler."""
-    fetches: bool
-    """Whether its last phase is ours, which fetches files."""
 
 
 def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
@@ -106,7 +92,7 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
         files=_files(body),
         fetched=tuple(_fetched(body)),
     )
-    return _in_python(given, python) if tool is None else _elsewhere(given, tool, compiling, python)
+    return _in_python(given, python) if tool is None else _elsewhere(given, tool, compiling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +107,6 @@ class _Given:
 
 
 _PLAIN = {"PYTHONIOENCODING": "utf-8", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-_FETCHING = Limits(seconds=10.0, output_bytes=32 << 20)
 _COPYING = ("/bin/sh", "-c", 'cp -R "$0/." . && exec "$@"', "{build}/.given")
 """Puts the caller's files where a program that was compiled begins."""
 
@@ -129,16 +114,8 @@ _COPYING = ("/bin/sh", "-c", 'cp -R "$0/." . && exec "$@"', "{build}/.given")
 def _in_python(given: _Given, python: str) -> ProgramRequest:
     files = {**given.files, _MAIN: given.code.encode()}
     command = (python, "-B", f"{{build}}/{_MAIN}")
-    phases = [Phase(command, given.limits, given.stdin, builds=True, environment=_PLAIN), *_fetching(given, python)]
-    run = ProgramRun("", files, tuple(phases))
-    return ProgramRequest(run, "", _python_folders(python), builds=False, fetches=bool(given.fetched))
-
-
-def _fetching(given: _Given, python: str) -> list[Phase]:
-    if not given.fetched:
-        return []
-    command = (python, "-I", "-B", "-c", _FETCH, json.dumps(given.fetched))  # no file that the program could change
-    return [Phase(command, _FETCHING, builds=True, environment=_PLAIN)]
+    phase = Phase(command, given.limits, given.stdin, builds=True, environment=_PLAIN, fetches=given.fetched)
+    return ProgramRequest(ProgramRun("", files, (phase,)), "", _python_folders(python), builds=False)
 
 
 def _python_folders(python: str) -> tuple[str, ...]:
@@ -146,14 +123,10 @@ def _python_folders(python: str) -> tuple[str, ...]:
     return tuple(folder for folder in folders if folder.strip("/.") and Path(folder).exists())
 
 
-def _elsewhere(given: _Given, tool: Toolchain, compiling: float, python: str) -> ProgramRequest:
+def _elsewhere(given: _Given, tool: Toolchain, compiling: float) -> ProgramRequest:
     """Return a program in another language: what a compiler makes may only be run where it cannot be changed any more."""
     language = tool.language
     made = whole(tool, given.code)
-    if made.programs and given.fetched:
-        raise Refused(
-            400, f"'fetch_files': no files are fetched from programs in {language.title}; print what you want"
-        )
     limits = replace(given.limits, processes=max(given.limits.processes, language.processes))
     files = {**given.files, **made.files}
     command = made.run
@@ -171,11 +144,10 @@ def _elsewhere(given: _Given, tool: Toolchain, compiling: float, python: str) ->
         )
         phases.append(Phase(made.build, bounds, builds=True, environment=made.build_environment))
     stays = not made.programs  # its text is interpreted: it may write beside it, and files are fetched from there
-    phases.append(Phase(command, limits, given.stdin, builds=stays, environment=made.environment))
-    phases += _fetching(given, python)
+    environment = made.environment
+    phases.append(Phase(command, limits, given.stdin, builds=stays, environment=environment, fetches=given.fetched))
     run = ProgramRun("", files, tuple(phases), programs=made.programs)
-    folders = dict.fromkeys([*tool.folders, *_python_folders(python)])
-    return ProgramRequest(run, language.name, tuple(folders), builds=bool(made.build), fetches=bool(given.fetched))
+    return ProgramRequest(run, language.name, tool.folders, builds=bool(made.build))
 
 
 def _seconds(body: Mapping[str, Any], key: str) -> float:
@@ -239,8 +211,7 @@ def answer(asked: ProgramRequest, found: Sequence[Executed], fault: str = "") ->
     compiled = _phase(found[0]) if asked.builds else None
     ran = found[asked.builds : asked.builds + 1]
     last = ran[0] if ran else found[0]
-    fetched = asked.fetches and len(found) == len(asked.run.phases) and found[-1].is_good
-    files = json.loads(found[-1].stdout) if fetched else {}
+    files = {name: base64.b64encode(data).decode() for name, data in last.files.items()}
     message = f"the {'program' if ran else 'compiler'} hit its limit: {last.limit}" if last.limit else ""
     status = "Success" if ran and last.is_good else "Failed"
     return _answer(status, message, compiled, _phase(last) if ran else None, files)

@@ -24,13 +24,29 @@ class Judge:
     """Whether it talks to the program while that runs."""
     passes: int = 1
     """How often the program may be run on one test."""
+    is_scripted: bool = False
+    """Whether its files bring the scripts `build` and `run` by which it is made and started."""
+    others: tuple[Judge, ...] = ()
+    """Further ones: all have to accept what a program printed, and the last says how much it is worth."""
+
+    @property
+    def all(self) -> tuple[Judge, ...]:
+        """This one and the others."""
+        return (self, *self.others)
+
+    @property
+    def languages(self) -> set[str]:
+        """The languages that they are built and run in."""
+        return {one.language for one in self.all}
 
     @property
     def name(self) -> str:
-        """A name for its files: what has it is built alike."""
-        total = hashlib.blake2b(repr((self.language, self.convention)).encode(), digest_size=16)
-        for name, content in self.files:
-            total.update(f"{len(name)}:{len(content)}:{name}".encode("utf-8", "surrogatepass") + content)
+        """A name for its files, and those of the others: what has it is built alike."""
+        total = hashlib.blake2b(digest_size=16)
+        for one in self.all:
+            total.update(repr((one.language, one.convention, one.is_scripted, len(one.files))).encode())
+            for name, content in one.files:
+                total.update(f"{len(name)}:{len(content)}:{name}".encode("utf-8", "surrogatepass") + content)
         return total.hexdigest()
 
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from markbook.load.benchmark import Probe, RowError, text_field
+from markbook.load.replies import with_imports
 from markbook.types import ProblemType, Sample, Test
 
+_GO_PACKAGES = (
+    "bytes", "crypto/md5", "fmt", "math", "math/rand", "regexp", "sort", "strconv", "strings", "time",
+)  # fmt: skip
+"""What the benchmark's own runner imports where an answer in Go uses it and its tests do not import it."""
 _OF_X = {"CPP": "cpp", "Go": "go", "Java": "java", "JavaScript": "javascript", "Python": "python", "Rust": "rust"}
 
 
@@ -28,31 +33,29 @@ class HumanEvalX:
             raise RowError(f"the task id names none of the languages {', '.join(_OF_X)}")
         declaration, test = text_field(record, "declaration"), text_field(record, "test")
         prompt = text_field(record, "prompt")
+        body = text_field(record, "canonical_solution", required=False)
         begin = prompt if language in ("cpp", "java", "javascript", "python") else declaration
         setup = ""
+        whole = begin + body
         if language == "go":
-            setup, begin = _go(record)
-        body = text_field(record, "canonical_solution", required=False)
+            setup = text_field(record, "test_setup")
+            begin = prompt.replace(text_field(record, "import", required=False) or "\0", "").lstrip("\n")
+            whole = with_imports(begin + body, setup, _GO_PACKAGES)
         return Sample(
             id=text_field(record, "task_id"),
             input=prompt if language != "rust" else prompt + declaration,
-            references=(begin + body,) if body else (),
+            references=(whole,) if body else (),
             tests=(Test(setup=setup, program=test),),
             source=at,
             problem_type=ProblemType.FUNCTION,
             prompt_code=begin,
+            preloaded=_GO_PACKAGES if language == "go" else (),
             language=language,
         )
 
 
 def _prefix(record: Mapping[str, object]) -> str:
     return str(record.get("task_id", "")).partition("/")[0]
-
-
-def _go(record: Mapping[str, object]) -> tuple[str, str]:
-    """Return package and imports, and what an answer goes on with; the tests' imports come first, as Go wants it."""
-    setup = text_field(record, "test_setup")
-    return f"{setup}\n{text_field(record, 'import', required=False)}", text_field(record, "declaration")
 
 
 class MultiPLE:

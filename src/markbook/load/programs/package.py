@@ -19,6 +19,7 @@ from markbook.errors import ConfigError, DataError
 from markbook.files.bundle import Bundle, open_bundle
 from markbook.load.benchmark import Benchmark, RowError
 from markbook.load.programs.parts import MAX_SECONDS, MIB, bounded, number_of, program_sample
+from markbook.load.programs.validators import judge_of
 from markbook.sandbox.guest.examination.rules import icpc_name
 from markbook.stdio.checkers import Result
 from markbook.stdio.judge import Judge
@@ -79,7 +80,7 @@ class Package:
     passes: int
     """How often a program is run on one test; 1 unless the problem has several passes."""
     validator: tuple[str, ...]
-    """The files of its own output validator; empty where the default one compares."""
+    """The files of its own output validators; empty where the default one compares."""
     flags: tuple[str, ...]
     """For the output validator."""
     seconds: float | None
@@ -127,16 +128,7 @@ class Package:
                     at=str(self.bundle.path),
                 )
             return None
-        files = tuple((PurePosixPath(name).name, self.bundle.read(name)) for name in self.validator)
-        endings = {PurePosixPath(name).suffix.lower() for name, _ in files}
-        language = next((one for ending, one in _JUDGES.items() if ending in endings), None)
-        if language is None or len(dict(files)) < len(files):
-            raise DataError(
-                "the output validator is in none of the languages that are built here",
-                at=self.bundle.at(self.validator[0]),
-                hint=f"its files end in one of {', '.join(_JUDGES)}, in one folder",
-            )
-        return Judge(language, files, "icpc", self.flags, self.is_interactive, self.passes)
+        return judge_of(self.bundle, self.validator, self.flags, talks=self.is_interactive, passes=self.passes)
 
     def _text(self, name: str) -> str:
         return _content(self.bundle, name).decode("utf-8", "surrogateescape") if name else ""
@@ -189,8 +181,6 @@ def read_package(path: Path) -> Package:
 
 _LONGEST_LINK = 200
 _MOST_PASSES = 1000
-_JUDGES = {".py": "python", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".c": "c", ".java": "java", ".rs": "rust"}
-"""The languages of output validators, by the endings of their files."""
 
 
 def _yaml(bundle: Bundle, name: str) -> dict[str, object]:

@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from markbook.runs.exam.marks import outcome_of
 from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.exam.sheet import exam_sheet
 from markbook.runs.exam.stopping import ExamStop
 from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import OUTCOME, STOPPED
+from markbook.runs.outcomes import outcome_of
 from markbook.runs.stopping import Marks, until_enough
 from markbook.store import RunWriter
 from markbook.types import Attempt, Outcome

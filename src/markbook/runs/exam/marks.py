@@ -21,9 +21,8 @@ from markbook.types import (
     ProblemType,
     Sample,
     TestResult,
-    Verdict,
 )
-from markbook.why import Failure, why_of
+from markbook.why import Failure
 
 EXAM_SCORE = "exam_score"
 """The metric that every attempt of an exam is measured by."""
@@ -171,62 +170,3 @@ def group_of(sample: Sample, grouping: Grouping) -> str:
     if value is None or value == "":
         return ""
     return f"level_{value}" if grouping == "complexity" else str(value)
-
-
-def outcome_record(outcome: Outcome) -> dict[str, object]:
-    """Return an outcome as JSON values, as the journal keeps it."""
-    return {
-        "tests": [_test_record(result) for result in outcome.tests],
-        "error": outcome.error.value if outcome.error else None,
-        "error_type": outcome.error_type,
-        "error_message": outcome.error_message,
-        "limit": outcome.limit,
-        "benchmark_fault": outcome.benchmark_fault,
-        "isolation": outcome.isolation.value,
-        "flags": list(outcome.flags),
-        "seconds": outcome.seconds,
-        "wall_seconds": outcome.wall_seconds,
-        **({} if outcome.score is None else {"score": outcome.score}),
-        **({"why": outcome.why.to_record()} if outcome.why else {}),
-    }
-
-
-def outcome_of(record: Mapping[str, Any]) -> Outcome:
-    """Return the outcome of a journal record."""
-    from markbook.types import Isolation
-
-    return Outcome(
-        tests=tuple(_test_result(test) for test in record["tests"]),
-        error=ErrorKind(record["error"]) if record["error"] else None,
-        error_type=record["error_type"],
-        error_message=record["error_message"],
-        limit=record["limit"],
-        benchmark_fault=record["benchmark_fault"],
-        isolation=Isolation(record["isolation"]),
-        flags=tuple(record["flags"]),
-        seconds=record["seconds"],
-        wall_seconds=record["wall_seconds"],
-        score=record.get("score"),
-        why=why_of(record.get("why")),
-    )
-
-
-def _test_record(result: TestResult) -> list[Any]:
-    # A list and not an object: a run has many of these, and their keys would be most of the journal.
-    parts = [_test_record(part) for part in result.parts]
-    stream = [result.result, result.rule] if result.result else []
-    return [
-        int(result.passed),
-        result.verdict.value,
-        result.error_type,
-        result.error_message,
-        int(result.own_operator),
-        parts,
-        *stream,
-    ]
-
-
-def _test_result(record: Sequence[Any]) -> TestResult:
-    passed, verdict, error_type, message, own, parts, *stream = record
-    results = tuple(_test_result(part) for part in parts)
-    return TestResult(bool(passed), Verdict(verdict), error_type, message, bool(own), results, *stream)

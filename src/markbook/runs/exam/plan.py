@@ -20,7 +20,7 @@ from markbook.runs.kind import Planned, Skipped
 from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, AskingOptions, AskingSettings, aside
 from markbook.runs.sandboxes import BoxSettings
-from markbook.runs.streams import goes_in_turns
+from markbook.runs.streams import language_of
 from markbook.store import Manifest
 from markbook.types import Limits, Sample
 
@@ -226,11 +226,7 @@ def _named(name: str) -> str:
 
 def languages_of(benchmark: Benchmark) -> tuple[str, ...]:
     """Return the languages that answers are built and run in by the problems themselves, sorted."""
-    return tuple(
-        sorted(
-            {sample.language or "python" for sample in benchmark.samples if sample.language or goes_in_turns(sample)}
-        )
-    )
+    return tuple(sorted({language_of(sample) for sample in benchmark.samples} - {""}))
 
 
 def available(benchmark: Benchmark, *, skip: bool) -> tuple[Benchmark, list[str]]:
@@ -266,8 +262,8 @@ def _unfit(sample: Sample) -> EnvironmentUnfitError | None:
     from markbook.languages import find
 
     try:
-        if sample.judge is not None:
-            find(sample.judge.language)
+        for name in sorted(sample.judge.languages) if sample.judge is not None else ():
+            find(name)
         language = find(sample.language or "python").language
     except EnvironmentUnfitError as error:
         return error

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-from markbook.runs.exam.marks import ErrorPolicy, Mark, mark, outcome_of, outcome_record
+from markbook.runs.exam.marks import ErrorPolicy, Mark, mark
 from markbook.runs.exam.tally import Tally
+from markbook.runs.outcomes import outcome_of, outcome_record
 from markbook.text import cut
 from markbook.types import Attempt, Measurement, Outcome, ProblemType, Sample, Test
 

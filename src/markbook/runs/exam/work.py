@@ -13,13 +13,14 @@ from markbook.runs.conductor import conduct
 from markbook.runs.exam import Exam
 from markbook.runs.exam.early_end import ExamSoFar, all_attempts
 from markbook.runs.exam.finished import ExamResults
-from markbook.runs.exam.marks import mark, outcome_of
+from markbook.runs.exam.marks import mark
 from markbook.runs.exam.plan import REPORTS, ExamOptions, ExamPlan, ExamSettings
 from markbook.runs.exam.view import ANSWERS, FAULT, MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
 from markbook.runs.fresh import run_fresh
 from markbook.runs.kind import Ended, Start, Step, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import options_of
+from markbook.runs.outcomes import outcome_of
 from markbook.runs.programs import MixedBox
 from markbook.runs.sandboxes import RemoteSandbox
 from markbook.sandbox import Job, Sandbox

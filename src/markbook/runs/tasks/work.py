@@ -143,7 +143,7 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
 
     Raises:
         UsageError: the model cannot be asked.
-        EnvironmentUnfitError: the machine cannot isolate the code well enough.
+        EnvironmentUnfitError: the machine cannot isolate the code well enough, or lacks a language's toolchain.
     """
     check_generator(plan.generator)
     for _, metric in judges_of(plan.plan.tasks):
@@ -151,7 +151,9 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
     if plan.runs_tests:
         from markbook.runs.sandboxes import BoxSettings
 
-        machines.start_sandbox(BoxSettings(plan.options.workers, plan.options.isolation))
+        languages = {each.passes.language for each in plan.plan.tasks if each.passes} - {""}
+        box = BoxSettings(plan.options.workers, plan.options.isolation, languages=tuple(sorted(languages)))
+        machines.start_sandbox(box)
 
 
 def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
@@ -276,12 +278,13 @@ def _execute(
     name = each.task.name
     done = {row.key: Tested(**row.data) for row in writer.rows(OUTCOME) if row.key[0] == name}
     limits = Limits(seconds=settings.timeout)
+    language = each.passes.language if each.passes else ""
     waiting = {}
     for answer in given:
         key = answer.key(name)
         if key not in done and answer.reply.missing is None and answer.sample.tests:
             # A right solution, by which the sandbox finds out how to keep tests and candidate apart.
-            sample = dataclasses.replace(answer.sample, references=answer.sample.canonical)
+            sample = dataclasses.replace(answer.sample, references=answer.sample.canonical, language=language)
             waiting[json.dumps(key)] = (key, Job(json.dumps(key), answer.text, sample, limits))
     for job, outcome in box.run([job for _key, job in waiting.values()]):
         key = waiting[job.key][0]

@@ -35,9 +35,8 @@ def taken(folder: str) -> dict[str, str]:
     """Return the regular files that lie directly in a folder, as far as they are neither too many nor too large."""
     found: dict[str, str] = {}
     left = MOST_BYTES
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
+    handle = _opened([folder])
+    if handle is None:
         return found
     try:
         for name in sorted(os.listdir(handle))[:MOST_FILES]:
@@ -48,6 +47,41 @@ def taken(folder: str) -> dict[str, str]:
     finally:
         os.close(handle)
     return found
+
+
+def fetched(folder: str, names: list[str]) -> dict[str, str]:
+    """Return those of these files below a folder that are there, as far as they are not too large; no link is followed."""
+    found: dict[str, str] = {}
+    left = MOST_BYTES
+    for name in names:
+        *inner, last = name.split("/")
+        handle = _opened([folder, *inner])
+        if handle is None:
+            continue
+        try:
+            data = _content(last, handle, left)
+        finally:
+            os.close(handle)
+        if data is not None:
+            found[name] = data.decode("latin-1")
+            left -= len(data)
+    return found
+
+
+def _opened(path: list[str]) -> int | None:
+    """Open a folder, one step after the other."""
+    handle: int | None = None
+    for step in path:
+        try:
+            inner = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=handle)
+        except OSError:
+            inner = None
+        if handle is not None:
+            os.close(handle)
+        handle = inner
+        if handle is None:
+            return None
+    return handle
 
 
 def _content(name: str, folder: int, most: int) -> bytes | None:

@@ -202,6 +202,8 @@ class Runner:
             got = self._executed(phase, is_linked=record["linked"])
             if record["takes"]:
                 got["files"] = handing.taken(os.path.join(place.work, record["takes"]))
+            if record["fetches"]:
+                got["files"] = handing.fetched(place.build if phase.builds else place.work, record["fetches"])
             found.append(got)
             scratch.empty(place.work)
             if phase.builds and (got["exit"] != 0 or got["hit"]):
@@ -235,7 +237,17 @@ class Runner:
             except OSError:
                 continue  # the compiler's own doing
         for name in request["programs"]:
-            _let_run(os.path.join(self._place.build, name))
+            folder, last = os.path.split(os.path.join(self._place.build, name))
+            for found in _files(folder) if last == "*" else [last]:
+                _let_run(os.path.join(folder, found))
+
+
+def _files(folder: str) -> list[str]:
+    """Return what lies in a folder; nothing where a build has taken that away."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _let_run(path: str) -> None:

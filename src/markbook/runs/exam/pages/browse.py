@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markbook.results.kind import Entry, Shown
-from markbook.runs.exam.marks import Grading, counted_tests, grading_of, mark, mark_of_record, outcome_of
+from markbook.runs.exam.marks import Grading, counted_tests, grading_of, mark, mark_of_record
 from markbook.runs.exam.pages.problems import assertions, status_of
 from markbook.runs.exam.view import OUTCOME, SAMPLE, ReadableJournal, sample_of
+from markbook.runs.outcomes import outcome_of
 from markbook.text import cut
 from markbook.types import Sample
 

@@ -47,6 +47,8 @@ class RowPassAtK:
 
     ks: tuple[int, ...]
     at: str
+    language: str = ""
+    """What answers and tests are written in; empty for Python that an examiner marks from outside."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -175,14 +177,28 @@ def _check_options(name: str, options: Mapping[str, object], use: Use, factory: 
 def _passes(use: Use, *, has_tests: bool) -> RowPassAtK:
     if not has_tests:
         raise ConfigError("pass_at_k needs tests, and this task's rows have none", at=use.at)
-    unknown = sorted(set(use.options) - {"k"})
+    unknown = sorted(set(use.options) - {"k", "language"})
     if unknown:
-        raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.at, hint="k, one number or a list")
+        hint = "k, one number or a list, and language"
+        raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.at, hint=hint)
     given = use.options.get("k", [1])
     ks: list[Any] = given if isinstance(given, list) else [given]
     if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
         raise ConfigError(f"k must be a whole number from 1 up, or a list of them, not {given!r}", at=use.at)
-    return RowPassAtK(tuple(sorted(set(ks))), use.at)
+    return RowPassAtK(tuple(sorted(set(ks))), use.at, _language(use))
+
+
+def _language(use: Use) -> str:
+    """Return our name of the language of a task's programs."""
+    from markbook.languages import language
+
+    given = use.options.get("language", "")
+    if not isinstance(given, str):
+        raise ConfigError(f"language is a name, not {given!r}", at=use.at)
+    try:
+        return language(given).name if given else ""
+    except UsageError as error:
+        raise ConfigError(error.message, at=use.at, hint=error.hint) from None
 
 
 def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:

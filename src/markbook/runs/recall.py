@@ -1,0 +1,148 @@
+"""Outcomes of programs that are known already: of equal answers in this run, and on request of earlier runs."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import markbook
+from markbook.languages import Toolchain, find
+from markbook.languages.language import as_text
+from markbook.runs.outcomes import outcome_of, outcome_record
+from markbook.sandbox.job import Job, digest, limits_for, task_name
+from markbook.sandbox.outcomes import LOST
+from markbook.sandbox.record_store import RecordStore
+from markbook.types import Isolation, Outcome
+
+_MOST = 10_000
+"""Outcomes that are remembered for equal answers."""
+_OURS = ("languages", "runs", "sandbox", "stdio")
+"""The rooms that hold what a verdict depends on."""
+Run = Callable[[Iterable[Job]], Iterator[tuple[Job, Outcome]]]
+
+
+class Recall:
+    """Gives a job the outcome that an equal one had."""
+
+    def __init__(self, *, dedupe: bool, verdicts: Path | None, proves: bool) -> None:
+        """Set up.
+
+        Args:
+            dedupe: run exactly equal jobs once.
+            verdicts: the file in which outcomes are kept from run to run; None for none.
+            proves: whether passes are proved, on which a verdict depends.
+        """
+        self._dedupe = dedupe
+        self._kept = RecordStore(verdicts)
+        self._proves = proves
+        self._known: dict[str, Outcome] = {}
+        self.duplicates = 0
+        """How many jobs shared the outcome of an equal one."""
+        self.reused = 0
+        """How many got the outcome of an earlier run."""
+
+    def close(self) -> None:
+        """Write what is to be kept."""
+        self._kept.close()
+
+    def run(self, jobs: Iterable[Job], run: Run, level: Callable[[], Isolation]) -> Iterator[tuple[Job, Outcome]]:
+        """Yield every job with its outcome; only those of which none is known are given to `run`."""
+        if not (self._dedupe or self._kept.used):
+            yield from run(jobs)
+            return
+        ready: deque[tuple[Job, Outcome]] = deque()
+        under: dict[str, list[Job]] = {}
+        names: dict[int, str] = {}
+        for job, found in run(self._unknown(jobs, ready, under, names, level)):
+            yield from _taken(ready)
+            name = names.pop(id(job))
+            self._learn(name, job, found, level())
+            yield job, found
+            for twin in under.pop(name, ()):
+                yield twin, found
+        yield from _taken(ready)
+
+    def _unknown(
+        self,
+        jobs: Iterable[Job],
+        ready: deque[tuple[Job, Outcome]],
+        under: dict[str, list[Job]],
+        names: dict[int, str],
+        level: Callable[[], Isolation],
+    ) -> Iterator[Job]:
+        """Yield the jobs that have to be run; put the others with their outcomes, or with the equal one under way."""
+        for job in jobs:
+            name = _content(job)
+            if self._dedupe and name in under:
+                self.duplicates += 1
+                under[name].append(job)
+                continue
+            found = self._found(name, job, level)
+            if found is not None:
+                ready.append((job, found))
+                continue
+            names[id(job)] = name
+            if self._dedupe:
+                under[name] = []
+            yield job
+
+    def _found(self, name: str, job: Job, level: Callable[[], Isolation]) -> Outcome | None:
+        if self._dedupe and name in self._known:
+            self.duplicates += 1
+            return self._known[name]
+        record = self._kept.get(self._key(name, job, level())) if self._kept.used else None
+        if record is None:
+            return None
+        self.reused += 1
+        return replace(outcome_of(record), isolation=level())
+
+    def _learn(self, name: str, job: Job, found: Outcome, level: Isolation) -> None:
+        """Remember an outcome, unless another run may bring another one."""
+        if found.limit == "wall" or LOST in found.flags or found.benchmark_fault:
+            return
+        if self._dedupe:
+            self._known[name] = found
+            if len(self._known) > _MOST:
+                self._known.pop(next(iter(self._known)))
+        if self._kept.used and job.code.strip():
+            self._kept.put(self._key(name, job, level), outcome_record(found))
+
+    def _key(self, name: str, job: Job, level: Isolation) -> str:
+        sample = job.sample
+        languages = [sample.language or "python", *(sorted(sample.judge.languages) if sample.judge else ())]
+        return digest("program", name, repr((level.value, self._proves)), *(identity(find(one)) for one in languages))
+
+
+def _taken(ready: deque[tuple[Job, Outcome]]) -> Iterator[tuple[Job, Outcome]]:
+    while ready:
+        yield ready.popleft()
+
+
+def _content(job: Job) -> str:
+    """Return a name for all of a job that its outcome depends on."""
+    files = [f"{name}:{hashlib.blake2b(text).hexdigest()}" for name, text in job.files.items()]
+    return digest(job.code, task_name(job.sample), repr((limits_for(job), job.limits, job.meets_all)), *files)
+
+
+@functools.lru_cache(maxsize=64)
+def _ours() -> str:
+    """Return a name for our own code that makes and judges programs."""
+    total = hashlib.blake2b(digest_size=20)
+    place = Path(markbook.__file__).parent
+    for room in _OURS:
+        for path in sorted((place / room).rglob("*.py")):
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def identity(tool: Toolchain) -> str:
+    """Return a name for everything but the job that a verdict in a language depends on: our code, its own, its toolchain."""
+    language = tool.language
+    asked = (language.locate, language.words, language.where)
+    sources = {code.co_filename for one in asked if (code := getattr(one, "__code__", None)) is not None}
+    texts = [Path(path).read_text("utf-8", "replace") for path in sorted(sources) if Path(path).exists()]
+    return digest(_ours(), as_text(language), *texts, tool.state)
