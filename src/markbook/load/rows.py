@@ -10,6 +10,7 @@ from typing import Any
 
 from markbook.config import Task
 from markbook.errors import ConfigError
+from markbook.files.arrow import is_saved
 from markbook.files.jsonl import Rejection
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
@@ -91,8 +92,8 @@ def data_file(task: Task, name: str) -> Path:
     if any(sign in name for sign in "*?["):
         raise ConfigError(f"{name!r} is a pattern", at=task.data.at, hint="list the files one by one")
     beside = task.data.folder / name
-    path = beside if beside.is_file() else Path(name)
-    if not path.is_file():
+    path = beside if beside.is_file() or is_saved(beside) else Path(name)
+    if not path.is_file() and not is_saved(path):
         near = sorted(each.name for each in task.data.folder.glob("*") if each.suffix == beside.suffix)[:5]
         hint = f"beside the task there is {', '.join(near)}; " if near else ""
         raise ConfigError(f"there is no data file {str(beside)!r}", at=task.data.at, hint=hint + "--data names another")
