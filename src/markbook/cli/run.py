@@ -55,6 +55,12 @@ class _Run(SpreadCommand):
 @click.option("--predictions", type=click.Path(), help="Answers that exist: a file, or a folder with one file a task.")
 @click.option("--model", metavar="PROVIDER:NAME", help="The model to ask instead, such as openai:gpt-4o-mini.")
 @click.option(
+    "--generator",
+    default="",
+    metavar="NAME",
+    help="A generator plugin that answers instead (`markbook list generators`); --model is its name for the model.",
+)
+@click.option(
     "--base-url",
     default="",
     metavar="URL",
@@ -207,6 +213,7 @@ _KEPT = (
     KeptOption("judge_url", "judging.judge_url", sent_a_key),
     KeptOption("cassette", "judging.cassette", lambda path: written(Path(path))),
     KeptOption("base_url", "config.base_url", sent_a_key),
+    KeptOption("generator", "config.generator", lambda name: "would import what it names" if ":" in name else ""),
     KeptOption(
         "allow_code", "config.allow_code", lambda is_allowed: "would run code that its tasks name" if is_allowed else ""
     ),

@@ -24,7 +24,7 @@ def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
     Raises:
         UsageError: it cannot, and what can.
     """
-    continues = goes_on(options.model or "")
+    continues = goes_on(options)
     other = f"--model {_COMPLETIONS}:NAME asks a server that continues texts; --predictions takes answers that exist"
     if continues and options.turns:
         raise UsageError(f"--turns does not go with {_COMPLETIONS}:, which knows no turns")
@@ -54,9 +54,9 @@ def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:
             )
 
 
-def goes_on(model: str) -> bool:
-    """Whether a model's server continues texts instead of answering in turns."""
-    return split_name(model)[0] == _COMPLETIONS
+def goes_on(options: TaskOptions) -> bool:
+    """Whether a model's server continues texts instead of answering in turns; another package's generator never does."""
+    return not options.generator and split_name(options.model or "")[0] == _COMPLETIONS
 
 
 def together(key: tuple[str | int, ...], replies: Sequence[ModelReply]) -> ModelReply:

@@ -51,6 +51,8 @@ class TaskOptions(RunOptions):
     data: str | os.PathLike[str] | None = aside(None)
     """A file of rows to use instead of the one that the tasks name."""
     model: str | None = aside(None)
+    generator: str = aside("")
+    """Who answers instead of a model: a generator plugin; what it is called stands in the manifest's config."""
     against: str | os.PathLike[str] | None = aside(None)
     """A finished run to be held against, where `stop_when` says so; its marks and the rule are in the manifest's config."""
     stop_when: str = aside("")

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markbook import plugins
-from markbook.errors import UsageError
-from markbook.model import Generator, ModelReply, PromptRequest
+from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
 from markbook.results.stopping import words_of
 from markbook.runs.conductor import conduct
@@ -22,6 +20,7 @@ from markbook.runs.machines import Machines
 from markbook.runs.options import options_of
 from markbook.runs.tasks import Tasks
 from markbook.runs.tasks.asking import check_askable, goes_on
+from markbook.runs.tasks.generators import make_generator, with_answerer
 from markbook.runs.tasks.judging import judges_of, remembered
 from markbook.runs.tasks.marks import FilteredAnswer, Key, Tested, answers, measure, tested
 from markbook.runs.tasks.options import ASKING, JUDGING, TaskOptions
@@ -115,8 +114,7 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
         DataError: no rows, or no answers to any.
         UsageError: neither predictions nor a model, or both.
     """
-    if (options.predictions is None) == (options.model is None):
-        raise UsageError("name the answers or the model: one of --predictions and --model")
+    options = with_answerer(options)
     answers_at = None if options.predictions is None else Path(options.predictions)
     workers = machines.open(start_workers(options.engine, options.workers, answers_at))
     if workers is not None and workers.is_local:
@@ -130,7 +128,7 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
         skipped=Skipped(len(found.rejections), next(iter(found.rejections), None)),
         options=options,
         plan=found,
-        generator=None if options.model is None else _generator(options.model, options),
+        generator=None if options.model is None else make_generator(options),
         workers=workers,
         stop=stop,
     )
@@ -191,7 +189,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
 def pieces_of(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
     """Yield a task's rows in the pieces in which they are marked: as one where something has to see all of them."""
     size = len(plan.samples)
-    if plan.passes is None and not plan.scorers and not any(bound.metric.whole_batch for bound in plan.metrics):
+    if not any(bound.metric.whole_batch for bound in plan.metrics):
         size = PIECE
     for start in range(0, len(plan.samples), size):
         yield plan.samples[start : start + size]
@@ -202,29 +200,16 @@ def _marked(
 ) -> MarkCollector:
     """Return the marks of what was answered."""
     results, options = MarkCollector(part, plan.options), plan.options
+    earlier = {row.key: Tested(**row.data) for row in journal.rows(OUTCOME)} if plan.runs_tests else {}
     for each in part.tasks:
         for filtered in each.pipelines:
             for samples in pieces_of(each):
                 given = list(answers(each, filtered, samples, replies, options.model or ""))
-                outcomes = _execute(journal, each, given, box, options) if each.passes else {}
-                results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
+                outcomes = _execute(journal, each, given, earlier, box, options) if each.passes else {}
+                marked = measure(each, given, outcomes, plan.workers, results.names(each, filtered))
+                results.add(each, filtered, list(marked))
+    results.finish()
     return results
-
-
-def _generator(model: str, options: TaskOptions) -> Generator:
-    made: Generator = plugins.create(
-        "generators",
-        "model",
-        model=model,
-        base_url=options.base_url,
-        concurrency=options.concurrency,
-        per_minute=options.per_minute,
-        retries=options.retries,
-        seconds=options.request_seconds,
-        max_cost=options.max_cost,
-        price=options.price,
-    )
-    return made
 
 
 def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manifest:
@@ -237,6 +222,8 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
     }
     if judges := {name: metric.signature for name, metric in judges_of(work.tasks)}:
         config["judges"] = judges
+    if options.generator:
+        config["generator"] = options.generator
     if stop is not None:
         config["stop"] = {**stop.identity, "metric": stop.metric}
     extra = {
@@ -290,7 +277,7 @@ class _Asked:
 
     def _requests(self, part: Plan) -> list[PromptRequest]:
         options = self._plan.options
-        continues = goes_on(options.model or "")
+        continues = goes_on(options)
         return [request for each in part.tasks for request in each.requests(options.seed, continues=continues)]
 
     def replies_to(self, part: Plan) -> dict[Key, ModelReply]:
@@ -322,13 +309,19 @@ def _reply_of(key: Key, data: Mapping[str, Any]) -> ModelReply:
 
 
 def _execute(
-    writer: RunWriter, each: TaskPlan, given: Sequence[FilteredAnswer], box: Any, settings: TaskOptions
+    writer: RunWriter,
+    each: TaskPlan,
+    given: Sequence[FilteredAnswer],
+    earlier: Mapping[Key, Tested],
+    box: Any,
+    settings: TaskOptions,
 ) -> dict[Key, Tested]:
-    """Run the tests of a task on its answers, those of a resumed run excepted."""
+    """Run the tests of a task on some answers, those excepted that the journal has."""
     from markbook.sandbox import Job
 
     name = each.task.name
-    done = {row.key: Tested(**row.data) for row in writer.rows(OUTCOME) if row.key[0] == name}
+    keys = [answer.key(name) for answer in given]
+    done = {key: earlier[key] for key in keys if key in earlier}
     limits = Limits(seconds=settings.timeout)
     waiting = {}
     for answer in given:
@@ -340,7 +333,7 @@ def _execute(
     for job, outcome in box.run([job for _key, job in waiting.values()]):
         key = waiting[job.key][0]
         done[key] = tested(outcome)
-        writer.add(OUTCOME, key, done[key].as_record())
+        writer.add(OUTCOME, key, done[key].as_record(), remember=False)
     return done
 
 
@@ -354,7 +347,7 @@ def _timings(replies: Mapping[Key, ModelReply]) -> Iterator[str]:
 def _usage(replies: Sequence[ModelReply]) -> dict[str, object]:
     """Return what a model's replies cost, those that brought nothing too; a sum with an unknown part is unknown."""
     answered = [reply for reply in replies if reply.missing is None]
-    asked = [reply for reply in replies if reply.requests]
+    asked = [reply for reply in replies if reply.requests or reply.cost_at_most or reply.missing is None]
 
     def total(name: str, of: Sequence[ModelReply]) -> Any:
         values = [getattr(reply, name) for reply in of]
