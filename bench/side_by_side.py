@@ -3,7 +3,7 @@
 python -m bench.side_by_side TASKS_FOLDER --harness-python PYTHON [--tasks 60] [--rows 24] [--turns]
 
 TASKS_FOLDER is the harness's `lm_eval/tasks`; PYTHON has lm_eval. Tasks are taken whose texts are templates, at most two a
-family, over rows that are made up to fit their fields (their data sets lie on the hub): for each, a file that includes the
+family (six with --turns), over rows that are made up to fit their fields (their data sets lie on the hub): for each, a file that includes the
 original and names these rows. What either side sends is logged by the server (`bench._model_server`, no real model);
 prompts are the same where the two logs hold the same texts. With --turns the tasks that are answered by texts are asked as
 chats, with worked examples as turns.
@@ -138,8 +138,9 @@ def derived(path: Path, task: Task, folder: Path, name: str, count: int) -> bool
     return False
 
 
-def chosen(tasks: Path, folder: Path, wanted: int, rows: int) -> dict[str, Path]:
-    """Return the tasks that are asked, by their new names; rare output types first."""
+def chosen(tasks: Path, folder: Path, wanted: int, rows: int, *, turns: bool) -> dict[str, Path]:
+    """Return the tasks that are asked, by their new names; with turns only what a chat can answer."""
+    most = 6 if turns else 1
     found: dict[str, Path] = {}
     kinds: Counter[str] = Counter()
     for family in sorted(each for each in tasks.iterdir() if each.is_dir()):
@@ -147,7 +148,9 @@ def chosen(tasks: Path, folder: Path, wanted: int, rows: int) -> dict[str, Path]
         for path in itertools.islice(sorted(family.rglob("*.yaml")), 40):
             try:
                 task = config.load(path)
-                if not isinstance(task, Task) or taken[task.output] or taken.total() > 1:
+                if not isinstance(task, Task) or taken[task.output] >= most or taken.total() > most:
+                    continue
+                if turns and (task.output != "generate_until" or task.prefix):
                     continue
                 check_task(task, nothing)
             except MarkbookError:
@@ -244,7 +247,7 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        tasks = chosen(args.folder.resolve(), folder, args.tasks, args.rows)
+        tasks = chosen(args.folder.resolve(), folder, args.tasks, args.rows, turns=args.turns)
         with Server(folder / "log.jsonl") as server:
             env = {
                 **os.environ,

@@ -242,7 +242,7 @@ def test_it_is_listed():
     code, out, _ = markbook("list", "runs", "--json")
 
     assert code == 0
-    assert {"name": "brevity", "target": "brevity_kind:Brevity", "package": "brevity"} in json.loads(out)
+    assert {"name": "brevity", "target": "brevity_kind:Brevity", "package": "brevity", "problem": ""} in json.loads(out)
     assert [row["name"] for row in json.loads(out)] == ["brevity", "exam", "import", "review", "run"]
 
 

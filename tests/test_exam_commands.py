@@ -94,8 +94,8 @@ def test_a_plugins_benchmark_is_detected(tmp_path, plugin):
     manifest = json.loads((only_run(tmp_path / "out") / "run.json").read_text())
     assert manifest["config"]["benchmark_format"] == "quiz"
     assert "loader 'aa_broken' cannot be made: RuntimeError: no luck" in done.stderr
-    assert "the loader 'bb_crash' cannot say whether a row is its own: KeyError: 'no such key'" in done.stderr
-    assert "the loader 'cc_certain' is 1000 sure of a row, which is no number from 0 to 100" in done.stderr
+    assert "the loader 'bb_crash' cannot say whether this is its own: KeyError: 'no such key'" in done.stderr
+    assert "the loader 'cc_certain' is 1000 sure of this, which is no number from 0 to 100" in done.stderr
     assert "the loader 'dd_half' lacks repeats_are_samples, to_sample: it reads no benchmark" in done.stderr
     assert other.returncode == 2
     assert "not a problem of a known format (its keys: x)" in other.stderr

@@ -2,7 +2,9 @@
 
 import io
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from made_files import review_row, review_run, task_row, task_run
@@ -10,7 +12,7 @@ from rich.console import Console
 from ruamel.yaml import YAML
 
 import markbook
-from markbook.errors import DataError, UsageError
+from markbook.errors import DataError, IncompleteError, UsageError
 from markbook.report.renew import write_report
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "github-actions" / "markbook.yml"
@@ -134,6 +136,42 @@ def test_wandb_keeps_the_numbers_offline(exam_run, tmp_path, monkeypatch):
     assert files
     wandb.teardown()  # ends W&B's own process, which writes the file
     assert b"a/exam_score/value" in files[0].read_bytes()
+
+
+class _Refusing:
+    """A tracker that fails where it is told to, and remembers what it was told."""
+
+    def __init__(self, where):
+        self.where, self.ended = where, []
+
+    def __getattr__(self, name):
+        def call(*args, **_options):
+            if name == self.where:
+                raise RuntimeError("no store at http://me:hunter22@host")
+            if name == "set_terminated":
+                self.ended.append(args)
+            return SimpleNamespace(experiment_id="1", info=SimpleNamespace(run_id="r1"), id="1", dir=".")
+
+        return call
+
+
+@pytest.mark.parametrize("where", ["get_experiment_by_name", "create_run", "log_metric", "set_terminated"])
+def test_what_mlflow_raises_is_a_message(exam_run, tmp_path, monkeypatch, where):
+    client = _Refusing(where)
+    monkeypatch.setitem(sys.modules, "mlflow", SimpleNamespace(MlflowClient=lambda _uri: client))
+
+    with pytest.raises(IncompleteError, match="MLflow did not take the run: RuntimeError: no store at") as caught:
+        write_report(exam_run(models={"a": 0.8}), "mlflow", tmp_path)
+
+    assert "hunter22" not in str(caught.value)
+    assert client.ended == ([("r1", "FAILED")] if where == "log_metric" else [])
+
+
+def test_what_wandb_raises_is_a_message(exam_run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", _Refusing("init"))
+
+    with pytest.raises(IncompleteError, match=r"W&B did not take the run: RuntimeError: .*WANDB_MODE=offline"):
+        write_report(exam_run(models={"a": 0.8}), "wandb", tmp_path)
 
 
 def test_the_workflow_example_is_whole_and_uses_real_options():

@@ -22,7 +22,7 @@ def test_parts_are_those_of_the_standard_library(kind):
     wanted = {point.name: point.value for point in metadata.entry_points(group=f"markbook.{kind}")}
 
     assert installed.entry_points(f"markbook.{kind}") == wanted
-    assert wanted
+    assert wanted or kind == "tasks"  # our own ready tasks need no door: they lie in the package
 
 
 def test_the_version_is_that_of_the_standard_library():

@@ -127,7 +127,7 @@ def test_measure_and_score_agree_with_run(folder):
 
 BACK = {
     "run folder": lambda path: path,
-    "harness": lambda path: report(path, "lm-eval", "samples_demo.jsonl"),
+    "harness": lambda path: report(path, "lm-eval", "samples_demo_*.jsonl"),
     "csv": lambda path: report(path, "csv", "report.csv"),
     "parquet": lambda path: report(path, "parquet", "report.parquet"),
 }
@@ -135,7 +135,7 @@ BACK = {
 
 def report(path, kind, name):
     call("report", path, "--format", kind)
-    return path / name
+    return next(path.glob(name))
 
 
 @pytest.mark.parametrize("way", BACK)
@@ -189,10 +189,10 @@ def test_a_missing_answer_of_a_distance_is_worst_at_one(folder):
 
 def test_the_harness_files_count_them_and_bring_them_back(folder):
     path = several(folder, [[word, None, None, None] for word in WORDS])
-    call("report", path, "--format", "lm-eval")
-    rows = [json.loads(line) for line in (path / "samples_demo.jsonl").read_text(encoding="utf-8").splitlines()]
-    results = json.loads((path / "results.json").read_text(encoding="utf-8"))["results"]["demo"]
-    back = run(folder, path / "samples_demo.jsonl", "again", "--samples", "4")
+    samples = report(path, "lm-eval", "samples_demo_*.jsonl")
+    rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    results = json.loads(next(path.glob("results_*.json")).read_text(encoding="utf-8"))["results"]["demo"]
+    back = run(folder, samples, "again", "--samples", "4")
 
     assert rows[0]["resps"] == [["a b", None, None, None]]
     assert rows[0]["n_missing"] == {"exact_match": 3}

@@ -111,3 +111,21 @@ def test_tau_bench_trajectories_flip_as_counted_by_hand(shared_data):
     for k in range(1, 5):
         own = statistics.mean(math.comb(round(sum(rewards)), k) / math.comb(4, k) for rewards in tasks.values())
         assert found["pass_hat"][str(k)] == pytest.approx(own, abs=1e-12)
+
+
+def test_tau_bench_flips_and_passes_as_published(tmp_path):
+    # gpt-4o's airline trajectories as tau-bench shares them: of 50 tasks, by how many of 4 trials pass. Published: pass^1
+    # to pass^4 (tau-bench's README), and 52 % of the tasks neither always pass nor always fail (tau-bench#57).
+    passed = {0: 14, 1: 12, 2: 10, 3: 4, 4: 10}
+    counts = [count for count, tasks in passed.items() for _ in range(tasks)]
+    rows = [
+        {"task_id": task, "reward": float(trial < count), "info": {}, "traj": [], "trial": trial}
+        for trial in range(4)
+        for task, count in enumerate(counts)
+    ]
+    (tmp_path / "gpt-4o-airline.json").write_text(json.dumps(rows))
+
+    (found,) = json.loads(run_cli("noise", tmp_path / "gpt-4o-airline.json", "--json").stdout)["models"]
+
+    assert (found["n_items"], found["n_values"], found["mixed"]) == (50, 200, 0.52)
+    assert [round(found["pass_hat"][str(k)], 3) for k in range(1, 5)] == [0.42, 0.273, 0.22, 0.2]

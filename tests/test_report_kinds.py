@@ -60,12 +60,13 @@ def test_an_exam_is_handed_to_the_harness(tmp_path):
     assert code == 0, told
     names = sorted(path.name for path in new.iterdir())
     assert len(names) == len(out.splitlines()) // 2 == 2
-    results = json.loads((new / "a" / "results.json").read_text())
+    results = json.loads(next((new / "a").glob("results_*.json")).read_text())
     found = results["results"]["bench"]
     assert (found["exam_score,none"], found["pass@1,none"]) == (0.5, 0.5)
     assert found["n_scored"] == {"exam_score": 3, "pass@1": 3}
     assert results["model_name"] == "a"
-    rows = [json.loads(line) for line in (new / "a" / "samples_bench.jsonl").read_text().splitlines()]
+    assert results["date"] > 1_700_000_000
+    rows = [json.loads(line) for line in next((new / "a").glob("samples_bench_*.jsonl")).read_text().splitlines()]
     assert [(row["doc_id"], row["exam_score"]) for row in rows] == [(0, 1), (1, 1), (2, 0)]
     assert rows[0]["resps"] == [[RIGHT]]
 

@@ -78,4 +78,4 @@ def test_an_inspect_log_packed_with_zstandard_says_in_a_review_what_to_install(t
     gap = rows_of(only_run(tmp_path / "out"))["one/mas/0"]["tier3"]["missing"]["path_convergence"]
     assert code == 3, err
     assert gap["kind"] == "unavailable"
-    assert "zstandard" in gap["detail"]
+    assert "markbook[inspect]" in gap["detail"]

@@ -3,12 +3,14 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
 import sys
 import threading
 import time
+from datetime import datetime
 
 import pytest
 from click.testing import CliRunner
@@ -318,7 +320,13 @@ def test_the_harness_files_are_written_and_read_back(folder):
 
     assert call("report", first.folder, "--format", "lm-eval", "--output", "out").exception is None
 
-    results = json.loads((folder / "out" / "results.json").read_text(encoding="utf-8"))
+    date = re.sub(r"\+00:00$", "", first.manifest["started"]).replace(":", "-")
+    written = sorted((folder / "out").iterdir())
+    assert [path.name for path in written] == [f"results_{date}.json", f"samples_demo_{date}.jsonl"]
+    before = [path.read_bytes() for path in written]
+    assert call("report", first.folder, "--format", "lm-eval", "--output", "out").exception is None
+    assert [path.read_bytes() for path in sorted((folder / "out").iterdir())] == before
+    results = json.loads(before[0])
     assert results["results"]["demo"]["bleu,none"] == numbers(first)["bleu"]
     assert results["higher_is_better"]["demo"] == {
         "exact_match": True, "bleu": True, "rouge1": True, "rouge2": True, "edit_distance": False,
@@ -326,11 +334,9 @@ def test_the_harness_files_are_written_and_read_back(folder):
     assert results["n-samples"]["demo"] == {"original": 3, "effective": 3}
     assert results["versions"]["demo"] == 3
     assert results["model_name"] == "m1"
-    values = [
-        json.loads(line)["exact_match"] for line in (folder / "out" / "samples_demo.jsonl").read_text().splitlines()
-    ]
+    values = [json.loads(line)["exact_match"] for line in before[1].splitlines()]
     assert results["results"]["demo"]["exact_match_stderr,none"] == pytest.approx(statistics.stdev(values) / 3**0.5)
-    assert results["date"] > 1_700_000_000
+    assert results["date"] == datetime.fromisoformat(first.manifest["started"]).timestamp()
     again = markbook.run_task("task.yaml", predictions="out")
     assert numbers(again) == numbers(first)
 

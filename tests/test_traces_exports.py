@@ -326,4 +326,4 @@ def test_inspects_zstandard_logs_say_what_to_install(tmp_path, monkeypatch, caps
         main(["trace", str(zstd_log(tmp_path))])
 
     assert left.value.code == ExtraMissingError.exit_code
-    assert "pip install zstandard" in capsys.readouterr().err
+    assert "pip install 'markbook[inspect]'" in capsys.readouterr().err

@@ -20,6 +20,7 @@ _EXTRAS = {
     "checks": ("jsonschema",),
     "code": ("tree_sitter", "tree_sitter_python"),
     "hub": ("huggingface_hub", "pyarrow"),
+    "inspect": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",),
     "judge": ("pydantic_ai",),
     "lint": ("bandit", "ruff"),
     "loggers": ("mlflow", "wandb"),
@@ -90,7 +91,10 @@ def examine() -> Finding:
 
 
 def _is_there(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # not even the package that it would be part of
+        return False
 
 
 def _can_write(folder: Path) -> bool:

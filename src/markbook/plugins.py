@@ -8,18 +8,19 @@ only, so a broken plugin is listed as it is and breaks nothing until it is asked
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from markbook import installed
-from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError
+from markbook.errors import ConfigError, ExtraMissingError, IncompleteError, MarkbookError, UsageError
 
-KINDS = ("metrics", "loaders", "traces", "generators", "engines", "reports", "runs", "foreign", "languages")
+KINDS = ("metrics", "loaders", "traces", "generators", "engines", "reports", "runs", "foreign", "languages", "tasks")
 """The kinds of part, each an entry-point group `markbook.<kind>`."""
 
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -33,8 +34,11 @@ _MEMBERS = {
     "foreign": ("name", "sniff", "read"),
     "languages": ("name", "title", "source", "commands", "package", "run", "ending", "program"),
     "runs": ("reads_partial", "plan", "start", "work", "results", "is_answer"),
+    "tasks": ("__fspath__",),
 }
 """What a part of each kind must have to be one."""
+_MADE_BARE = ("loaders", "traces", "foreign", "languages", "tasks")
+"""Kinds whose parts are made without options, and do nothing by being made."""
 
 
 @functools.cache
@@ -135,6 +139,83 @@ def make(kind: str, name: str, options: Mapping[str, object], *, allow_code: boo
 
         return completed(made)
     return made
+
+
+class _Sniffs(Protocol):
+    def sniff(self, probe: Any, /) -> int: ...
+
+
+def sound(kind: str) -> dict[str, Any]:
+    """Return every part of a kind that can be made, by name; one that cannot is warned of and left out."""
+    found = {}
+    for name in names(kind):
+        try:
+            found[name] = create(kind, name)
+        except MarkbookError as error:
+            _warn("%s", error)
+    return found
+
+
+def sureness(kind: str, name: str, reader: _Sniffs, probe: object) -> int:
+    """Return how sure a reader is that something is its own, 0 to 100; one that cannot say is warned of and is not."""
+    try:
+        found = reader.sniff(probe)
+    except Exception as error:  # the plugin border: what a reader does not expect is none of its own
+        if isinstance(error, MarkbookError) and is_own(kind, name):
+            raise
+        _warn("the %s %r cannot say whether this is its own: %s: %s", _word(kind), name, type(error).__name__, error)
+        return 0
+    if not isinstance(found, int) or not 0 <= found <= 100:
+        _warn("the %s %r is %r sure of this, which is no number from 0 to 100", _word(kind), name, found)
+        return 0
+    return found
+
+
+@contextlib.contextmanager
+def guarded(kind: str, name: str) -> Iterator[None]:
+    """Turn what another package's part raises into a message; what one of ours raises is our bug, and flies.
+
+    Raises:
+        IncompleteError: the part failed.
+    """
+    try:
+        yield
+    except MarkbookError:
+        raise
+    except Exception as error:  # the plugin border: a part's own failure is its author's to read
+        if is_own(kind, name):
+            raise
+        hint = f"it comes from {_entry_points(kind).get(name, name)}, not from Markbook"
+        raise IncompleteError(f"{_word(kind)} {name!r} failed: {type(error).__name__}: {error}", hint=hint) from error
+
+
+def is_own(kind: str, name: str) -> bool:
+    """Whether a part is one of Markbook's."""
+    return _entry_points(kind).get(name, "").startswith("markbook.")
+
+
+def problem_of(kind: str, name: str) -> str:
+    """Return why a part cannot be used, empty if it can be loaded; for a listing, so nothing is raised."""
+    try:
+        if kind in _MADE_BARE:
+            create(kind, name)
+        else:
+            factory(kind, name)
+    except MarkbookError as error:
+        return str(error)
+    return ""
+
+
+def _word(kind: str) -> str:
+    return {"traces": "trace reader", "foreign": "reader of results", "tasks": "folder of tasks"}.get(
+        kind, kind.removesuffix("s")
+    )
+
+
+def _warn(text: str, *told: object) -> None:
+    import logging  # late: a command that has nothing to warn of needs none of it
+
+    logging.getLogger(__name__).warning(text, *told)
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

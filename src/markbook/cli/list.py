@@ -8,7 +8,7 @@ import click
 
 from markbook.cli.options import completing
 
-_KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "reports", "runs", "foreign", "languages")
+_KINDS = ("metrics", "tasks", "loaders", "traces", "engines", "generators", "reports", "runs", "foreign", "languages")
 
 
 @click.command("list")
@@ -28,7 +28,8 @@ def command(kind: str, *, as_json: bool) -> None:
     if not rows:
         click.echo(f"no {kind}", err=True)
         return
-    columns = [key for key in rows[0] if key not in ("target", "signature", "options")]
+    hidden = {"target", "signature", "options"} | (set() if any(row["problem"] for row in rows) else {"problem"})
+    columns = [key for key in rows[0] if key not in hidden]
     widths = {key: max(len(key), *(len(_text(row.get(key))) for row in rows)) for key in columns}
     click.echo("  ".join(f"{key:<{widths[key]}}" for key in columns).rstrip())
     for row in rows:
@@ -43,7 +44,9 @@ def _rows(kind: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = [dict(row) for row in plugins.describe(kind)]
     if kind == "languages":
         return [_with_language(row) for row in rows]
-    return [_with_metric(row) for row in rows] if kind == "metrics" else rows
+    if kind == "metrics":
+        return [_with_metric(row) for row in rows]
+    return [{**row, "problem": plugins.problem_of(kind, str(row["name"]))} for row in rows]
 
 
 def _with_metric(row: dict[str, object]) -> dict[str, object]:
@@ -85,10 +88,16 @@ def _with_language(row: dict[str, object]) -> dict[str, object]:
 
 
 def _tasks() -> list[dict[str, object]]:
-    """List the ready tasks and groups that ship with the package."""
+    """List the ready tasks and groups, and whatever package brings some that cannot be used."""
+    from markbook import plugins
     from markbook.config import ready_tasks
 
-    return [{"name": name, "file": path.name} for name, path in ready_tasks().items()]
+    rows: list[dict[str, object]] = [
+        {"name": name, "file": path.name, "problem": ""} for name, path in ready_tasks().items()
+    ]
+    broken = ((name, plugins.problem_of("tasks", name)) for name in plugins.names("tasks"))
+    rows += [{"name": name, "file": "", "problem": problem} for name, problem in broken if problem]
+    return rows
 
 
 def _text(value: object) -> str:

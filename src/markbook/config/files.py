@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from markbook import plugins
 from markbook.config import lmeval, native, spec
 from markbook.config.index import SUFFIXES, index_of, named_in
 from markbook.config.tree import Node, Twice, read_tree
 from markbook.errors import ConfigError, UsageError, beside
 
 _MAX_CHAIN = 8
-_DATA = (".jsonl", ".csv", ".parquet")
+_DATA = (".jsonl", ".csv", ".parquet", ".arrow")
 
 
 def ready_folder() -> Path:
@@ -22,9 +24,18 @@ def ready_folder() -> Path:
     return installed if installed.is_dir() else package.parents[1] / "tasks"
 
 
+@functools.cache
+def _folders_of_others() -> dict[str, Path]:
+    """Return the folders of tasks that installed packages bring, by the names that they are registered under."""
+    return {name: Path(folder) for name, folder in plugins.sound("tasks").items()}
+
+
 def ready_tasks() -> dict[str, Path]:
-    """Return the ready tasks and groups by name, sorted."""
-    return dict(sorted(named_in(ready_folder())))
+    """Return the ready tasks and groups by name, sorted; of two equal names ours counts, then that of the first package."""
+    found: dict[str, Path] = {}
+    for folder in reversed(_folders_of_others().values()):
+        found |= index_of(folder).names
+    return dict(sorted((found | dict(named_in(ready_folder()))).items()))
 
 
 def load(target: str | Path) -> spec.Task | spec.TaskGroup:

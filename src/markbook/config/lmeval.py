@@ -21,7 +21,7 @@ TASK_KEYS = frozenset(
 """A file with one of these is a task of lm-evaluation-harness."""
 
 _DEFAULT_MAX_TOKENS = 256
-_LOCAL = ("json", "csv", "parquet")
+_LOCAL = ("json", "csv", "parquet", "arrow")
 """Values of dataset_path that mean files."""
 
 _CODE = "it runs Python code of its own; write the rows to a file and name it in data_files"

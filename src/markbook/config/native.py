@@ -22,7 +22,9 @@ class _Strict(BaseModel):
 class DataModel(_Strict):
     """Where the rows are."""
 
-    path: str = Field(description="A .jsonl, .json, .csv or .parquet file (also .gz), relative to this file's folder.")
+    path: str = Field(
+        description="A .jsonl, .json, .csv, .parquet or .arrow file (text also .gz) or a folder of save_to_disk, relative to this file's folder."
+    )
     where: dict[str, str | int | float | bool | None] = Field(
         default_factory=dict, description="Only rows whose fields have exactly these values."
     )

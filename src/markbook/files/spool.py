@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 import pickle
 import tempfile
 import weakref
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar, overload
 
 T = TypeVar("T")
@@ -92,5 +93,46 @@ class Spool(Sequence[T], Generic[T]):
         return found
 
     def __iter__(self) -> Iterator[T]:
-        """Yield every record in order."""
-        return (self[place] for place in range(len(self)))
+        """Yield every record in order that is there by now."""
+        return iter(self._held[:]) if self._file < 0 else self._from_file(len(self))
+
+    def _from_file(self, count: int) -> Iterator[T]:
+        """Yield the first records, read many at a time."""
+        if self._waiting:
+            self._flush()
+        place = start = 0
+        while place < count:
+            last = min(count, max(place + 1, bisect.bisect_right(self._ends, start + _BUFFER, place, count)))
+            data = memoryview(os.pread(self._file, self._ends[last - 1] - start, start))
+            begin = 0
+            for each in range(place, last):
+                end = self._ends[each] - start
+                yield pickle.loads(data[begin:end])  # noqa: S301 - as above
+                begin = end
+            place, start = last, self._ends[last - 1]
+
+
+class SpooledMap(Mapping[str, T], Generic[T]):
+    """A mapping that only grows, its values in a `Spool`."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._places: dict[str, int] = {}
+        self._values: Spool[T] = Spool()
+
+    def add(self, key: str, value: T) -> None:
+        """Set a key; an earlier value of it is no longer found."""
+        self._places[key] = len(self._values)
+        self._values.append(value)
+
+    def __getitem__(self, key: str) -> T:
+        """Return a key's value."""
+        return self._values[self._places[key]]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the keys in the order in which they came."""
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        """Return how many keys there are."""
+        return len(self._places)

@@ -1,4 +1,4 @@
-"""Rows out of the files that people keep them in: JSON Lines, JSON, CSV, Parquet."""
+"""Rows out of the files that people keep them in: JSON Lines, JSON, CSV, Parquet, Arrow."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from markbook.errors import DataError
+from markbook.files.arrow import arrow_records, parquet_records, saved_records
 from markbook.files.content import SPACE, first_byte, pieces, whole
 from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.files.limits import MAX_VALUE
-from markbook.plugins import need
 
-SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
-"""What is read; all but Parquet also with `.gz` behind."""
+SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow")
+"""What is read; the texts also with `.gz` behind."""
 
+_BINARY = {".parquet": parquet_records, ".arrow": arrow_records}
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
@@ -30,24 +31,26 @@ def read_table(path: Path, *, digest: hashlib._Hash | None = None) -> Iterator[L
     """Yield the rows of a file in order, each with its place, and what could not be used.
 
     A `.json` file is an array of objects, or one object of equally long columns. A CSV file's first line names
-    its columns; its values stay text.
+    its columns; its values stay text. A folder is a data set that `save_to_disk` wrote.
 
     Args:
-        path: a regular file; its name's ending says what it is.
+        path: a regular file, whose name's ending says what it is, or such a folder.
         digest: is fed the content.
 
     Raises:
         DataError: it cannot be read, its ending is unknown, or it is damaged as a whole.
-        ExtraMissingError: Parquet without the extra `parquet`.
+        ExtraMissingError: Parquet or Arrow without the extra `parquet`.
     """
     kind = suffix(path)
-    if kind in (".jsonl", ".json"):
+    if path.is_dir():
+        yield from (_row(record, at) for record, at in saved_records(path, digest))
+    elif kind in (".jsonl", ".json"):
         columns = _columns(path, digest) if kind == ".json" else None
         yield from read_jsonl(path, digest=digest) if columns is None else columns
     elif kind in _SEPARATORS:
         yield from _read_csv(path, _SEPARATORS[kind], digest)
-    elif kind == ".parquet":
-        yield from _read_parquet(path, digest)
+    elif kind in _BINARY:
+        yield from (_row(record, at) for record, at in _BINARY[kind](path, digest))
     else:
         raise DataError("what kind of file is this?", at=str(path), hint=f"name it {', '.join(SUFFIXES)}")
 
@@ -113,23 +116,6 @@ def _text_lines(path: Path, digest: hashlib._Hash | None) -> Iterator[str]:
         raise DataError(f"not UTF-8: byte 0x{error.object[error.start]:02x}", at=str(path)) from error
     if rest:
         yield rest
-
-
-def _read_parquet(path: Path, digest: hashlib._Hash | None) -> Iterator[Line | Rejection]:
-    arrow = need("pyarrow", extra="parquet")
-    parquet = need("pyarrow.parquet", extra="parquet")
-    for piece in pieces(path):
-        if digest is not None:
-            digest.update(piece)
-    number = 0
-    try:
-        with path.open("rb") as raw:
-            for batch in parquet.ParquetFile(raw).iter_batches(batch_size=1024):
-                for record in batch.to_pylist():
-                    number += 1
-                    yield _row(record, f"{path}[{number}]")
-    except (arrow.ArrowException, OSError) as error:
-        raise DataError(f"not a readable Parquet file: {error}", at=str(path)) from error
 
 
 def _row(record: Mapping[str, object], at: str) -> Line | Rejection:

@@ -56,7 +56,7 @@ def _decoder(at: str) -> tuple[_Decoder, type[Exception]]:
     raise ExtraMissingError(
         "the log is packed with Zstandard, and no decoder of it is installed",
         at=at,
-        hint="pip install zstandard, or write the log as JSON: inspect log convert --to json",
+        hint="pip install 'markbook[inspect]', or write the log as JSON: inspect log convert --to json",
     )
 
 

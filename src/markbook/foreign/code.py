@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from markbook.files.jsonl import Rejection, read_jsonl
-from markbook.foreign.records import Marked, Probe, columns_of, mapping, numbered, shown, stem_of, value_of
+from markbook.foreign.records import Marked, MarkedRows, Probe, columns_of, mapping, shown, stem_of, value_of
 from markbook.marks import Row
 from markbook.types import Missing, MissingKind
 
@@ -81,13 +81,12 @@ class HumanEvalResults:
         """Return one row for each completion."""
         model = stem_of(probe.path, "_results.jsonl", "_samples.jsonl_results.jsonl").removesuffix(".jsonl")
         lost: Counter[str] = Counter()
-        rows = []
+        rows = MarkedRows(counts=True)
         for line in read_jsonl(probe.path, numbers="open"):
             if isinstance(line, Rejection):
                 lost[line.reason] += 1
             else:
                 rows.append(_completion(model, line.record))
-        rows = numbered(rows)
         return Marked(rows, columns_of(rows), "", dict(lost))
 
 

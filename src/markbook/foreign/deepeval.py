@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from markbook.foreign.records import (
     Marked,
+    MarkedRows,
     Probe,
     columns_of,
     content_of,
@@ -44,8 +45,7 @@ class DeepEval:
         model = str(parameters.get("model") or run.get("identifier") or stem_of(probe.path))
         cases = objects(run.get("testCases")) + objects(run.get("conversationalTestCases"))
         is_old = any("metricsMetadata" in one for one in cases)
-        rows = numbered([_case(one, model) for one in cases])
-        rows = _named(rows)
+        rows = _named(numbered(_case(one, model) for one in cases))
         return Marked(rows, columns_of(rows), "metricsMetadata (before 1.5)" if is_old else "metricsData")
 
 
@@ -72,7 +72,7 @@ def _case(one: Mapping[str, object], model: str) -> Row:
     return Row(model, called or name, metrics, 0, shown(asked), shown(one.get("actualOutput")), known)
 
 
-def _named(rows: list[Row]) -> list[Row]:
+def _named(rows: MarkedRows) -> MarkedRows:
     """Return the rows, cases that all have the name of their pytest function by what was asked instead."""
     several = {row.id for row in rows if row.index}
     asked = {name: len({row.content for row in rows if row.id == name}) for name in several}

@@ -10,12 +10,12 @@ from markbook.errors import DataError
 from markbook.files.jsonl import Rejection, read_jsonl
 from markbook.foreign.records import (
     Marked,
+    MarkedRows,
     Probe,
     columns_of,
     content_of,
     failed,
     mapping,
-    numbered,
     objects,
     shown,
     value_of,
@@ -54,14 +54,13 @@ class EveryEvalEver:
                 )
             path = beside
         lost: Counter[str] = Counter()
-        rows, version = [], ""
+        rows, version = MarkedRows(counts=True), ""
         for line in read_jsonl(path, numbers="open"):
             if isinstance(line, Rejection):
                 lost[line.reason] += 1
             else:
                 rows.append(_row(line.record))
                 version = version or str(line.record.get("schema_version", ""))
-        rows = numbered(rows)
         return Marked(rows, columns_of(rows, lower=_lower(path)), version, dict(lost))
 
 

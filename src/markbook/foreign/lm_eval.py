@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from markbook.errors import DataError
 from markbook.files.jsonl import Line, Rejection, read_jsonl
-from markbook.foreign.records import ABSENT, Marked, Probe, columns_of, content_of, mapping, shown, stem_of, value_of
+from markbook.files.spool import Spool
+from markbook.foreign.records import (
+    ABSENT,
+    Marked,
+    MarkedRows,
+    Probe,
+    columns_of,
+    content_of,
+    mapping,
+    shown,
+    stem_of,
+    value_of,
+)
 from markbook.marks import Row
 from markbook.types import Missing
 
@@ -81,37 +93,50 @@ def _samples_beside(path: Path, stamp: str | None) -> dict[str, Path]:
 
 
 def _marked(files: Mapping[str, Path], about: Mapping[str, object], model: str, version: str) -> Marked:
-    rows: list[Row] = []
+    rows = MarkedRows()
     lost: Counter[str] = Counter()
     for task, path in files.items():
         effective = mapping(mapping(about.get("n-samples")).get(task)).get("effective")
-        rows += _task(task, path, model, effective if isinstance(effective, int) else 0, lost)
+        rows.extend(_task(task, path, model, effective if isinstance(effective, int) else 0, lost))
     better = mapping(about.get("higher_is_better"))
     lower = [name for per in better.values() for name, higher in mapping(per).items() if higher is False]
-    named = {name for row in rows for name in row.metrics}
-    columns = columns_of(rows, lower=[name for name in named if name.partition(",")[0] in lower])
+    columns = columns_of(rows, lower=[name for name in rows.inside if name.partition(",")[0] in lower])
     return Marked(rows, columns, version, dict(lost))
 
 
 def _task(task: str, path: Path, model: str, effective: int, lost: Counter[str]) -> Iterator[Row]:
     """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
-    docs: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    docs: dict[str, list[int]] = defaultdict(list)
+    kept: Spool[_Sample] = Spool()
+    filters: dict[str, dict[str, None]] = defaultdict(dict)
     for line in read_jsonl(path, numbers="open"):
         if isinstance(line, Rejection):
             lost[line.reason] += 1
         elif isinstance(line, Line):
-            docs[str(line.record.get("doc_id"))].append(_slim(line.record))
-    filters = {str(one["filter"]) for several in docs.values() for one in several}
-    names = list(dict.fromkeys(name for several in docs.values() for one in several for name in _metrics(one, filters)))
-    for doc, several in docs.items():
-        yield from _rows(task, doc, several, model, filters)
+            one = _sample(line.record)
+            docs[str(line.record.get("doc_id"))].append(len(kept))
+            kept.append(one)
+            filters[one.filter].update(dict.fromkeys(one.values))
+    names = [_named(name, of, filters) for of, values in filters.items() for name in values]
+    for doc, places in docs.items():
+        yield from _rows(task, doc, [kept[place] for place in places], model, filters)
     for number in range(min(effective, 1_000_000)) if len(docs) < effective else ():
         if str(number) not in docs:
             yield Row(model, f"{task}/{number}", dict.fromkeys(names, ABSENT))
 
 
-def _slim(record: Mapping[str, object]) -> dict[str, object]:
-    """Return what is kept of a sample, so that memory does not follow the documents' length."""
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """What is kept of a sample, so that memory does not follow the documents' length."""
+
+    filter: str
+    prompt: str
+    text: str
+    content: str
+    values: Mapping[str, object]
+
+
+def _sample(record: Mapping[str, object]) -> _Sample:
     arguments = record.get("arguments")
     asked = arguments
     if isinstance(arguments, dict):  # since 0.4.4: {"gen_args_0": {"arg_0": ...}}
@@ -119,13 +144,14 @@ def _slim(record: Mapping[str, object]) -> dict[str, object]:
     elif isinstance(arguments, list) and arguments and isinstance(arguments[0], list):
         asked = arguments[0][0] if arguments[0] else ""
     said = record.get("filtered_resps")
-    return {
-        "filter": record.get("filter", "none"),
-        "prompt": shown(asked),
-        "text": shown(said[0] if isinstance(said, list) and len(said) == 1 else said),
-        "content": f"lm-eval:{record['doc_hash']}" if isinstance(record.get("doc_hash"), str) else content_of("lm-eval", record.get("doc")),
-        "values": {name: value for name, value in record.items() if name not in _OWN and _is_score(value)},
-    }  # fmt: skip
+    known = record.get("doc_hash")
+    return _Sample(
+        str(record.get("filter", "none")),
+        shown(asked),
+        shown(said[0] if isinstance(said, list) and len(said) == 1 else said),
+        f"lm-eval:{known}" if isinstance(known, str) else content_of("lm-eval", record.get("doc")),
+        {name: value for name, value in record.items() if name not in _OWN and _is_score(value)},
+    )
 
 
 def _is_score(value: object) -> bool:
@@ -133,21 +159,25 @@ def _is_score(value: object) -> bool:
     return value is None or isinstance(value, bool | int | float)
 
 
-def _metrics(one: Mapping[str, Any], filters: set[str]) -> dict[str, float | Missing]:
-    several = len(filters) > 1
-    return {f"{name},{one['filter']}" if several else name: value_of(value) for name, value in one["values"].items()}
+def _named(name: str, of: str, filters: Collection[str]) -> str:
+    """Return what a metric is called: with its filter's name where there are several."""
+    return f"{name},{of}" if len(filters) > 1 else name
 
 
-def _rows(task: str, doc: str, several: list[Mapping[str, Any]], model: str, filters: set[str]) -> Iterator[Row]:
+def _metrics(one: _Sample, filters: Collection[str]) -> dict[str, float | Missing]:
+    return {_named(name, one.filter, filters): value_of(value) for name, value in one.values.items()}
+
+
+def _rows(task: str, doc: str, several: Sequence[_Sample], model: str, filters: Collection[str]) -> Iterator[Row]:
     """Yield a document's rows: one, with the metrics of every filter; more where a filter answered it twice."""
     count: Counter[str] = Counter()
-    together: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    together: dict[int, list[_Sample]] = defaultdict(list)
     for one in several:
-        together[count[one["filter"]]].append(one)
-        count[one["filter"]] += 1
+        together[count[one.filter]].append(one)
+        count[one.filter] += 1
     for index, parts in together.items():
         metrics: dict[str, float | Missing] = {}
         for part in parts:
             metrics |= _metrics(part, filters)
         first = parts[0]
-        yield Row(model, f"{task}/{doc}", metrics, index, first["prompt"], first["text"], first["content"])
+        yield Row(model, f"{task}/{doc}", metrics, index, first.prompt, first.text, first.content)

@@ -18,8 +18,8 @@ SURE = 50
 
 
 @functools.cache
-def _readers() -> tuple[Reader, ...]:
-    return tuple(plugins.create("foreign", name) for name in plugins.names("foreign"))
+def _readers() -> Mapping[str, Reader]:
+    return plugins.sound("foreign")
 
 
 def reader_of(path: Path, columns: Mapping[str, str] | None = None) -> Reader | None:
@@ -29,7 +29,7 @@ def reader_of(path: Path, columns: Mapping[str, str] | None = None) -> Reader | 
 
 def _reader(probe: Probe, least: int) -> Reader | None:
     try:
-        sure = [(reader.sniff(probe), reader) for reader in _readers()]
+        sure = [(plugins.sureness("foreign", name, reader, probe), reader) for name, reader in _readers().items()]
     except MarkbookError:
         return None
     best = max(sure, key=lambda one: one[0], default=None)

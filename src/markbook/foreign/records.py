@@ -7,7 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ from markbook.errors import DataError
 from markbook.files.content import SPACE, is_zip, pieces, whole
 from markbook.files.jsonl import Line, Rejection, parse_object
 from markbook.files.limits import MAX_DOCUMENT
+from markbook.files.spool import Spool
 from markbook.marks import Column, Row
 from markbook.text import cut
 from markbook.types import Direction, Missing, MissingKind
@@ -71,7 +72,38 @@ class Probe:
         return found.record if is_object else found.record[""]
 
 
-@dataclass(frozen=True, slots=True)
+class MarkedRows(Spool[Row]):
+    """A file's rows in their order; where there are many, they lie in a temporary file."""
+
+    def __init__(self, rows: Iterable[Row] = (), *, counts: bool = False) -> None:
+        """Take the first rows.
+
+        Args:
+            rows: the first of them.
+            counts: whether the attempts of one model at one sample are counted, because the format does not number them.
+        """
+        self._seen: Counter[tuple[str, str]] | None = Counter() if counts else None
+        self.inside: dict[str, bool] = {}
+        """Of each metric whether all its values lie in 0..1."""
+        super().__init__(rows)
+
+    def append(self, record: Row) -> None:
+        """Add a row."""
+        if self._seen is not None:
+            at = (record.model, record.id)
+            if index := self._seen[at]:
+                record = replace(record, index=index)
+            self._seen[at] += 1
+        _widen(self.inside, record)
+        super().append(record)
+
+
+def _widen(inside: dict[str, bool], row: Row) -> None:
+    for name, value in row.metrics.items():
+        inside[name] = inside.get(name, True) and (isinstance(value, Missing) or 0 <= value <= 1)
+
+
+@dataclass(frozen=True)
 class Marked:
     """What another tool's file holds."""
 
@@ -83,6 +115,11 @@ class Marked:
     lost: Mapping[str, int] = field(default_factory=dict)
     """What could not be read, by reason."""
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def models(self) -> list[str]:
+        """The models' names, in order."""
+        return list(dict.fromkeys(row.model for row in self.rows))
 
 
 class Reader(Protocol):
@@ -157,10 +194,11 @@ def columns_of(rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterabl
         lower: those of which less is better.
     """
     ranges: dict[str, bool] = {}
-    for row in rows:
-        for name, value in row.metrics.items():
-            inside = isinstance(value, Missing) or 0 <= value <= 1
-            ranges[name] = ranges.get(name, True) and inside
+    if isinstance(rows, MarkedRows):
+        ranges = rows.inside
+    else:
+        for row in rows:
+            _widen(ranges, row)
     names = sorted(ranges, key=lambda name: first.index(name) if name in first else len(first))
     less = set(lower)
     found = {}
@@ -170,17 +208,9 @@ def columns_of(rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterabl
     return found
 
 
-def numbered(rows: Iterable[Row]) -> list[Row]:
+def numbered(rows: Iterable[Row]) -> MarkedRows:
     """Return the rows with the attempts of one model at one sample counted, where the format does not number them."""
-    from dataclasses import replace
-
-    seen: Counter[tuple[str, str]] = Counter()
-    found = []
-    for row in rows:
-        at = (row.model, row.id)
-        found.append(replace(row, index=seen[at]) if seen[at] else row)
-        seen[at] += 1
-    return found
+    return MarkedRows(rows, counts=True)
 
 
 def stem_of(path: Path, *ends: str) -> str:

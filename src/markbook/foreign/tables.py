@@ -12,11 +12,11 @@ from markbook.files.stream import elements
 from markbook.files.tables import read_table, suffix
 from markbook.foreign.records import (
     Marked,
+    MarkedRows,
     Probe,
     columns_of,
     content_of,
     failed,
-    numbered,
     shown,
     stem_of,
     value_of,
@@ -81,16 +81,17 @@ class Plain:
         """
         columns = dict(probe.columns or {role: role for role in ROLES})
         lost: Counter[str] = Counter()
-        rows = []
-        for place, line in enumerate(read_table(probe.path)):
+        rows: MarkedRows | None = None
+        for line in read_table(probe.path):
             if isinstance(line, Rejection):
                 lost[line.reason] += 1
                 continue
-            if not place:
+            if rows is None:
                 columns = _checked(columns, line.record, probe)
+                rows = MarkedRows(counts="repeat" not in columns)
             rows.append(_row(line.record, columns, stem_of(probe.path)))
         metric = (probe.columns or {}).get("score", "score")
-        rows = rows if "repeat" in columns else numbered(rows)
+        rows = rows or MarkedRows()
         return Marked(rows, columns_of(rows, first=(metric,)), suffix(probe.path), dict(lost))
 
 
@@ -159,7 +160,7 @@ class TauBenchResults:
         from markbook.files.source import Source
 
         lost: Counter[str] = Counter()
-        rows = []
+        rows = MarkedRows()
         for one in elements(Source(probe.path).chunks(), lost):
             if not isinstance(one, dict) or "task_id" not in one:
                 lost["no task"] += 1

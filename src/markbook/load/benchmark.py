@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from markbook import plugins
-from markbook.errors import ConfigError, DataError, MarkbookError, UsageError, beside
+from markbook.errors import ConfigError, DataError, UsageError, beside
 from markbook.files.content import first_byte, is_zip
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.files.tables import read_table, suffix
@@ -186,7 +186,7 @@ def detect(probe: Probe) -> str | None:
     Raises:
         DataError: several are equally sure.
     """
-    sure = {name: _sureness(name, reader, probe) for name, reader in _readers().items()}
+    sure = {name: plugins.sureness("loaders", name, reader, probe) for name, reader in _readers().items()}
     most = max(sure.values(), default=0)
     best = [name for name, found in sure.items() if found == most > 0]
     if len(best) > 1:
@@ -198,28 +198,11 @@ def detect(probe: Probe) -> str | None:
     return best[0] if best else None
 
 
-def _sureness(name: str, reader: BenchmarkFormat, probe: Probe) -> int:
-    try:
-        found = reader.sniff(probe)
-    except Exception as error:  # noqa: BLE001 - the plugin border: a row that it does not expect is none of its own
-        _log.warning("the loader %r cannot say whether a row is its own: %s: %s", name, type(error).__name__, error)
-        return 0
-    if not isinstance(found, int) or not 0 <= found <= 100:
-        _log.warning("the loader %r is %r sure of a row, which is no number from 0 to 100", name, found)
-        return 0
-    return found
-
-
 @functools.cache
 def _readers() -> Mapping[str, BenchmarkFormat]:
     """Return every format that can be detected, by name; a plugin that cannot be made is named and left out."""
     found: dict[str, BenchmarkFormat] = {}
-    for name in plugins.names("loaders"):
-        try:
-            reader = plugins.create("loaders", name)
-        except MarkbookError as error:
-            _log.warning("%s", error)
-            continue
+    for name, reader in plugins.sound("loaders").items():
         lacking = _lacking(reader)
         if not lacking:
             found[name] = reader

@@ -13,7 +13,7 @@ from typing import Any
 
 from markbook.errors import DataError, beside
 from markbook.files.jsonl import Line, Rejection
-from markbook.files.spool import Spool
+from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
 from markbook.types import Attempt, Sample
 
@@ -53,37 +53,11 @@ class Prediction:
     """Whether it went through the filters already."""
 
 
-class Attempts(Mapping[str, list[Attempt]]):
-    """The answers to each row, of which only the rows' names are held."""
-
-    def __init__(self) -> None:
-        """Start with none."""
-        self._places: dict[str, int] = {}
-        self._lists: Spool[list[Attempt]] = Spool()
-
-    def add(self, sample_id: str, several: list[Attempt]) -> None:
-        """Take all answers to a row."""
-        self._places[sample_id] = len(self._lists)
-        self._lists.append(several)
-
-    def __getitem__(self, sample_id: str) -> list[Attempt]:
-        """Return the answers to a row."""
-        return self._lists[self._places[sample_id]]
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the rows' ids."""
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        """Return how many rows have answers."""
-        return len(self._places)
-
-
 @dataclass(slots=True)
 class Predictions:
     """What a file or folder holds for one task."""
 
-    attempts: Attempts = field(default_factory=Attempts)
+    attempts: SpooledMap[list[Attempt]] = field(default_factory=SpooledMap)
     """By sample id, in order of their index; raw, before the task's filters."""
     model: str = ""
     """The first name that an answer gives its model."""
@@ -115,7 +89,7 @@ def find_file(path: Path, task: str, *, alone: bool) -> Path | None:
         each for pattern in ("*", "*/*") for each in sorted(path.glob(pattern)) if each.is_file() and suffix(each)
     ]
     stem = re.compile(
-        rf"(?:samples_{re.escape(task)}(?:_\d[\w.:\-]*)?|{re.escape(task)})\.(?:jsonl|json|csv|tsv|parquet)(?:\.gz)?"
+        rf"(?:samples_{re.escape(task)}(?:_\d[\w.:\-]*)?|{re.escape(task)})\.(?:jsonl|json|csv|tsv|parquet|arrow)(?:\.gz)?"
     )
     found = [each for each in inside if stem.fullmatch(each.name)]
     if not found and (path / "run.json").is_file() and (path / "results.jsonl").is_file():

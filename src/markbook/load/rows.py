@@ -10,6 +10,7 @@ from typing import Any
 
 from markbook.config import Task
 from markbook.errors import ConfigError, beside
+from markbook.files.arrow import is_saved
 from markbook.files.jsonl import Rejection
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
@@ -102,8 +103,8 @@ def data_file(task: Task, name: str) -> Path:
     if any(sign in name for sign in "*?["):
         raise ConfigError(f"{name!r} is a pattern", at=task.data.at, hint="list the files one by one")
     near = task.data.folder / name
-    path = near if near.is_file() else Path(name)
-    if not path.is_file():
+    path = near if near.is_file() or is_saved(near) else Path(name)
+    if not path.is_file() and not is_saved(path):
         hint = "; ".join(part for part in (beside(near), "--data names another") if part)
         raise ConfigError(f"there is no data file {str(near)!r}", at=task.data.at, hint=hint)
     return path

@@ -12,7 +12,7 @@ from typing import Any
 from markbook.config import ContextMode, Function, Task, Text, load
 from markbook.errors import ConfigError, DataError
 from markbook.files.jsonl import Rejection
-from markbook.files.spool import Spool
+from markbook.files.spool import Spool, SpooledMap
 from markbook.load.choices import Weigher, prefix_of
 from markbook.load.few_shot import Examples
 from markbook.load.fields import as_references, asked_of, field_texts, is_equal, right_answers, shown_context
@@ -179,9 +179,9 @@ class _Builder:
         self.has_own_target = False
         self.has_references = self.has_tests = False
         self.weigher = None if task.output == "generate_until" else Weigher(task, find)
-        self.weighings: dict[str, Weighing] = {}
+        self.weighings: SpooledMap[Weighing] = SpooledMap()
         self.as_turns = turns and self.weigher is None
-        self.turns: dict[str, tuple[tuple[str, str], ...]] = {}
+        self.turns: SpooledMap[tuple[tuple[str, str], ...]] = SpooledMap()
         own_mode: ContextMode = task.context
         self.prompt, self.system = task.prompt, task.system
         if self.weigher is None:
@@ -340,10 +340,10 @@ class _Builder:
         before = "" if self.as_turns else description + "".join(map(self.shot, examples))
         name = str(field_texts(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number)
         if self.weigher is not None:
-            self.weighings[name] = self.weigher.weighing(row, before)
+            self.weighings.add(name, self.weigher.weighing(row, before))
         if self.as_turns:
             system = beside(system, description, task.delimiters[1])
-            self.turns[name] = tuple(map(self.turn, examples))
+            self.turns.add(name, tuple(map(self.turn, examples)))
         return Sample(
             id=name,
             input=before + self.question(row),

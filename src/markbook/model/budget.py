@@ -38,11 +38,13 @@ class Weight:
     size: int
     """UTF-8 bytes of all that is sent."""
     max_tokens: int | None = None
-    """The limit of the reply, None where there is none."""
+    """The limit of a reply, None where there is none."""
+    answers: int = 1
+    """How many replies it asks for."""
 
     def at(self, price: Price) -> float:
         """Return the most that one request may cost."""
-        return price.of(self.size / _BYTES_PER_TOKEN + _ENVELOPE, self.max_tokens or _OUTPUT_TOKENS)
+        return price.of(self.size / _BYTES_PER_TOKEN + _ENVELOPE, self.answers * (self.max_tokens or _OUTPUT_TOKENS))
 
 
 class Budget:

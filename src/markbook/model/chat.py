@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from markbook.model.budget import Weight
 from markbook.model.faults import BadStatus, Garbled, RequestFault
 from markbook.model.records import PromptRequest
+from markbook.types import MissingKind
 
 MOST_STOPS = 4
 """So many stop texts a server takes, by OpenAI's rules; the reply is cut at all of them when it is here."""
@@ -31,11 +32,18 @@ class ReplyTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatReply:
-    """What one request brought."""
+class ChatAnswer:
+    """One answer."""
 
     text: str
     finish: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """What one request brought: the answers, and their bill together."""
+
+    answers: tuple[ChatAnswer, ...]
     usage: ReplyTokens = field(default_factory=ReplyTokens)
 
 
@@ -44,31 +52,66 @@ class ChatServer(Protocol):
 
     name: str
     """The model's."""
+    takes_several: bool
+    """Whether it gives several answers to one request (`n`), as far as is known."""
 
     async def post(self, what: str, payload: Mapping[str, object]) -> Mapping[str, object]:
         """Return the JSON that an endpoint gives for some JSON."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """A request on its way to a chat-completions server."""
+@dataclass(slots=True)
+class ServerQuestion:
+    """A question on its way to a server that may be asked for several answers at once."""
 
     server: ChatServer
     request: PromptRequest
+    count: int = 1
+    """How many answers are asked for."""
+    faults: int = 0
+    is_reduced: bool = False
+    """Whether several were asked for in vain."""
 
     @property
     def weight(self) -> Weight:
         """What decides the most that it may cost."""
-        return Weight(self.request.size, self.request.settings.max_tokens)
+        return Weight(self.request.size, self.request.settings.max_tokens, self.count)
 
     def ready(self) -> AbstractAsyncContextManager[None]:
         """There is nothing to wait for."""
         return _NOTHING
 
+    def settings(self) -> dict[str, Any]:
+        """Return what is sent beside the question."""
+        return stated(self.request) | ({"n": self.count} if self.count > 1 else {})
+
+    def adapt(self, fault: RequestFault, /) -> bool:
+        """Return whether one answer will be asked for, because the server may not give several."""
+        self.faults += 1
+        is_refused = fault.unsupported or fault.kind is MissingKind.TIMEOUT or (fault.wait is None and self.faults > 1)
+        if self.count == 1 or fault.fatal or not is_refused:
+            return False
+        self.count, self.is_reduced = 1, True
+        return True
+
+    def heard(self, answers: Sequence[ChatAnswer], usage: ReplyTokens) -> ChatReply:
+        """Return the answers, and keep in mind whether the server gave as many as it was asked for."""
+        if any(each.finish == "error" for each in answers):
+            raise RequestFault("the server reports an error in its reply")
+        if self.is_reduced or len(answers) < self.count:
+            self.server.takes_several = False
+        return ChatReply(tuple(answers[: self.count]), usage)
+
+
+class Talk(ServerQuestion):
+    """A request on its way to a chat-completions server."""
+
+    __slots__ = ()
+
     async def send(self) -> ChatReply:
         """Send it once."""
-        return _said(await self.server.post("chat/completions", self.payload()))
+        reply = await self.server.post("chat/completions", self.payload())
+        return ChatReply(tuple(map(_said, choices_of(reply)[: self.count])), tokens_of(reply))
 
     def payload(self) -> dict[str, object]:
         """Return what is sent."""
@@ -77,17 +120,11 @@ class Talk:
         for question, answer in request.turns:
             messages += [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
         messages.append({"role": "user", "content": request.prompt})
-        return {"model": self.server.name, "messages": messages, **stated(request)}
+        return {"model": self.server.name, "messages": messages, **self.settings()}
 
     def read(self, response: ChatReply) -> ChatReply:
         """Return what a reply holds."""
-        if response.finish == "error":
-            raise RequestFault("the server reports an error in its reply")
-        return response
-
-    def adapt(self, _fault: RequestFault, /) -> bool:
-        """There is one way to ask for a text."""
-        return False
+        return self.heard(response.answers, response.usage)
 
 
 def stated(request: PromptRequest) -> dict[str, object]:
@@ -178,8 +215,7 @@ def without_thoughts(text: str) -> str:
     return "".join((*found, text))
 
 
-def _said(reply: Mapping[str, object]) -> ChatReply:
-    choice = choices_of(reply)[0]
+def _said(choice: Mapping[str, Any]) -> ChatAnswer:
     message = choice.get("message")
     if not isinstance(message, dict):
         raise Garbled("the reply holds no message")
@@ -188,7 +224,7 @@ def _said(reply: Mapping[str, object]) -> ChatReply:
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     if content is not None and not isinstance(content, str):
         raise Garbled("the reply's message holds no text")
-    return ChatReply(whole_text(without_thoughts(content or "")), finish_of(choice), tokens_of(reply))
+    return ChatAnswer(whole_text(without_thoughts(content or "")), finish_of(choice))
 
 
 def _count(value: object) -> int:

@@ -10,80 +10,75 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from markbook.model.budget import Weight
-from markbook.model.chat import ChatReply, ChatServer, ReplyTokens, choices_of, finish_of, stated, tokens_of, whole_text
+from markbook.model.chat import (
+    ChatAnswer,
+    ChatReply,
+    ReplyTokens,
+    ServerQuestion,
+    choices_of,
+    finish_of,
+    tokens_of,
+    whole_text,
+)
 from markbook.model.faults import Garbled, RequestFault
-from markbook.model.records import PromptRequest
-
-_NOTHING: AbstractAsyncContextManager[None] = nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     """What one request brought."""
 
-    choice: Mapping[str, Any]
+    choices: Sequence[Mapping[str, Any]]
     usage: ReplyTokens
 
 
-@dataclass(frozen=True, slots=True)
-class Continue:
+class Continue(ServerQuestion):
     """A text on its way to be continued, or to be weighed where the request names its continuation."""
 
-    server: ChatServer
-    request: PromptRequest
+    __slots__ = ()
 
     @property
     def weight(self) -> Weight:
         """What decides the most that it may cost."""
-        return Weight(self.request.size, 1 if self.is_weighing else self.request.settings.max_tokens)
+        return Weight(self.request.size, 1) if self.is_weighing else super().weight
 
     @property
     def is_weighing(self) -> bool:
         """Whether a likelihood is asked for."""
         return self.request.continuation is not None
 
-    def ready(self) -> AbstractAsyncContextManager[None]:
-        """There is nothing to wait for."""
-        return _NOTHING
-
     async def send(self) -> Answered:
         """Send it once."""
         reply = await self.server.post("completions", self.payload())
-        return Answered(choices_of(reply)[0], tokens_of(reply))
+        return Answered(choices_of(reply)[: self.count], tokens_of(reply))
 
     def payload(self) -> dict[str, object]:
         """Return what is sent."""
         request, name = self.request, self.server.name
         if request.continuation is None:
-            return {"model": name, "prompt": request.system + request.prompt, **stated(request)}
+            return {"model": name, "prompt": request.system + request.prompt, **self.settings()}
         text = request.system + request.prompt + request.continuation
         return {"model": name, "prompt": text, "temperature": 0, "max_tokens": 1, "logprobs": 1, "echo": True}
 
     def read(self, response: Answered) -> ChatReply:
         """Return what a reply holds."""
-        request, choice = self.request, response.choice
-        finish = finish_of(choice)
-        if finish == "error":
-            raise RequestFault("the server reports an error in its reply")
-        if request.continuation is not None:
-            try:
-                found = likelihood_of(choice, request.system + request.prompt, request.continuation)
-            except Garbled as error:
-                raise RequestFault(str(error), is_free=False) from error
-            return ChatReply(json.dumps(found), "stop", response.usage)
-        text = choice.get("text")
-        if not isinstance(text, str):
-            raise RequestFault("the reply holds no text", is_free=False)
-        return ChatReply(whole_text(text), finish, response.usage)
+        return self.heard([self._said(choice) for choice in response.choices], response.usage)
 
-    def adapt(self, _fault: RequestFault, /) -> bool:
-        """There is one way to ask."""
-        return False
+    def _said(self, choice: Mapping[str, Any]) -> ChatAnswer:
+        request, finish = self.request, finish_of(choice)
+        if finish == "error" or request.continuation is None:
+            text = choice.get("text", "" if finish == "error" else None)
+            if not isinstance(text, str):
+                raise RequestFault("the reply holds no text", is_free=False)
+            return ChatAnswer(whole_text(text), finish)
+        try:
+            found = likelihood_of(choice, request.system + request.prompt, request.continuation)
+        except Garbled as error:
+            raise RequestFault(str(error), is_free=False) from error
+        return ChatAnswer(json.dumps(found), "stop")
 
 
 def likelihood_of(choice: Mapping[str, object], context: str, continuation: str) -> tuple[float, bool]:
@@ -91,7 +86,7 @@ def likelihood_of(choice: Mapping[str, object], context: str, continuation: str)
 
     Raises:
         Garbled: the numbers do not belong to the text.
-        Fault: the server does not say them.
+        RequestFault: the server does not say them.
     """
     found = choice.get("logprobs")
     if not isinstance(found, dict) or not isinstance(found.get("token_logprobs"), list):

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from markbook.errors import UsageError
 from markbook.model import connect
 from markbook.model.asker import Asker, Patience, Question, QuestionEnd
 from markbook.model.budget import Budget, Weight
-from markbook.model.chat import ChatReply, ReplyTokens, Talk, stated, whole_text
+from markbook.model.chat import ChatAnswer, ChatReply, ReplyTokens, Talk, stated, whole_text
 from markbook.model.completions import Continue
 from markbook.model.faults import RequestFault
 from markbook.model.lean import COMPLETIONS, check_reached, lean_address, lean_server
 from markbook.model.prices import Price
 from markbook.model.records import ModelReply, PromptRequest
 from markbook.plugins import need
+from markbook.types import MissingKind
+
+MOST_AT_ONCE = 32
+"""So many answers are asked for in one request."""
 
 
 class ModelGenerator:
@@ -69,16 +74,23 @@ class ModelGenerator:
             raise group.exceptions[0] from group  # what the caller's own function raised, such as a full disk
 
     async def _all(self, requests: Sequence[PromptRequest], on_reply: Callable[[ModelReply], None]) -> None:
-        waiting = iter(requests)
         budget = Budget(self.patience.max_cost, self.price, self.spent)
-        async with self._questions() as question_of:
+        async with self._way() as way:
             asker = self._asker = Asker(self.name, self.patience, budget, self._asker)
+            waiting = _bundles(requests, way.takes_several)
+
+            async def ask(bundle: Sequence[PromptRequest]) -> None:
+                replies = _replies(bundle, await asker.ask(way.question(bundle)))
+                for reply in replies:
+                    on_reply(reply)
+                for request in bundle[len(replies) :]:
+                    group.create_task(ask([request]))
+                # What the caller does once for all replies of this turn is done before the next question goes out.
+                await asyncio.sleep(0)
 
             async def work() -> None:
-                for request in waiting:  # one iterator for all: each takes the next
-                    on_reply(_reply(request, await asker.ask(question_of(request))))
-                    # What the caller does once for all replies of this turn is done before the next question goes out.
-                    await asyncio.sleep(0)
+                for bundle in waiting:  # one iterator for all: each takes the next
+                    await ask(bundle)
 
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.patience.concurrency, len(requests))):
@@ -86,16 +98,42 @@ class ModelGenerator:
         self.spent = budget.spent
 
     @asynccontextmanager
-    async def _questions(self) -> AsyncIterator[Callable[[PromptRequest], Question[ChatReply]]]:
-        """Yield what makes a request into a question to the model; leaving closes its connections."""
+    async def _way(self) -> AsyncIterator[_Way]:
+        """Yield how the model is asked; leaving closes its connections."""
         address = lean_address(self.name, self._base_url)
         if address is None:
             async with connect.connected(self.name, self._base_url, self.patience.seconds) as client:
-                yield lambda request: _Asked(client, request)
+                yield _Way(lambda bundle: _Asked(client, bundle[0]), lambda: False)
         else:
             async with lean_server(self.name, address) as server:
                 made = Continue if connect.split_name(self.name)[0] == COMPLETIONS else Talk
-                yield lambda request: made(server, request)
+                yield _Way(lambda bundle: made(server, bundle[0], len(bundle)), lambda: server.takes_several)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a model is asked."""
+
+    question: Callable[[Sequence[PromptRequest]], Question[ChatReply]]
+    """Makes requests for several answers to one question into what is sent."""
+    takes_several: Callable[[], bool]
+
+
+def _bundles(requests: Sequence[PromptRequest], takes_several: Callable[[], bool]) -> Iterator[list[PromptRequest]]:
+    """Yield what is asked in one request each: alone, or with others that differ in their answer's number only."""
+    for _, alike in itertools.groupby(requests, key=_question_of):
+        waiting = list(alike)
+        while waiting:
+            count = MOST_AT_ONCE if takes_several() else 1
+            yield waiting[:count]
+            waiting = waiting[count:]
+
+
+def _question_of(request: PromptRequest) -> tuple[object, ...]:
+    """Return what is equal for requests for several answers to one question; a seed is each answer's own."""
+    if request.continuation is not None or request.settings.seed is not None or not isinstance(request.key[-1], int):
+        return request.key
+    return (request.key[:-1], request.prompt, request.system, request.turns, request.settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +171,8 @@ class _Asked:
         finish, usage = str(response.finish_reason or ""), response.usage
         if finish == "error":
             raise RequestFault("the server reports an error in its reply")
-        return ChatReply(
-            whole_text(text), finish, ReplyTokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
-        )
+        tokens = ReplyTokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+        return ChatReply((ChatAnswer(whole_text(text), finish),), tokens)
 
     def adapt(self, _fault: RequestFault, /) -> bool:
         """There is one way to ask for a text."""
@@ -150,33 +187,58 @@ def _settings(request: PromptRequest) -> Any:
     return found
 
 
-def _reply(request: PromptRequest, ended: QuestionEnd[ChatReply]) -> ModelReply:
+class _Bill(TypedDict):
+    """What an answer took."""
+
+    cost: float | None
+    cost_at_most: float | None
+    requests: int
+    seconds: float
+
+
+def _replies(bundle: Sequence[PromptRequest], ended: QuestionEnd[ChatReply]) -> list[ModelReply]:
+    """Return what became of the first requests of a bundle; what is behind them has yet to be asked for, one by one."""
     found = ended.value
     if found is None:
-        return ModelReply(
-            request.key,
-            missing=ended.missing,
-            cost=ended.cost,
-            cost_at_most=ended.cost_at_most,
-            requests=ended.requests,
-            seconds=ended.seconds,
-        )
-    text, usage = found.text, found.usage
+        is_dear = ended.missing is not None and ended.missing.kind is MissingKind.BUDGET and len(bundle) > 1
+        lost = bundle[: min(1, ended.requests)] if is_dear else bundle  # one answer may still fit
+        return [
+            ModelReply(one.key, missing=ended.missing, **_bill(ended, place, len(lost)))
+            for place, one in enumerate(lost)
+        ]
+    count, usage = len(found.answers), found.usage
     known = bool(usage.input_tokens or usage.output_tokens)
-    for stop in request.settings.stop:
-        text = text.split(stop, 1)[0] if stop else text
-    return ModelReply(
-        request.key,
-        text=text,
-        raw=found.text if found.text != text else "",
-        finish=found.finish,
-        input_tokens=usage.input_tokens if known else None,
-        output_tokens=usage.output_tokens if known else None,
-        cost=ended.cost,
-        cost_at_most=ended.cost_at_most,
-        requests=ended.requests,
+    replies = []
+    for place, (request, said) in enumerate(zip(bundle, found.answers, strict=False)):
+        text = said.text
+        for stop in request.settings.stop:
+            text = text.split(stop, 1)[0] if stop else text
+        reply = ModelReply(
+            request.key,
+            text=text,
+            raw=said.text if said.text != text else "",
+            finish=said.finish,
+            input_tokens=_share(usage.input_tokens, place, count) if known else None,
+            output_tokens=_share(usage.output_tokens, place, count) if known else None,
+            **_bill(ended, place, count),
+        )
+        replies.append(reply)
+    return replies
+
+
+def _bill(ended: QuestionEnd[ChatReply], place: int, count: int) -> _Bill:
+    """Return an answer's part of what was spent on several; requests are counted at the first."""
+    return _Bill(
+        cost=None if ended.cost is None else ended.cost / count,
+        cost_at_most=None if ended.cost_at_most is None else ended.cost_at_most / count,
+        requests=0 if place else ended.requests,
         seconds=ended.seconds,
     )
+
+
+def _share(total: int, place: int, count: int) -> int:
+    """Return one of so many whole parts of a total."""
+    return total // count + (place < total % count)
 
 
 def _in_thread(work: Callable[[], None]) -> None:

@@ -27,6 +27,8 @@ class LeanServer:
     def __init__(self, name: str, http: HttpClient) -> None:
         """Take the model's name and what posts."""
         self.name = name
+        self.takes_several = True
+        """Whether it gives several answers to one request, as far as is known."""
         self._http = http
 
     async def post(self, what: str, payload: Mapping[str, object]) -> Mapping[str, object]:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
 
+from markbook.errors import IncompleteError
 from markbook.plugins import need
 from markbook.report.overview import numbers
 from markbook.results.kind import Results
+from markbook.text import redact
+
+_MOST_SAID = 300
 
 
 def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[Results], Mapping[str, str]]:
@@ -24,18 +30,29 @@ def mlflow(experiment: str = "markbook", tracking_uri: str = "") -> Callable[[Re
     tracker = need("mlflow", extra="loggers")
 
     def render(results: Results) -> Mapping[str, str]:
-        client = tracker.MlflowClient(tracking_uri or None)
-        found = client.get_experiment_by_name(experiment)
-        place = found.experiment_id if found else client.create_experiment(experiment)
-        run = client.create_run(place, tags={"mlflow.source.name": "markbook"})
-        for name, value in _settings(results).items():
-            client.log_param(run.info.run_id, name, value)
-        for name, value in numbers(results).items():
-            client.log_metric(run.info.run_id, _name(name), value)
-        client.set_terminated(run.info.run_id)
-        return {"mlflow.json": json.dumps({"experiment_id": place, "run_id": run.info.run_id}) + "\n"}
+        with _reached("MLflow", "is the store right (MLFLOW_TRACKING_URI)?"):
+            client = tracker.MlflowClient(tracking_uri or None)
+            found = client.get_experiment_by_name(experiment)
+            place = found.experiment_id if found else client.create_experiment(experiment)
+            name = client.create_run(place, tags={"mlflow.source.name": "markbook"}).info.run_id
+            _log(client, name, results)
+        return {"mlflow.json": json.dumps({"experiment_id": place, "run_id": name}) + "\n"}
 
     return render
+
+
+def _log(client: Any, name: str, results: Results) -> None:
+    """Log a run's settings and numbers; a run that MLflow did not take whole is marked as failed there."""
+    try:
+        for setting, given in _settings(results).items():
+            client.log_param(name, setting, given)
+        for number, value in numbers(results).items():
+            client.log_metric(name, _name(number), value)
+    except Exception:
+        with suppress(Exception):
+            client.set_terminated(name, "FAILED")
+        raise
+    client.set_terminated(name)
 
 
 def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapping[str, str]]:
@@ -53,13 +70,28 @@ def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapp
 
     def render(results: Results) -> Mapping[str, str]:
         chosen = mode or os.environ.get("WANDB_MODE") or "offline"
-        run = tracker.init(project=project, mode=chosen, config=_settings(results), job_type="evaluation")
-        run.log({_name(name): value for name, value in numbers(results).items()})
-        found = {"run_id": run.id, "directory": run.dir, "mode": chosen}
-        run.finish()
+        with _reached("W&B", "WANDB_MODE=offline keeps the run on this machine; online needs WANDB_API_KEY"):
+            run = tracker.init(project=project, mode=chosen, config=_settings(results), job_type="evaluation")
+            run.log({_name(name): value for name, value in numbers(results).items()})
+            found = {"run_id": run.id, "directory": run.dir, "mode": chosen}
+            run.finish()
         return {"wandb.json": json.dumps(found) + "\n"}
 
     return render
+
+
+@contextmanager
+def _reached(tracker: str, hint: str) -> Iterator[None]:
+    """Turn whatever a tracker raises into a message: its store, its server and its packages are not ours.
+
+    Raises:
+        IncompleteError: the tracker did not take the run.
+    """
+    try:
+        yield
+    except Exception as error:  # the border to another tool
+        said = redact(str(error)).strip()[:_MOST_SAID]
+        raise IncompleteError(f"{tracker} did not take the run: {type(error).__name__}: {said}", hint=hint) from error
 
 
 def _settings(results: Results) -> dict[str, object]:

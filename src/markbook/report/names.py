@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+=@ -]{0,79}(?<![. ])")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -12,6 +13,30 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d) *(?:\..*)?", re.IGNORECAS
 """Names that Windows keeps for devices: the part before the first dot counts, whatever follows it."""
 _RESERVED = re.compile(r"journal|lock|run\.json|report\..*|.*model_comparison.*", re.IGNORECASE)
 """Names that a run folder has files of its own under."""
+
+
+def harness_stamp(started: object) -> str:
+    """Return what lm-evaluation-harness puts behind its files' names: when a run began, in UTC; empty if that is not known.
+
+    >>> harness_stamp("2026-01-02T04:05:06+01:00")
+    '_2026-01-02T03-05-06'
+    """
+    moment = _moment(started)
+    return "" if moment is None else f"_{moment.astimezone(UTC):%Y-%m-%dT%H-%M-%S}"
+
+
+def harness_date(started: object) -> float | None:
+    """Return when a run began as the harness counts it, in seconds since 1970; None if that is not known."""
+    moment = _moment(started)
+    return None if moment is None else moment.timestamp()
+
+
+def _moment(started: object) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(str(started))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def folder_names(models: Iterable[str]) -> dict[str, str]:

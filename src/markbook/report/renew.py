@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from markbook import plugins
 from markbook.errors import OutputError
-from markbook.results.kind import Content, results_of
+from markbook.results.kind import Content, Results, results_of
 from markbook.store import Run
 
 NAMES = {"md": "markdown"}
@@ -29,8 +28,21 @@ def write_report(run: Run, name: str, output: Path) -> list[Path]:
         ExtraMissingError: it needs a package that is not installed.
         OutputError: a file cannot be written.
     """
-    render: Callable[[Any], Mapping[str, Content]] = plugins.create_typed("reports", NAMES.get(name, name))
-    return _write_all(render(results_of(run, partial=True)), output)
+    return _write_all(rendered(name, results_of(run, partial=True)), output)
+
+
+def rendered(name: str, results: Results) -> Mapping[str, Content]:
+    """Return the files of a report.
+
+    Raises:
+        UsageError: there is no such report, or none of this kind of run.
+        ExtraMissingError: it needs a package that is not installed.
+        IncompleteError: a report of another package failed.
+    """
+    plugin = NAMES.get(name, name)
+    render: Callable[[Results], Mapping[str, Content]] = plugins.create_typed("reports", plugin)
+    with plugins.guarded("reports", plugin):
+        return render(results)
 
 
 def write_figures(run: Run, output: Path) -> tuple[list[Path], bool]:

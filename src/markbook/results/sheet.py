@@ -17,6 +17,8 @@ from markbook.types import Direction, Missing
 
 CLUSTER = "cluster"
 """Where a sample's meta says which others it belongs together with."""
+_NO_GAPS: dict[str, int] = {}
+"""One for all cells without any: there may be a million."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -71,7 +73,7 @@ def cell_of(values: Sequence[float | Missing], limits: tuple[float, float], *, p
     """
     known = [value for value in values if not isinstance(value, Missing)]
     lost = [value for value in values if isinstance(value, Missing)]
-    gaps = dict(sorted(Counter(one.kind.value for one in lost).items()))
+    gaps = dict(sorted(Counter(one.kind.value for one in lost).items())) if lost else _NO_GAPS
     if not known:
         return Cell(None, lost[0], passed=passed, n_missing=gaps)
     total, n = math.fsum(known), len(values)

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict
 
-from markbook import plugins
 from markbook.config import Sampling
 from markbook.errors import UsageError
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import split_name
 from markbook.model.lean import COMPLETIONS
 from markbook.plugins import suggest
+from markbook.runs.generators import make_generator
 from markbook.runs.kind import Start, Step, Watcher
 from markbook.runs.options import AskingOptions
 from markbook.runs.shared_calls import SharedCalls
@@ -47,9 +47,9 @@ class Usage(TypedDict):
     replies_without_price: int
 
 
-def goes_on(model: str) -> bool:
-    """Whether a model's server continues texts instead of answering in turns."""
-    return split_name(model)[0] == COMPLETIONS
+def goes_on(options: AskingOptions) -> bool:
+    """Whether a model's server continues texts instead of answering in turns; another package's generator never does."""
+    return not options.generator and split_name(options.model or "")[0] == COMPLETIONS
 
 
 def generator_of(options: AskingOptions) -> Any:
@@ -60,18 +60,7 @@ def generator_of(options: AskingOptions) -> Any:
     """
     if options.model is None:
         return None
-    return plugins.create(
-        "generators",
-        "model",
-        model=options.model,
-        base_url=options.base_url,
-        concurrency=options.concurrency,
-        per_minute=options.per_minute,
-        retries=options.retries,
-        seconds=options.request_seconds,
-        max_cost=options.max_cost,
-        price=options.price,
-    )
+    return make_generator(options)
 
 
 def check_generator(generator: Any) -> None:
@@ -136,7 +125,7 @@ def _reply_of(key: Key, data: Mapping[str, Any]) -> ModelReply:
 def usage_of(replies: Sequence[ModelReply]) -> Usage:
     """Return what replies cost, those that brought nothing too."""
     answered = [reply for reply in replies if reply.missing is None]
-    asked = [reply for reply in replies if reply.requests]
+    asked = [reply for reply in replies if reply.requests or reply.cost_at_most or reply.missing is None]
 
     def total(name: str, of: Sequence[ModelReply]) -> Any:
         values = [getattr(reply, name) for reply in of]

@@ -6,12 +6,13 @@ A run that anything breaks off is marked `interrupted`, keeps what was acknowled
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from markbook import plugins
 from markbook.errors import StrictDataError
+from markbook.report.renew import rendered
 from markbook.results.kind import Content, Results
 from markbook.runs.kind import Ended, Kind, P, Planned, R, Watcher
 from markbook.runs.labels import labelled, scores_of
@@ -80,8 +81,7 @@ def _render_whole(kind: Kind[Any, Any], folder: Path, names: Sequence[str]) -> t
 def _reports(results: Results, names: Sequence[str]) -> dict[str, Content]:
     found: dict[str, Content] = {}
     for name in names:
-        files: Mapping[str, Content] = plugins.create_typed("reports", name)(results)
-        found |= files
+        found |= rendered(name, results)
     return found
 
 

@@ -19,7 +19,7 @@ from markbook.results.kind import Results
 from markbook.runs.kind import Ended, Kind, Planned, Start, Step, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import RunOptions, aside
-from markbook.runs.rows import RowsResults, RowsSummary, published, summary_of
+from markbook.runs.rows import RowRecords, RowsResults, RowsSummary, published, summary_of
 from markbook.store import Manifest, Run, RunWriter
 from markbook.store.foreign import COMMAND, ForeignRun
 
@@ -57,7 +57,7 @@ class Import(Kind[ImportOptions, ImportPlan]):
             "benchmark_name": format_name,
             "format": format_name,
             "version": marked.version,
-            "models": list(dict.fromkeys(row.model for row in marked.rows)),
+            "models": marked.models,
             "lost": dict(marked.lost),
             "notes": list(marked.notes),
         }
@@ -101,8 +101,7 @@ class ForeignResults(ImportedResults):
     @property
     def manifest(self) -> Mapping[str, Any]:
         """What run.json would hold."""
-        models = list(dict.fromkeys(row.model for row in self.marked.rows))
-        config = {**self.run.manifest["config"], "version": self.marked.version, "models": models}
+        config = {**self.run.manifest["config"], "version": self.marked.version, "models": self.marked.models}
         return {**self.run.manifest, "config": config}
 
     def notes(self) -> tuple[str, ...]:
@@ -117,7 +116,7 @@ class ForeignResults(ImportedResults):
     @cached_property
     def summary(self) -> RowsSummary:
         """What summary.json would hold."""
-        return summary_of([row.record() for row in self.marked.rows], self.columns)
+        return summary_of(RowRecords(self.marked.rows), self.columns)
 
     def rows(self) -> Iterator[RowRecord]:
         """Yield the rows as results.jsonl would hold them."""

@@ -76,6 +76,8 @@ class AskingOptions(RunOptions):
 
     model: str | None = aside(None)
     """`PROVIDER:NAME`; None where the answers exist."""
+    generator: str = aside("")
+    """Who answers instead of a model: a generator plugin; what it is called stands in the manifest's config."""
     base_url: str = aside("")
     concurrency: int = aside(8, kept=ASKING)
     per_minute: float | None = aside(None, kept=ASKING)

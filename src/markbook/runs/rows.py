@@ -18,7 +18,7 @@ from markbook.results.alignment import digest
 from markbook.results.files_view import SCHEMA, FilesView
 from markbook.results.kind import Content, Entry, Shown, Status
 from markbook.results.rows import reasons_text, value_of
-from markbook.results.sheet import CLUSTER, Sheet, cell_of
+from markbook.results.sheet import CLUSTER, Cell, Sheet, cell_of
 from markbook.results.standing import standings
 from markbook.text import cut
 from markbook.types import Direction, Missing, SummaryRecord, range_of, range_record
@@ -26,7 +26,7 @@ from markbook.types import Direction, Missing, SummaryRecord, range_of, range_re
 if TYPE_CHECKING:
     from markbook.report.page import Page
 
-__all__ = ["Column", "Row", "RowsResults", "published", "status_of", "summary_of"]
+__all__ = ["Column", "Row", "RowRecords", "RowsResults", "published", "status_of", "summary_of"]
 
 _TEXT_CAP = 200_000
 
@@ -53,14 +53,26 @@ def published(rows: Iterable[Row], metrics: Mapping[str, Column]) -> dict[str, C
         rows: one an attempt, in an order that does not depend on luck.
         metrics: what they are marked by, the main one first.
     """
-    records = [row.record() for row in rows]
+    records = RowRecords(rows if isinstance(rows, Sequence) else list(rows))
     lines = (json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n" for record in records)
     summary = json.dumps(summary_of(records, metrics), indent=2, ensure_ascii=False, allow_nan=False)
     return {"results.jsonl": lines, "summary.json": summary + "\n"}
 
 
-def summary_of(records: Sequence[RowRecord], metrics: Mapping[str, Column]) -> RowsSummary:
-    """Return what `summary.json` says of published rows."""
+class RowRecords:
+    """Rows as results.jsonl holds them, made again whenever somebody goes through them."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        """Take the rows."""
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[RowRecord]:
+        """Yield them in order."""
+        return (row.record() for row in self._rows)
+
+
+def summary_of(records: Iterable[RowRecord], metrics: Mapping[str, Column]) -> RowsSummary:
+    """Return what `summary.json` says of published rows, which are gone through once a metric."""
     return {
         "schema": SCHEMA,
         "metrics": {
@@ -89,10 +101,10 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
                 meta[sample] = {CLUSTER: str(record["cluster"])}
             loose = loose or content is not None
             digests.setdefault(sample, digest([sample, record["prompt"]]) if content is None else str(content))
-    marks = {
-        model: {sample: cell_of(values, column.range) for sample, values in samples.items()}
-        for model, samples in found.items()
-    }
+    marks: dict[str, dict[str, Cell]] = {}
+    for model in list(found):
+        samples = found.pop(model)  # so that not all are there twice
+        marks[model] = {sample: cell_of(values, column.range) for sample, values in samples.items()}
     return Sheet(metric, marks, column.range, column.direction, meta, digests=digests, loose=loose)
 
 

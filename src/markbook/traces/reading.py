@@ -95,18 +95,19 @@ def detect(path: str | Path) -> str:
         DataError: no reader knows it, or it is no readable file of a known kind.
         UsageError: there is no such file.
     """
-    return _reader_for(Source(Path(path))).name
+    return _reader_for(Source(Path(path)))[1].name
 
 
-def _reader_for(source: Source) -> Reader:
+def _reader_for(source: Source) -> tuple[str, Reader]:
+    """Return the reader that a file's content asks for, with the name that it is registered under."""
     probe = probe_of(source)
-    readers: list[Reader] = [plugins.create("traces", name) for name in plugins.names("traces")]
-    scores = {reader.name: reader.sniff(probe) for reader in readers}
-    best = max(readers, key=lambda reader: scores[reader.name], default=None)
-    if best is None or scores[best.name] <= 0:
+    readers: dict[str, Reader] = plugins.sound("traces")
+    scores = {name: plugins.sureness("traces", name, reader, probe) for name, reader in readers.items()}
+    best = max(readers, key=lambda name: scores[name], default=None)
+    if best is None or scores[best] <= 0:
         known = ", ".join(sorted(scores))
         raise DataError("no trace reader knows this file", at=str(source.path), hint=f"known formats: {known}")
-    return best
+    return best, readers[best]
 
 
 def read_traces(path: str | Path, format: str | None = None) -> Iterator[Trace]:  # noqa: A002 - the documented name
@@ -121,12 +122,13 @@ def read_traces(path: str | Path, format: str | None = None) -> Iterator[Trace]:
         UsageError: no such file or format.
     """
     source = Source(Path(path))
-    reader: Reader = plugins.create("traces", format) if format else _reader_for(source)
+    name, reader = (format, plugins.create("traces", format)) if format else _reader_for(source)
     last: Trace | None = None
-    for trace in reader.read(source):
-        if last is not None:
-            yield last
-        last = trace
+    with plugins.guarded("traces", name):
+        for trace in reader.read(source):
+            if last is not None:
+                yield last
+            last = trace
     if last is None:
         what = "; ".join(f"{count} x {reason}" for reason, count in source.problems.items())
         raise DataError(f"no run in this {reader.name} file{': ' + what if what else ''}", at=str(source.path))

@@ -53,13 +53,12 @@ def plan_questions(benchmark: Benchmark, options: ExamOptions) -> Questions:
     Raises:
         UsageError: no provider in the name, settings that are none, or a benchmark that such a model cannot be asked.
     """
-    model = str(options.model)
     if options.stop_when:
         raise UsageError(
             "--stop-when needs answers that exist: with --model every question of an exam is asked",
             hint=f"ask once, then mark the run's {ANSWERS} with --solutions and --stop-when",
         )
-    continues = goes_on(model)
+    continues = goes_on(options)
     given = sampling_with(Sampling(), options.gen_kwargs) if options.gen_kwargs else Sampling()
     count = options.samples or 1
     seed = (options.seed or None) if given.seed is None else given.seed
@@ -164,7 +163,7 @@ def ask(plan: ExamPlan, questions: Questions, journal: RunWriter, watch: Watcher
 def _rows(plan: ExamPlan, model: str, replies: Mapping[Key, ModelReply]) -> Iterator[str]:
     """Yield the lines of the file of answers: null where nobody answered."""
     samples = {sample.id: sample for sample in plan.benchmark.samples}
-    continues = goes_on(model)
+    continues = goes_on(plan.options)
     for key, reply in replies.items():
         is_rest = continues and bool(samples[str(key[0])].prompt_code)
         text = None if reply.missing is not None else reply.text

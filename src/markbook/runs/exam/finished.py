@@ -86,7 +86,7 @@ class ExamResults(ExamView):
         if name == "lm-eval":
             from markbook.runs.exam.pages.lm_eval import exam_files as harness_files
 
-            return harness_files(self)
+            return harness_files(self, self._manifest.get("started"))
         if name != "documented":
             raise no_files("exam", name)
         if note := self.partial_note():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from markbook.judge.cases import PanelAgreement
 from markbook.judge.metric import JudgeMetric
-from markbook.results.sheet import Cell
+from markbook.runs.tasks.scoring.cells import Marks
+from markbook.runs.tasks.scoring.score_columns import ScoreColumns
 from markbook.runs.tasks.summary import TaskColumn, pass_cell, row_mark
 from markbook.types import Measurement
 
@@ -17,35 +17,6 @@ if TYPE_CHECKING:
     from markbook.runs.tasks.marks import MarkedAnswer
     from markbook.runs.tasks.plan import Filtered, TaskPlan
     from markbook.runs.tasks.scoring.metrics import Bound
-
-
-class Marks(Mapping[str, Cell]):
-    """Cells by sample id, most of which are a bare number."""
-
-    def __init__(self, places: dict[str, int]) -> None:
-        """Take where each sample's cell is; the mapping is shared by the columns of a task."""
-        self._places = places
-        self._values = array("d")
-        self._others: dict[int, Cell] = {}
-
-    def add(self, cell: Cell) -> None:
-        """Take the next sample's cell."""
-        if cell.value is None or cell != Cell(cell.value):
-            self._others[len(self._values)] = cell
-        self._values.append(0.0 if cell.value is None else cell.value)
-
-    def __getitem__(self, sample: str) -> Cell:
-        """Return a sample's cell."""
-        place = self._places[sample]
-        return self._others.get(place) or Cell(self._values[place])
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the samples in order."""
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        """Return how many samples there are."""
-        return len(self._values)
 
 
 @dataclass(slots=True)
@@ -68,7 +39,12 @@ class Columns:
         self._places: dict[str, int] = {}
         self._metrics = {bound.key: _Metric(Marks(self._places)) for bound in plan.metrics}
         self._passes = {key: _Metric(Marks(self._places)) for key in (plan.passes.keys if plan.passes else ())}
-        self._scored: list[TaskColumn] = []
+        self.scores = ScoreColumns(plan, filtered, self._places, but={*self._metrics, *self._passes})
+
+    @property
+    def rows(self) -> int:
+        """How many rows were taken."""
+        return len(self._places)
 
     def add(self, marked: Sequence[MarkedAnswer]) -> None:
         """Take the marks of the next rows; all answers to a row come together."""
@@ -85,7 +61,7 @@ class Columns:
                 kept.marks.add(pass_cell(first.result, first.stats))
                 kept.signature = kept.signature or first.signature
         if self._plan.scorers:
-            self._add_scores([rows[0] for rows in by_sample.values()])
+            self.scores.add([rows[0] for rows in by_sample.values()])
 
     def _take(self, bound: Bound, by_sample: Mapping[str, Sequence[MarkedAnswer]]) -> None:
         kept = self._metrics[bound.key]
@@ -98,25 +74,6 @@ class Columns:
             if not kept.signature:
                 # Only a metric that was run knows all of its signature, such as a model's digest.
                 kept.signature = next((one.signature for one in found if one.value is not None and one.signature), "")
-
-    def _add_scores(self, rows: Sequence[MarkedAnswer]) -> None:
-        """Take what scorers gave of whole rows, under the names that came; they see all rows in one piece."""
-        plan = self._plan
-        for scorer in plan.scorers:
-            taken = {*self._metrics, *self._passes}
-            names = scorer.found(dict.fromkeys(key for each in rows for key in each.measurements if key not in taken))
-            for name in names:
-                scored = scorer.scored(name)
-                marks = Marks(self._places)
-                for each in rows:
-                    marks.add(row_mark([each.measurements[name]], scored.range))
-                raws = [each.raws[name] for each in rows if name in each.raws] if scored.aggregation else ()
-                self._scored.append(
-                    TaskColumn(
-                        plan.task.name, plan.key(name, self._filtered.pipeline), marks, scored.range, scored.direction,
-                        scored.signature, aggregation=scored.aggregation, raws=raws,
-                    )
-                )  # fmt: skip
 
     def columns(self) -> list[TaskColumn]:
         """Return a column for each metric, in the task's order."""
@@ -131,7 +88,7 @@ class Columns:
                     kept.signature or metric.signature, own, kept.measurements if own is not None else (),
                 )
             )  # fmt: skip
-        found += self._scored
+        found += self.scores.columns()
         for key, kept in self._passes.items():
             name = self._plan.key(key, pipeline)
             found.append(TaskColumn(task, name, kept.marks, (0.0, 1.0), "higher", kept.signature))

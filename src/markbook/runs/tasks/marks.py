@@ -12,7 +12,7 @@ from markbook.runs.tasks.asking import together
 from markbook.runs.tasks.plan import Filtered, TaskPlan
 from markbook.runs.tasks.published import TestedRecord
 from markbook.runs.tasks.scoring.metrics import RowPassAtK
-from markbook.runs.tasks.scoring.scorers import RowAnswer, RowScore, score_rows
+from markbook.runs.tasks.scoring.scorers import RowAnswer, RowScore, ScoreNames, score_rows
 from markbook.runs.tasks.scoring.shards import Workers, measure_items
 from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Outcome, Sample, Verdict
 
@@ -83,6 +83,8 @@ class MarkedAnswer:
     tested: Tested | None
     raws: Mapping[str, object] = field(default_factory=dict)
     """At a row's first answer, what its scorers gave: a number over all rows may need more than each row's own."""
+    lacking: Sequence[Missing | None] = ()
+    """There too, of each scorer why it had nothing to say at all."""
 
 
 def answers(
@@ -135,11 +137,15 @@ def _recorded(name: tuple[str, str], attempt: Attempt | None) -> ModelReply:
 
 
 def measure(
-    plan: TaskPlan, given: Sequence[FilteredAnswer], outcomes: Mapping[Key, Tested], workers: Workers | None
+    plan: TaskPlan,
+    given: Sequence[FilteredAnswer],
+    outcomes: Mapping[Key, Tested],
+    workers: Workers | None,
+    names: ScoreNames,
 ) -> Iterator[MarkedAnswer]:
-    """Yield each answer with its marks, in order."""
+    """Yield each answer with its marks, in order; names are those under which the task's scorers spoke so far."""
     passes = _pass_marks(plan, plan.passes, given, outcomes) if plan.passes else {}
-    scored = _scored(plan, given) if plan.scorers else {}
+    scored = _scored(plan, given, names) if plan.scorers else {}
     answered = [each for each in given if each.reply.missing is None]
     items = [Item(each.sample, Attempt(each.sample.id, each.text, each.model, each.index)) for each in answered]
     metrics = [bound.metric for bound in plan.metrics]
@@ -158,10 +164,11 @@ def measure(
             found if own is None else found | own.measurements,
             outcomes.get(each.key(plan.task.name)),
             {} if own is None else own.raws,
+            () if own is None else own.lacking,
         )
 
 
-def _scored(plan: TaskPlan, given: Sequence[FilteredAnswer]) -> dict[tuple[str, int], RowScore]:
+def _scored(plan: TaskPlan, given: Sequence[FilteredAnswer], names: ScoreNames) -> dict[tuple[str, int], RowScore]:
     """Return what the scorers say of each row, at its first answer."""
     by_sample: dict[str, list[FilteredAnswer]] = {}
     for each in given:
@@ -173,7 +180,7 @@ def _scored(plan: TaskPlan, given: Sequence[FilteredAnswer]) -> dict[tuple[str, 
         texts = [each.text for each in several if each.reply.missing is None]
         missing = None if texts else first.reply.missing
         rows.append(RowAnswer(first.sample, attempt, texts, missing, plan.rows.weighings.get(first.sample.id)))
-    scores = score_rows(plan.scorers, rows)
+    scores = score_rows(plan.scorers, rows, names)
     return {(row.sample.id, row.attempt.index): score for row, score in zip(rows, scores, strict=True)}
 
 

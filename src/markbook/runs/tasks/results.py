@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from markbook.config import TaskGroup
@@ -26,6 +26,8 @@ from markbook.runs.tasks.published import (
     TasksSummary,
 )
 from markbook.runs.tasks.scoring.metrics import result_keys
+from markbook.runs.tasks.scoring.score_columns import ScoreColumns, completed
+from markbook.runs.tasks.scoring.scorers import ScoreNames
 from markbook.runs.tasks.summary import TaskColumn, summarise_column, summarise_group
 from markbook.types import Sample
 
@@ -46,10 +48,7 @@ class MarkCollector:
 
     def add(self, plan: TaskPlan, filtered: Filtered, marked: Sequence[MarkedAnswer]) -> None:
         """Take the marks of the next rows of a task under a filter pipeline."""
-        place = (plan.task.name, filtered.pipeline.name)
-        if place not in self._taken:
-            self._taken[place] = Columns(plan, filtered)
-        self._taken[place].add(marked)
+        self._columns_of(plan, filtered).add(marked)
         is_first = filtered is plan.pipelines[0]
         for each in marked:
             is_answered = each.answer.reply.missing is None
@@ -59,6 +58,25 @@ class MarkCollector:
                 if one.missing is not None and one.missing.kind.is_ours:
                     self._broken[f"{plan.task.name}: {one.missing.kind.value}"] += 1
             self._lines.append(_ENCODER.encode(_row(plan, filtered, each)) + "\n")
+
+    def names(self, plan: TaskPlan, filtered: Filtered) -> ScoreNames:
+        """Return the names under which a task's scorers have spoken so far."""
+        return self._columns_of(plan, filtered).scores.names
+
+    def _columns_of(self, plan: TaskPlan, filtered: Filtered) -> Columns:
+        place = (plan.task.name, filtered.pipeline.name)
+        if place not in self._taken:
+            self._taken[place] = Columns(plan, filtered)
+        return self._taken[place]
+
+    def finish(self) -> None:
+        """Take no more rows."""
+        for (task, _), taken in self._taken.items():
+            taken.scores.finish()
+            for place in range(taken.rows if taken.scores.is_late else 0):
+                for _name, why in taken.scores.missed(place):
+                    if why.kind.is_ours:
+                        self._broken[f"{task}: {why.kind.value}"] += 1
 
     @cached_property
     def columns(self) -> list[TaskColumn]:
@@ -72,7 +90,21 @@ class MarkCollector:
 
     def rows(self) -> Iterator[str]:
         """Yield `results.jsonl`: one line an answer, in the order of tasks and rows."""
-        return iter(self._lines)
+        late = {place: taken.scores for place, taken in self._taken.items() if taken.scores.is_late}
+        return self._completed(late) if late else iter(self._lines)
+
+    def _completed(self, late: Mapping[tuple[str, str], ScoreColumns]) -> Iterator[str]:
+        """Yield the lines with the names that came after them, at each row's first answer."""
+        seen: dict[tuple[str, str], tuple[int, str]] = {}
+        for line in self._lines:
+            row = json.loads(line)
+            place = (row["task"], row["pipeline"])
+            number, last = seen.get(place, (-1, ""))
+            if place not in late or row["id"] == last:
+                yield line
+                continue
+            seen[place] = number + 1, row["id"]
+            yield _ENCODER.encode(completed(row, late[place].missed(number + 1))) + "\n"
 
     def summary(self, model: str) -> TasksSummary:
         """Return `summary.json`."""

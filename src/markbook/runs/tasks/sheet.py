@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from markbook.errors import UsageError
 from markbook.plugins import suggest
@@ -12,7 +14,7 @@ from markbook.results.sheet import Cell, Sheet, cell_of
 from markbook.results.stopping import STOPPED_NOTE
 from markbook.runs.tasks.published import AnswerRow, TaskRecord, TasksView
 from markbook.runs.tasks.summary import pass_cell
-from markbook.types import Summary
+from markbook.types import Missing, Summary
 
 
 def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
@@ -31,7 +33,7 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     held = (record["metrics"].get(chosen) for record in tasks.values())
     summaries = [Summary.from_record(record) for record in held if record is not None]
     own, _, pipeline = chosen.partition(",")
-    found: dict[str, dict[str, list[AnswerRow]]] = {}
+    found: dict[str, dict[str, list[_Mark]]] = {}
     meta: dict[str, Mapping[str, str]] = {}
     several = len(tasks) > 1
     digests: dict[str, str] = {}
@@ -40,17 +42,17 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
             continue
         sample = sample_name(row, several=several)
-        found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(row)
+        found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(_mark(row, own))
         by_place = by_place and str(row["id"]) == str(row["doc_id"])
         if several:
             meta[sample] = {"topic": str(row["task"])}
         if sample not in digests:
             digests[sample] = digest([row["task"], row["doc"]] if several else row["doc"])
     limits = min(one.range[0] for one in summaries), max(one.range[1] for one in summaries)
-    marks = {
-        model: {sample: _row_cell(rows, own, limits) for sample, rows in cells.items()}
-        for model, cells in found.items()
-    }
+    marks: dict[str, dict[str, Cell]] = {}
+    for model in list(found):
+        answers = found.pop(model)  # so that not all are there twice
+        marks[model] = {sample: _cell(each, own, limits) for sample, each in answers.items()}
     return Sheet(
         chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
         notes=(STOPPED_NOTE,) if "stopped" in view.summary else (),
@@ -70,10 +72,27 @@ def sample_name(row: AnswerRow, *, several: bool) -> str:
     return f"{row['task']}/{row['id']}" if several else str(row["id"])
 
 
-def _row_cell(rows: Sequence[AnswerRow], metric: str, limits: tuple[float, float]) -> Cell:
-    tests = [bool(row["tests"]["passed"]) for row in rows if row.get("tests")]
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What is kept of a row until its sample's other answers are there: rows hold whole texts."""
+
+    value: float | Missing
+    passed: bool | None
+    stats: Mapping[str, Any]
+
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+def _mark(row: AnswerRow, metric: str) -> _Mark:
+    tests = row.get("tests")
+    stats = (row.get("stats") or {}).get(metric) or _NOTHING if metric.startswith("pass@") else _NOTHING
+    return _Mark(value_of(row["metrics"], metric, row), bool(tests["passed"]) if tests else None, stats)
+
+
+def _cell(answers: Sequence[_Mark], metric: str, limits: tuple[float, float]) -> Cell:
+    tests = [each.passed for each in answers if each.passed is not None]
     passed = all(tests) if tests else None
-    values = [value_of(row["metrics"], metric, row) for row in rows]
     if metric.startswith("pass@"):
-        return pass_cell(values[0], (rows[0].get("stats") or {}).get(metric) or {}, passed=passed)
-    return cell_of(values, limits, passed=passed)
+        return pass_cell(answers[0].value, answers[0].stats, passed=passed)
+    return cell_of([each.value for each in answers], limits, passed=passed)

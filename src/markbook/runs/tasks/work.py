@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from markbook.errors import UsageError
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
 from markbook.results.stopping import words_of
@@ -20,7 +19,7 @@ from markbook.runs.kind import Ended, Planned, Skipped, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, options_of
 from markbook.runs.tasks import Tasks
-from markbook.runs.tasks.asking import check_askable
+from markbook.runs.tasks.asking import check_askable, with_answerer
 from markbook.runs.tasks.judging import judges_of, remembered
 from markbook.runs.tasks.marks import FilteredAnswer, Key, Tested, answers, measure, tested
 from markbook.runs.tasks.options import JUDGING, TaskOptions, TaskSettings
@@ -117,8 +116,7 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
         DataError: no rows, or no answers to any.
         UsageError: neither predictions nor a model, or both.
     """
-    if (options.predictions is None) == (options.model is None):
-        raise UsageError("name the answers or the model: one of --predictions and --model")
+    options = with_answerer(options)
     answers_at = None if options.predictions is None else Path(options.predictions)
     workers = machines.open(start_workers(options.engine, options.workers, answers_at))
     if workers is not None and workers.is_local:
@@ -194,7 +192,7 @@ def _replies(plan: TasksPlan, journal: RunWriter, watch: Watcher) -> Callable[[P
     """Return what gives the replies to the rows of a plan; there are none where the answers exist."""
     if plan.generator is None:
         return lambda _part: {}
-    continues, seed = goes_on(plan.options.model or ""), plan.options.seed
+    continues, seed = goes_on(plan.options), plan.options.seed
 
     def requests(part: Plan) -> list[PromptRequest]:
         return [request for each in part.tasks for request in each.requests(seed, continues=continues)]
@@ -206,7 +204,7 @@ def _replies(plan: TasksPlan, journal: RunWriter, watch: Watcher) -> Callable[[P
 def pieces_of(plan: TaskPlan) -> Iterator[Sequence[Sample]]:
     """Yield a task's rows in the pieces in which they are marked: as one where something has to see all of them."""
     size = len(plan.samples)
-    if plan.passes is None and not plan.scorers and not any(bound.metric.whole_batch for bound in plan.metrics):
+    if not any(bound.metric.whole_batch for bound in plan.metrics):
         size = PIECE
     for start in range(0, len(plan.samples), size):
         yield plan.samples[start : start + size]
@@ -217,12 +215,15 @@ def _marked(
 ) -> MarkCollector:
     """Return the marks of what was answered."""
     results, options = MarkCollector(part, plan.options), plan.options
+    earlier = {row.key: Tested(**row.data) for row in journal.rows(OUTCOME)} if plan.runs_tests else {}
     for each in part.tasks:
         for filtered in each.pipelines:
             for samples in pieces_of(each):
                 given = list(answers(each, filtered, samples, replies, options.model or ""))
-                outcomes = _execute(journal, each, given, box, options) if each.passes else {}
-                results.add(each, filtered, list(measure(each, given, outcomes, plan.workers)))
+                outcomes = _execute(journal, each, given, earlier, box, options) if each.passes else {}
+                marked = measure(each, given, outcomes, plan.workers, results.names(each, filtered))
+                results.add(each, filtered, list(marked))
+    results.finish()
     return results
 
 
@@ -236,6 +237,8 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
     }
     if judges := {name: metric.signature for name, metric in judges_of(work.tasks)}:
         config["judges"] = judges
+    if options.generator:
+        config["generator"] = options.generator
     if stop is not None:
         config["stop"] = {**stop.identity, "metric": stop.metric}
     extra = {
@@ -270,13 +273,19 @@ def _plain_judging(options: TaskOptions) -> dict[str, object]:
 
 
 def _execute(
-    writer: RunWriter, each: TaskPlan, given: Sequence[FilteredAnswer], box: Any, settings: TaskOptions
+    writer: RunWriter,
+    each: TaskPlan,
+    given: Sequence[FilteredAnswer],
+    earlier: Mapping[Key, Tested],
+    box: Any,
+    settings: TaskOptions,
 ) -> dict[Key, Tested]:
-    """Run the tests of a task on its answers, those of a resumed run excepted."""
+    """Run the tests of a task on some answers, those excepted that the journal has."""
     from markbook.sandbox import Job
 
     name = each.task.name
-    done = {row.key: Tested(**row.data) for row in writer.rows(OUTCOME) if row.key[0] == name}
+    keys = [answer.key(name) for answer in given]
+    done = {key: earlier[key] for key in keys if key in earlier}
     limits = Limits(seconds=settings.timeout)
     language = each.passes.language if each.passes else ""
     waiting = {}
@@ -289,5 +298,5 @@ def _execute(
     for job, outcome in box.run([job for _key, job in waiting.values()]):
         key = waiting[job.key][0]
         done[key] = tested(outcome)
-        writer.add(OUTCOME, key, done[key].as_record())
+        writer.add(OUTCOME, key, done[key].as_record(), remember=False)
     return done

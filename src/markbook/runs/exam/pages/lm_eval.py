@@ -8,28 +8,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from markbook.report.names import folder_names
+from markbook.report.names import folder_names, harness_date, harness_stamp
 from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import ExamView, MarkedAttempt
 
 PIPELINE = "none"
 
 
-def exam_files(view: ExamView) -> Mapping[str, Any]:
-    """Return `results.json` and `samples_<benchmark>.jsonl`, by path; of several models in a folder for each.
+def exam_files(view: ExamView, started: object) -> Mapping[str, Any]:
+    """Return `results_<date>.json` and `samples_<benchmark>_<date>.jsonl`, by path; of several models in a folder for each.
 
     `exam_score` counts absent problems as 0, and `n_scored` says how many problems have an answer. A problem without an
-    answer has no row among the samples.
+    answer has no row among the samples. The date is when the exam began.
     """
     task = str(view.config.get("benchmark_name") or "benchmark")
     name = folder_names([task])[task]
-    several = len(view.models) > 1
+    several, stamp = len(view.models) > 1, harness_stamp(started)
     files: dict[str, Any] = {}
     for model, folder in folder_names(view.models).items():
         place = f"{folder}/" if several else ""
-        results = _results(view, view.tallies[model], task)
-        files[f"{place}results.json"] = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        files[f"{place}samples_{name}.jsonl"] = _samples(view, view.tallies[model])
+        results = _results(view, view.tallies[model], task) | {"date": harness_date(started)}
+        files[f"{place}results{stamp}.json"] = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        files[f"{place}samples_{name}{stamp}.jsonl"] = _samples(view, view.tallies[model])
     return files
 
 

@@ -9,10 +9,9 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from markbook.report.names import folder_names
+from markbook.report.names import folder_names, harness_date, harness_stamp
 from markbook.results.kind import Content
 from markbook.runs.tasks.published import AnswerRow, GroupRecord, TaskRecord, TasksView
 from markbook.types import Summary
@@ -57,7 +56,9 @@ class _Spread:
 
 
 def lm_eval_files(view: TasksView) -> Mapping[str, Content]:
-    """Return `results.json` and one `samples_<task>.jsonl` a task, by path; rows are read when they are written.
+    """Return `results_<date>.json` and one `samples_<task>_<date>.jsonl` a task, by path; rows are read when they are written.
+
+    The date is the run's own beginning, so that another report of it has the same names and the same bytes.
 
     Metrics are named `key,filter` as there; all are 0..1. A value that is missing is null. `key_stderr,filter` is the standard
     error of the rows' mean, as the harness computes it, and "N/A" where the number is no mean. Scores of metrics with an
@@ -65,13 +66,14 @@ def lm_eval_files(view: TasksView) -> Mapping[str, Content]:
     rows were scored under `n_scored`, and which values are missing under `n_missing`, with `key_bounds,filter` beside them.
     """
     tasks = _look(view)
+    stamp = harness_stamp(view.manifest.get("started"))
     names = folder_names([_UNSAFE.sub("_", task) for task in tasks]) if _are_apart(tasks) else folder_names(tasks)
     files: dict[str, Content] = {
-        f"samples_{file}.jsonl": _samples(view, name, task)
+        f"samples_{file}{stamp}.jsonl": _samples(view, name, task)
         for file, (name, task) in zip(names.values(), tasks.items(), strict=True)
     }
     return {
-        "results.json": json.dumps(_results(view, tasks), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+        f"results{stamp}.json": json.dumps(_results(view, tasks), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         **files,
     }
 
@@ -140,7 +142,7 @@ def _results(view: TasksView, looked: Mapping[str, _Task]) -> dict[str, object]:
         "model_name": view.summary["model"] or _model(looked),
         "model_source": "markbook",
         "task_hashes": {name: task.hashes.hexdigest() for name, task in looked.items()},
-        "date": _seconds(view.manifest.get("started")),
+        "date": harness_date(view.manifest.get("started")),
         "lm_eval_version": None,
         "total_evaluation_time_seconds": str(view.manifest.get("seconds") or ""),
         "markbook": {"profile": view.summary["profile"], "schema": view.summary["schema"]},
@@ -182,14 +184,6 @@ def _model(looked: Mapping[str, _Task]) -> str:
 def _shots(config: Mapping[str, Any], task: str) -> int:
     said = config.get("num_fewshot")
     return int((config.get("tasks", {}).get(task, {}).get("num_fewshot") if said is None else said) or 0)
-
-
-def _seconds(started: object) -> float | None:
-    """Return when a run began as the harness counts it, in seconds since 1970."""
-    try:
-        return datetime.fromisoformat(str(started)).timestamp()
-    except ValueError:
-        return None
 
 
 def _version(text: str) -> Any:

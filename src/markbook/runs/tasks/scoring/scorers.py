@@ -18,6 +18,7 @@ from markbook.types import Attempt, Direction, Measurement, Missing, MissingKind
 
 _PAIRED = {"bleu": "bleu", "chrf": "chrf", "f1": "f1", "mcc": "matthews_corrcoef", "ter": "ter"}
 """Metrics of the harness that say nothing of one row, with their usual aggregations."""
+NOTHING_SAID = Missing(MissingKind.UNDEFINED, "nothing was said of this row")
 UNBOUNDED = (float("-inf"), float("inf"))
 """A function of a task's own states no range."""
 
@@ -57,8 +58,6 @@ class Scorer:
     give: Callable[[RowAnswer], Mapping[str, Any] | Missing]
     """Returns what it has to say of an answered row, or why it has nothing; raises `ForeignError` where it fails."""
     signature: str
-    came: set[str] = field(default_factory=set)
-    """The names that came when it was called."""
     renames: bool = False
     """Whether the names are the function's to choose: then one that never comes is none."""
 
@@ -66,10 +65,6 @@ class Scorer:
     def keys(self) -> tuple[str, ...]:
         """The names in results, as far as they are known before it is called."""
         return tuple(self.known)
-
-    def found(self, names: Iterable[str]) -> list[str]:
-        """Return which of the names that came are this scorer's."""
-        return [name for name in names if name in self.came]
 
     def scored(self, key: str) -> Scored:
         """Return how a key is summed up; what a function adds is summed up as the entry that names it."""
@@ -87,6 +82,31 @@ class RowScore:
 
     measurements: dict[str, Measurement] = field(default_factory=dict)
     raws: dict[str, object] = field(default_factory=dict)
+    lacking: list[Missing | None] = field(default_factory=list)
+    """Of each scorer why it had nothing to say at all; None where it spoke."""
+
+
+class ScoreNames:
+    """The names under which scorers have spoken so far."""
+
+    def __init__(self, scorers: Sequence[Scorer]) -> None:
+        """Start with those that are known before anything is scored."""
+        self._scorers = scorers
+        self._came: list[dict[str, None]] = [{} if scorer.renames else dict.fromkeys(scorer.keys) for scorer in scorers]
+
+    def of(self, number: int) -> list[str]:
+        """Return one scorer's."""
+        return list(self._came[number])
+
+    def add(self, number: int, names: Iterable[str]) -> None:
+        """Take the names that came for a row."""
+        self._came[number].update(dict.fromkeys(names))
+
+    def finish(self) -> None:
+        """Fall back on what the task file says where a function that may choose its names never spoke."""
+        for scorer, came in zip(self._scorers, self._came, strict=True):
+            if not came:
+                came.update(dict.fromkeys(scorer.keys))
 
 
 def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
@@ -156,15 +176,16 @@ def scored_of(key: str, use: Use, find: Find, signature: str, limits: tuple[floa
     return Scored(key, signature, direction, limits, aggregation_of(use, find))
 
 
-def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer]) -> list[RowScore]:
-    """Return what the scorers say of rows; a name that came for one row is there for all, with a reason where it lacks."""
+def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer], names: ScoreNames) -> list[RowScore]:
+    """Return what the scorers say of the next rows, each under all names that came so far, with a reason where it lacks."""
     found = [RowScore() for _ in rows]
-    for scorer in scorers:
+    for number, scorer in enumerate(scorers):
         given = [_given(scorer, row) for row in rows]
-        names = list(dict.fromkeys(name for values in given if not isinstance(values, Missing) for name in values))
-        keys = names if scorer.renames and names else list(dict.fromkeys([*scorer.keys, *names]))
-        scorer.came.update(keys)
+        for values in given:
+            names.add(number, () if isinstance(values, Missing) else values)
+        keys = names.of(number)
         for row, values, score in zip(rows, given, found, strict=True):
+            score.lacking.append(values if isinstance(values, Missing) else None)
             for key in keys:
                 score.measurements[key] = _measured(scorer.scored(key), values, row)
                 if not isinstance(values, Missing) and key in values:
@@ -192,7 +213,7 @@ def _measured(scored: Scored, values: Mapping[str, object] | Missing, row: RowAn
     if isinstance(values, Missing):
         missing = values
     elif scored.key not in values:
-        missing = Missing(MissingKind.UNDEFINED, "nothing was said of this row")
+        missing = NOTHING_SAID
     else:
         value = _number(values[scored.key])
         if value is None and scored.aggregation is not None:

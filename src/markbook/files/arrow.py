@@ -1,0 +1,134 @@
+"""Records out of what pyarrow reads: Parquet, Arrow files and streams, and folders that `datasets` saved to disk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from markbook.errors import DataError
+from markbook.files.content import SPACE, open_input, pieces, whole
+from markbook.files.jsonl import Rejection, parse_object
+from markbook.plugins import need
+
+Record = tuple[Mapping[str, object], str]
+"""A row, and where it stands."""
+
+_ROWS = 1024
+_FILE_MAGIC = b"ARROW1"
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+"""What `save_to_disk` writes beside a data set's files, and beside the folders of several splits."""
+_MOST_STATE = 1 << 20
+_MOST_FILES = 10_000
+
+
+def parquet_records(path: Path, digest: hashlib._Hash | None) -> Iterator[Record]:
+    """Yield the rows of a Parquet file.
+
+    Raises:
+        DataError: it is none, or damaged.
+        ExtraMissingError: the extra `parquet` is not installed.
+    """
+    arrow, parquet = need("pyarrow", extra="parquet"), need("pyarrow.parquet", extra="parquet")
+    _feed(path, digest)
+    try:
+        with path.open("rb") as raw:
+            yield from _numbered(parquet.ParquetFile(raw).iter_batches(batch_size=_ROWS), path)
+    except (arrow.ArrowException, OSError) as error:
+        raise DataError(f"not a readable Parquet file: {error}", at=str(path)) from error
+
+
+def arrow_records(path: Path, digest: hashlib._Hash | None) -> Iterator[Record]:
+    """Yield the rows of an Arrow file or stream; it is mapped, so that memory does not follow its size.
+
+    Raises:
+        DataError: it is none, or damaged.
+        ExtraMissingError: the extra `parquet` is not installed.
+    """
+    arrow, ipc = need("pyarrow", extra="parquet"), need("pyarrow.ipc", extra="parquet")
+    _feed(path, digest)
+    with open_input(path) as file:
+        is_file = file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
+    try:
+        with arrow.memory_map(str(path)) as raw:
+            if is_file:
+                reader = ipc.open_file(raw)
+                batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+            else:
+                batches = iter(ipc.open_stream(raw))
+            yield from _numbered(_sound(batches), path)
+    except (arrow.ArrowException, OSError, OverflowError, ValueError) as error:
+        raise DataError(f"not a readable Arrow file: {error}", at=str(path)) from error
+
+
+def saved_records(folder: Path, digest: hashlib._Hash | None) -> Iterator[Record]:
+    """Yield the rows of a data set that `save_to_disk` wrote.
+
+    Raises:
+        DataError: the folder holds something else, several splits, or something damaged.
+        ExtraMissingError: the extra `parquet` is not installed.
+    """
+    for path in _files(folder):
+        yield from arrow_records(path, digest)
+
+
+def is_saved(path: Path) -> bool:
+    """Whether a folder is one that `save_to_disk` wrote."""
+    return path.is_dir() and ((path / _STATE).is_file() or (path / _SPLITS).is_file())
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return a saved data set's files, in the order of its rows."""
+    if not is_saved(folder):
+        hint = "a folder of rows is what save_to_disk of `datasets` writes; else name a file"
+        raise DataError("this folder holds no data set", at=str(folder), hint=hint)
+    if not (folder / _STATE).is_file():
+        splits = sorted(path.parent.name for path in folder.glob(f"*/{_STATE}"))
+        if len(splits) != 1:
+            hint = f"name one of them, such as {folder / splits[0]}" if splits else ""
+            raise DataError(f"this data set has the splits {', '.join(splits) or 'none'}", at=str(folder), hint=hint)
+        return _files(folder / splits[0])
+    about = _read(folder / _STATE)
+    if about.get("_indices_data_files"):
+        raise DataError(
+            "this data set is a selection kept beside all rows", at=str(folder), hint="flatten_indices(), save again"
+        )
+    listed = about.get("_data_files")
+    names = [each.get("filename") if isinstance(each, dict) else None for each in listed or ()]
+    if not names or len(names) > _MOST_FILES or not all(isinstance(name, str) and _is_plain(name) for name in names):
+        raise DataError("the list of its files is damaged", at=str(folder / _STATE))
+    return [folder / str(name) for name in names]
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    found = parse_object(whole(path, limit=_MOST_STATE).strip(SPACE), str(path))
+    if isinstance(found, Rejection):
+        raise DataError(found.reason, at=str(path))
+    return found.record
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name stays in its folder."""
+    return name not in ("", ".", "..") and not any(sign in name for sign in "/\\\0")
+
+
+def _feed(path: Path, digest: hashlib._Hash | None) -> None:
+    for piece in pieces(path):
+        if digest is not None:
+            digest.update(piece)
+
+
+def _sound(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches in small parts, once they are checked: an offset out of bounds would be followed."""
+    for batch in batches:
+        batch.validate(full=True)
+        yield from (batch.slice(start, _ROWS) for start in range(0, batch.num_rows, _ROWS))
+
+
+def _numbered(batches: Iterator[Any], path: Path) -> Iterator[Record]:
+    number = 0
+    for batch in batches:
+        for record in batch.to_pylist():
+            number += 1
+            yield record, f"{path}[{number}]"

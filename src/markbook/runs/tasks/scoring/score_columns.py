@@ -1,0 +1,122 @@
+"""What scorers gave of a task's rows, taken piece by piece: a name that comes late is there for the earlier rows too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from markbook.results.sheet import Cell, cell_of
+from markbook.runs.tasks.scoring.cells import Marks
+from markbook.runs.tasks.scoring.scorers import NOTHING_SAID, ScoreNames
+from markbook.runs.tasks.summary import TaskColumn, row_mark
+from markbook.types import Missing
+
+if TYPE_CHECKING:
+    from markbook.runs.tasks.marks import MarkedAnswer
+    from markbook.runs.tasks.plan import Filtered, TaskPlan
+
+
+@dataclass(slots=True)
+class _Kept:
+    """One name's marks."""
+
+    marks: Marks
+    late: int
+    """So many rows had gone by when the name first came."""
+    raws: list[object] = field(default_factory=list)
+
+
+class ScoreColumns:
+    """Takes the scores of one task's rows under one pipeline."""
+
+    def __init__(self, plan: TaskPlan, filtered: Filtered, places: dict[str, int], *, but: AbstractSet[str]) -> None:
+        """Start with no rows.
+
+        Args:
+            plan: the task's.
+            filtered: the pipeline.
+            places: where each sample's cell is, also in the task's other columns.
+            but: names that those have.
+        """
+        self.names = ScoreNames(plan.scorers)
+        self._plan, self._filtered, self._places = plan, filtered, places
+        self._but = but
+        self._rows = 0
+        self._kept: list[dict[str, _Kept]] = [{} for _ in plan.scorers]
+        self._lacking: list[dict[int, Missing]] = [{} for _ in plan.scorers]
+        """Of each scorer the rows of which it had nothing to say at all."""
+
+    def add(self, rows: Sequence[MarkedAnswer]) -> None:
+        """Take the next rows, each by its first answer."""
+        for number, scorer in enumerate(self._plan.scorers):
+            for place, each in enumerate(rows, self._rows):
+                if (why := each.lacking[number]) is not None:
+                    self._lacking[number][place] = why
+            for name in self._own(number):
+                scored = scorer.scored(name)
+                kept = self._of(number, name)
+                for each in rows:
+                    kept.marks.add(row_mark([each.measurements[name]], scored.range))
+                if scored.aggregation is not None:
+                    kept.raws += [each.raws[name] for each in rows if name in each.raws]
+        self._rows += len(rows)
+
+    def _own(self, number: int) -> list[str]:
+        return [name for name in self.names.of(number) if name not in self._but]
+
+    def _of(self, number: int, name: str) -> _Kept:
+        found = self._kept[number].get(name)
+        if found is None:
+            found = self._kept[number][name] = _Kept(Marks(self._places), self._rows)
+            limits = self._plan.scorers[number].scored(name).range
+            for place in range(self._rows):
+                found.marks.add(self._nothing(number, place, limits))
+        return found
+
+    def _nothing(self, number: int, place: int, limits: tuple[float, float]) -> Cell:
+        return cell_of([self._lacking[number].get(place, NOTHING_SAID)], limits)
+
+    def finish(self) -> None:
+        """Take no more rows: a function that never said a name speaks under those of the task file."""
+        self.names.finish()
+        for number in range(len(self._plan.scorers)):
+            for name in self._own(number):
+                self._of(number, name)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a name came when rows had gone by."""
+        return any(kept.late for held in self._kept for kept in held.values())
+
+    def missed(self, place: int) -> Iterator[tuple[str, Missing]]:
+        """Yield the names that had not come when a row went by, each with the reason why the row lacks it."""
+        for number, held in enumerate(self._kept):
+            for name, kept in held.items():
+                if place < kept.late:
+                    yield name, self._lacking[number].get(place, NOTHING_SAID)
+
+    def columns(self) -> list[TaskColumn]:
+        """Return a column for each name."""
+        task, pipeline = self._plan.task.name, self._filtered.pipeline
+        found = []
+        for scorer, held in zip(self._plan.scorers, self._kept, strict=True):
+            for name, kept in held.items():
+                scored = scorer.scored(name)
+                found.append(
+                    TaskColumn(
+                        task, self._plan.key(name, pipeline), kept.marks, scored.range, scored.direction,
+                        scored.signature, aggregation=scored.aggregation, raws=kept.raws,
+                    )
+                )  # fmt: skip
+        return found
+
+
+def completed(row: Mapping[str, object], missed: Iterator[tuple[str, Missing]]) -> dict[str, object]:
+    """Return a published row with the names that came after it."""
+    metrics, missing = row["metrics"], row["missing"]
+    assert isinstance(metrics, dict)
+    assert isinstance(missing, dict)
+    for name, why in missed:
+        metrics[name], missing[name] = None, why.to_record()
+    return {**row, "metrics": metrics, "missing": missing}
