@@ -88,12 +88,17 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
             if record.get("cluster"):
                 meta[sample] = {CLUSTER: str(record["cluster"])}
             loose = loose or content is not None
-            digests.setdefault(sample, digest([sample, record["prompt"]]) if content is None else str(content))
+            digests.setdefault(sample, str(content) if content is not None else _known_by(sample, record["prompt"]))
     marks = {
         model: {sample: cell_of(values, column.range) for sample, values in samples.items()}
         for model, samples in found.items()
     }
     return Sheet(metric, marks, column.range, column.direction, meta, digests=digests, loose=loose)
+
+
+def _known_by(sample: str, prompt: object) -> str:
+    """Return a sample's digest; none where nobody says what was asked: then its id alone says which it is."""
+    return digest([sample, prompt]) if prompt else ""
 
 
 class RowsResults(FilesView[RowRecord, RowsSummary]):
