@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import foreign_files
@@ -57,6 +59,7 @@ def environment(base_url):
     return {
         "OPENAI_API_KEY": "none",
         "OPENAI_BASE_URL": base_url,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "100",
         "NO_COLOR": "1",
         "TERM": "dumb",
@@ -136,7 +139,7 @@ def _labelled(folder):
     ]
     _rows(folder / "judged.jsonl", judged)
     labels = [
-        {"id": row["id"], "system": row["system"], "label": abs(row["tone"] - (int(row["id"]) % 4) / 20), "rater": "ann"}
+        {"id": row["id"], "system": row["system"], "label": abs(row["tone"] - (int(row["id"]) % (4 if row["system"] == "new" else 3)) / 20), "rater": "ann"}
         for row in judged[:60]
     ]
     _rows(folder / "labels.jsonl", labels)

@@ -33,9 +33,7 @@ def test_the_blocks_of_a_page_run(page, shelf, server, tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
 
     with docs_kit.Session(page, folder, server.base_url) as session:
-        for block in docs_kit.blocks_of(page):
-            if not block.excuse:
-                session.run(block)
+        session.go_through(docs_kit.blocks_of(page))
 
     if os.environ.get("MARKBOOK_WRITE_DOCS"):
         docs_kit.write_page(page, session.said)
