@@ -156,7 +156,7 @@ def commands(block):
 def plain(text, folder=""):
     """Return what a command printed without what differs from run to run: times, rates, ports, the folder."""
     text = text.replace(f"{folder}/", "") if folder else text
-    text = re.sub(r"evaluation_\d{9,}", "evaluation_1790000000", text)
+    text = re.sub(r"evaluation_\d{9,}(_\d+)?", "evaluation_1790000000", text)
     text = re.sub(r"\b\d+(\.\d+)?/s", "100/s", text)
     text = re.sub(r"(isolation(?: level)?) [A-D]", r"\1 A", text)
     text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:8000", text)

@@ -78,6 +78,11 @@ def test_an_exam_stops_when_the_difference_is_decided(tmp_path):
     assert (stopped["planned"], stopped["done"], stopped["models"][0]["decided_at"]) == (40, 16, 9)
     assert stopped["models"][0]["better"] == "gpt"
     assert "Stopped by `decided` after 16 of 40 samples" in told
+    run = only_run(tmp_path / "new")
+    assert (run / "gpt" / "test_results.jsonl").read_text().count("\n") == 16
+    assert "60 % were not needed" in (run / "report.html").read_text()
+    said = markbook("compare", run, only_run(tmp_path / "old"))[1]
+    assert "stopped when it had seen enough" in said.replace("\n", " ")
 
 
 def test_an_exam_is_held_against_results_that_do_not_say_what_was_asked(tmp_path):
@@ -91,11 +96,6 @@ def test_an_exam_is_held_against_results_that_do_not_say_what_was_asked(tmp_path
 
     assert code == 0, told
     assert json.loads(out)["stopped"]["models"][0]["decided_at"] == 9
-    run = only_run(tmp_path / "new")
-    assert (run / "gpt" / "test_results.jsonl").read_text().count("\n") == 16
-    assert "60 % were not needed" in (run / "report.html").read_text()
-    said = markbook("compare", run, only_run(tmp_path / "old"))[1]
-    assert "stopped when it had seen enough" in said.replace("\n", " ")
 
 
 class Breaks(Watcher):
