@@ -17,9 +17,13 @@ import click
 import markbook
 from markbook import cli, stats
 from markbook.plugins import names
+from markbook.runs.exam.plan import ExamOptions
+from markbook.runs.tasks.options import TaskOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 110
+_LINE = 60
+"""Characters of a signature on one line."""
 _PARTS = {
     "metrics": "What `score`, `measure` and task files may name; the pages under Metrics say what each computes.",
     "loaders": "Formats of benchmarks and papers, found by content.",
@@ -74,6 +78,12 @@ def python() -> str:
     lines = ["# Python", "", "All that `markbook` exports; everything else may change.", ""]
     for name in sorted(name for name in markbook.__all__ if not name.startswith("__")):
         lines += _entry(f"markbook.{name}", getattr(markbook, name))
+    for function, options in (("exam", ExamOptions), ("run_task", TaskOptions)):
+        lines += [f"## Options of markbook.{function}", "", _prose(inspect.getdoc(options) or ""), ""]
+        for kind in reversed([kind for kind in options.__mro__ if dataclasses.is_dataclass(kind)]):
+            said = _field_words(kind)
+            lines += [f"- `{name}`: {html.escape(words, quote=False)}" for name, words in said.items()]
+        lines.append("")
     return "\n".join(lines)
 
 
@@ -96,10 +106,25 @@ def _entry(name: str, thing: Any) -> list[str]:
 
 
 def _signature(thing: Any) -> str:
+    """Return the parameters of a function or class, one a line where they are many."""
     try:
-        return str(inspect.signature(thing))
+        found = inspect.signature(thing)
     except ValueError:
         return "(...)"
+    given: list[str] = []
+    for each in found.parameters.values():
+        if each.kind is each.KEYWORD_ONLY and not any(word.startswith("*") for word in given):
+            given.append("*")
+        mark = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        kind = "" if each.annotation is each.empty else f": {_plain(each.annotation)}"
+        given.append(f"{mark}{each.name}{kind}" + ("" if each.default is each.empty else f" = {each.default!r}"))
+    back = "" if inspect.isclass(thing) else f" -> {_plain(found.return_annotation)}"
+    line = f"({', '.join(given)}){back}"
+    return line if len(line) < _LINE else "(\n" + "".join(f"    {each},\n" for each in given) + f"){back}"
+
+
+def _plain(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
 def _prose(doc: str) -> str:
@@ -113,6 +138,8 @@ def _prose(doc: str) -> str:
             lines.append(f"- `{name}`: {html.escape(words, quote=False)}")
         elif line.startswith("     "):
             lines.append(f"  {html.escape(line.strip(), quote=False)}")
+        elif line.startswith("    "):
+            lines.append(html.escape(line.strip(), quote=False))
         else:
             lines.append(html.escape(line, quote=False))
     return "\n".join(lines)
@@ -130,7 +157,7 @@ def _members(kind: type) -> Iterator[str]:
         function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
         if name.startswith("_") or not inspect.isfunction(function):
             continue
-        arguments = "" if isinstance(member, property) else _signature(function)
+        arguments = "" if isinstance(member, property) else "()"
         first = (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
         yield f"- `.{name}{arguments}`: {html.escape(first, quote=False)}"
     yield ""
@@ -160,7 +187,12 @@ def parts() -> str:
 def task_file() -> str:
     """Return the page with every key of a task file, from its JSON schema."""
     schema = json.loads((ROOT / "docs" / "task.schema.json").read_text(encoding="utf-8"))
-    lines = ["# The task file", "", "From `task.schema.json`, by which editors complete and check. [Tasks](../tasks.md) explains.", ""]
+    lines = [
+        "# The task file",
+        "",
+        "From `task.schema.json`, by which editors complete and check. [Tasks](../tasks.md) explains.",
+        "",
+    ]
     kinds = {"A file": schema, **schema.get("$defs", {})}
     for title, kind in kinds.items():
         if "properties" not in kind:

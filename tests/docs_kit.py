@@ -371,7 +371,12 @@ def write_page(page, said):
     lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
     for block in reversed(blocks_of(page)):
         if block.line in said:
-            parts = zip(re.split(r"^(?=\$ )", block.text, flags=re.MULTILINE)[1:], commands(block), said[block.line], strict=True)
+            parts = zip(
+                re.split(r"^(?=\$ )", block.text, flags=re.MULTILINE)[1:],
+                commands(block),
+                said[block.line],
+                strict=True,
+            )
             text = "\n".join(_printed(part, expected, out) for part, (_, _, expected), out in parts)
             length = len(block.text.splitlines())
             lines[block.line : block.line + length] = text.splitlines()

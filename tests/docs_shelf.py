@@ -33,6 +33,7 @@ HUMAN_EVAL = [
 SAMPLES = ["    return 2 * x\n", "    return x + x\n", "    return x ** 2\n"]
 CITIES = {"France": "Paris", "Kenya": "Nairobi", "Peru": "Lima"}
 
+
 def fill(folder):
     """Write the files, make a finished run in `generated`, and return the folder."""
     _exam(folder)
@@ -107,7 +108,11 @@ def _review(folder):
 def _traces(folder):
     for name in ("trace.json", "run.json"):
         (folder / name).write_text(json.dumps(review_kit.TRACE))
-    with Recorder(folder / "spans.jsonl") as record, record.agent("manager"), record.tool("search", {"q": "bleu"}) as call:
+    with (
+        Recorder(folder / "spans.jsonl") as record,
+        record.agent("manager"),
+        record.tool("search", {"q": "bleu"}) as call,
+    ):
         call.result = "found"
     said = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]}
     run = {"reward": 1.0, "info": {"task": {"actions": [{"name": "search", "kwargs": {}}]}}, "traj": [said]}
@@ -139,7 +144,12 @@ def _labelled(folder):
     ]
     _rows(folder / "judged.jsonl", judged)
     labels = [
-        {"id": row["id"], "system": row["system"], "label": abs(row["tone"] - (int(row["id"]) % (4 if row["system"] == "new" else 3)) / 20), "rater": "ann"}
+        {
+            "id": row["id"],
+            "system": row["system"],
+            "label": abs(row["tone"] - (int(row["id"]) % (4 if row["system"] == "new" else 3)) / 20),
+            "rater": "ann",
+        }
         for row in judged[:60]
     ]
     _rows(folder / "labels.jsonl", labels)
