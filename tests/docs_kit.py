@@ -317,7 +317,7 @@ class Session:
             return done.returncode, done.stdout
         if words[1] in WAITING:
             return self._wait_for(words)
-        if words[1] in ("exam", "demo") and "--isolation" not in words:
+        if words[1] in ("exam", "demo", "run") and "--isolation" not in words:
             words += ["--isolation", "weak"]
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
