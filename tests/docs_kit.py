@@ -14,6 +14,7 @@ commands of console blocks print into the pages, to be looked at with `git diff`
 """
 
 import ast
+import asyncio
 import configparser
 import contextlib
 import doctest
@@ -251,9 +252,13 @@ class Session:
         self.said = {}
 
     def __enter__(self):
+        self.loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self.loop)  # libraries that find none make one of their own and never close it
         return self
 
     def __exit__(self, *_):
+        self.loop.close()
+        asyncio.set_event_loop(None)
         for process in self.waiting:
             process.terminate()
             process.communicate(timeout=30)
@@ -347,9 +352,7 @@ class Session:
         with contextlib.redirect_stdout(io.StringIO()):
             found = eval(code, self.names)
             if inspect.iscoroutine(found):
-                import asyncio
-
-                asyncio.run(found)
+                self.loop.run_until_complete(found)
 
     def _pycon(self, block):
         test = doctest.DocTestParser().get_doctest(block.text + "\n", self.names, str(block), block.page, block.line)
