@@ -15,7 +15,6 @@ commands of console blocks print into the pages, to be looked at with `git diff`
 
 import ast
 import asyncio
-import configparser
 import contextlib
 import doctest
 import inspect
@@ -24,20 +23,18 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
-import click
-from ruamel.yaml import YAML
+import pytest
+from docs_checks import CHECKS, ROOT, check_file
 
 from markbook import cli
 
-ROOT = Path(__file__).resolve().parents[1]
 FOLLOWED = {"docs/extending.md": "test_extending.py"}
 """Pages that a test of their own follows from the first block to the last."""
 WAITING = ("view", "serve", "label")
@@ -110,7 +107,7 @@ def fate(block, page_blocks):
         return "run" if any(block.file in text for text in others) else "checked"
     if block.language in ("sh", "console"):
         programs = {words[0] for _, words, _ in commands(block) if words}
-        return "checked" if programs and programs <= set(_CHECKS) else "run"
+        return "checked" if programs and programs <= set(CHECKS) else "run"
     return {"python": "run", "pycon": "run", "text": "no code"}.get(block.language, "?")
 
 
@@ -163,71 +160,6 @@ def plain(text, folder=""):
     text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:8000", text)
     text = re.sub(r"\b\d+(\.\d+)? (ms|s)\b", r"1.0 \2", text)
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
-
-
-def takes(words):
-    """Parse a command line of `markbook` without running it; click's error is the test's."""
-    context = click.Context(click.Command("markbook"))
-    command = cli.cli.get_command(context, words[1])
-    assert command is not None, f"markbook {words[1]}: no such command"
-    args = words[2:]
-    while isinstance(command, click.Group):
-        command, args = command.get_command(context, args[0]), args[1:]
-    command.make_context(words[1], list(args))
-
-
-def _check_pip(words):
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for word in words[1:]:
-        for extra in re.findall(r"\[(.*?)\]", word):
-            unknown = set(extra.split(",")) - {*project["optional-dependencies"]}
-            assert not unknown, f"no extra {unknown}"
-    if "-c" in words:
-        assert (ROOT / words[words.index("-c") + 1]).is_file()
-    if "markbook" in words[:-1]:
-        takes(words[words.index("markbook") :])
-
-
-def _check_make(words):
-    done = subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-_CHECKS = {"pip": _check_pip, "pipx": _check_pip, "uvx": _check_pip, "make": _check_make}
-"""What installs, or takes minutes, is held against the project instead of being run."""
-
-
-def _check_file(name, text):
-    """Hold a file against what it is for: its syntax, and the command lines in it against the commands."""
-    if name.endswith((".yaml", ".yml")):
-        _check_values(YAML(typ="safe").load(text))
-    elif name.endswith(".toml"):
-        tomllib.loads(text)
-    elif name.endswith((".ini", ".service")):
-        parser = configparser.RawConfigParser()
-        parser.read_string(text)
-        words = shlex.split(parser["Service"]["ExecStart"])
-        takes(["markbook", *words[1:]])
-    elif name.endswith(".py"):
-        ast.parse(text)
-
-
-def _check_values(value):
-    if isinstance(value, dict):
-        if str(value.get("uses", "")).startswith("./markbook"):
-            action = YAML(typ="safe").load((ROOT / "action.yml").read_text(encoding="utf-8"))
-            assert set(value["with"]) <= set(action["inputs"]), value["with"]
-        for each in value.values():
-            _check_values(each)
-    elif isinstance(value, list):
-        if value[:1] == ["markbook"]:
-            takes([str(word) for word in value])
-        for each in value:
-            _check_values(each)
-    elif isinstance(value, str):
-        for line in value.splitlines():
-            if line.startswith("markbook "):
-                takes(shlex.split(line))
 
 
 def _rows(text):
@@ -293,13 +225,13 @@ class Session:
                 text = path.read_text(encoding="utf-8") + text
         elif block.file.endswith(".json"):
             json.loads(text)
-        _check_file(block.file, text)
+        check_file(block.file, text)
         path.write_text(text, encoding="utf-8")
         self.written.add(block.file)
 
     def _command(self, line, words, expected, *, block):
-        if words[0] in _CHECKS:
-            _CHECKS[words[0]](words)
+        if words[0] in CHECKS:
+            CHECKS[words[0]](words)
             return ""
         wanted = int(found[1]) if (found := _EXIT.search(line)) else 0
         line = line.replace("http://127.0.0.1:8000/v1", self.base_url).replace("8080", str(self.port))
@@ -314,6 +246,8 @@ class Session:
     def _call(self, line):
         bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", line.split(" #")[0])
         words = shlex.split(line, comments=True)
+        if words[0] == "curl" and shutil.which("curl") is None:
+            pytest.skip("no curl here")
         if words[0] != "markbook" or _SHELL.search(bare):
             done = subprocess.run(
                 ["bash", "-c", line], cwd=self.folder, check=False, stdin=subprocess.DEVNULL,
