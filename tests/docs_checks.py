@@ -79,3 +79,20 @@ def _check_values(value):
         for line in value.splitlines():
             if line.startswith("markbook "):
                 takes(shlex.split(line))
+
+
+def unknown(text):
+    """Return what a text names and there is not: commands and options of `markbook ...` in backticks, benches."""
+    found = []
+    for said in re.findall(r"`markbook ([a-z][^`]*)`", text.replace("\n", " ")):
+        words = said.replace("\\|", "|").split()
+        for name in words[0].split("|"):
+            command, rest = cli.cli.get_command(click.Context(cli.cli), name), words[1:]
+            while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+                command, rest = command.get_command(click.Context(command), rest[0]), rest[1:]
+            known = {option for each in command.params for option in each.opts} | {"--help"} if command else set()
+            asked = [part for word in rest for part in re.findall(r"--[a-z][a-z-]*", word)]
+            if command is None or not known.issuperset(asked):
+                found.append(f"markbook {said}")
+    subjects = re.findall(r"python -m bench\.(\w+)", text)
+    return found + [f"bench.{name}" for name in subjects if not (ROOT / "bench" / f"{name}.py").is_file()]

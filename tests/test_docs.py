@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+import docs_checks
 import docs_kit
 import docs_shelf
 import pytest
@@ -60,3 +61,16 @@ def test_most_blocks_run():
     by_fate = {fate: sum(n for (each, _), n in count.items() if each == fate) for fate, _ in count}
 
     assert by_fate["run"] > 3 * by_fate.get("not run", 0)
+
+
+@pytest.mark.parametrize("page", [*docs_kit.pages(), "CONTRIBUTING.md", "SECURITY.md", "llms.txt"])
+def test_commands_that_a_sentence_names_exist_with_their_options(page):
+    text = (docs_checks.ROOT / page).read_text(encoding="utf-8")
+
+    assert docs_checks.unknown(text) == []
+
+
+def test_a_command_that_there_is_not_is_found():
+    text = "`markbook exam --benchmark B`, `markbook exma`, `markbook judge check --nothing`, `markbook exam\\|run --seed 1`, python -m bench.no"
+
+    assert docs_checks.unknown(text) == ["markbook exma", "markbook judge check --nothing", "bench.no"]
