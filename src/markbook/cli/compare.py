@@ -90,12 +90,13 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     is_run = fail_if_worse is not None and means_run(fail_if_worse)
     if fail_if_worse is not None and is_run:
         opened += opened_runs([str(find_run(fail_if_worse, options["columns"]))], options["columns"])
+    baseline = len(opened) - 1 if is_run else None
     sheet = read_sheets(opened, metric=options["metric"])
     pairs = []
     if fail_if_worse is not None:
-        pairs = baseline_pairs(sheet, fail_if_worse, last_run=len(opened) - 1 if is_run else None)
+        pairs = baseline_pairs(sheet, fail_if_worse, last_run=baseline)
     comparison = compare_sheet(sheet, alpha=options["alpha"], seed=options["seed"])
-    marks = marks_of(comparison)
+    marks = marks_of(comparison, {name: model for name, (run, model) in sheet.origins.items() if run != baseline})
     check_gates(gates, marks)
     format_name = "json" if options["as_json"] else options["format_name"]
     _show(comparison, format_name, all_pairs=options["all_pairs"])

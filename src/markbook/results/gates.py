@@ -7,7 +7,7 @@ X fails. Names and thresholds are checked before any work is done or paid, and t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from markbook.errors import GateFailed, UsageError
@@ -127,17 +127,23 @@ def hold_gates(gates: Iterable[Gate], marks: Sequence[GateMark]) -> None:
         raise GateFailed("; ".join(failed))
 
 
-def marks_of(comparison: Comparison) -> list[GateMark]:
-    """Return the models' means; each goes by its own name, and all of them by the metric's, with or without its tier."""
+def marks_of(comparison: Comparison, models: Mapping[str, str]) -> list[GateMark]:
+    """Return the means of some models; all of them go by the metric's name, too, with or without its tier.
+
+    Args:
+        comparison: of these models, and of others perhaps.
+        models: which, by the names under which they are compared; each also goes by the name that it has in its own run.
+    """
     return [
         GateMark(
             standing.model,
-            (standing.model, comparison.metric, comparison.metric.rpartition(".")[2]),
+            (standing.model, models[standing.model], comparison.metric, comparison.metric.rpartition(".")[2]),
             standing.summary.value,
             comparison.range,
             comparison.direction,
         )
         for standing in comparison.standings
+        if standing.model in models
     ]
 
 

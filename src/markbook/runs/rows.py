@@ -100,12 +100,17 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
             if record.get("cluster"):
                 meta[sample] = {CLUSTER: str(record["cluster"])}
             loose = loose or content is not None
-            digests.setdefault(sample, digest([sample, record["prompt"]]) if content is None else str(content))
+            digests.setdefault(sample, str(content) if content is not None else _known_by(sample, record["prompt"]))
     marks: dict[str, dict[str, Cell]] = {}
     for model in list(found):
         samples = found.pop(model)  # so that not all are there twice
         marks[model] = {sample: cell_of(values, column.range) for sample, values in samples.items()}
     return Sheet(metric, marks, column.range, column.direction, meta, digests=digests, loose=loose)
+
+
+def _known_by(sample: str, prompt: object) -> str:
+    """Return a sample's digest; none where nobody says what was asked: then its id alone says which it is."""
+    return digest([sample, prompt]) if prompt else ""
 
 
 class RowsResults(FilesView[RowRecord, RowsSummary]):
