@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from markbook import plugins
 from markbook.errors import UsageError
@@ -33,6 +33,9 @@ from markbook.runs.tasks.shared_calls import SharedCalls
 from markbook.runs.tasks.stopping import TaskStop, ask_until_enough, plan_stop
 from markbook.store import Manifest, Run, RunWriter
 from markbook.types import Limits, Sample
+
+if TYPE_CHECKING:
+    from markbook.runs.tasks.published import TestedRecord
 
 PIECE = 4_000
 """So many rows are marked together: enough for several processes, and little memory."""
@@ -150,7 +153,7 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
     if plan.runs_tests:
         from markbook.runs.sandboxes import BoxSettings
 
-        machines.start_sandbox(BoxSettings(plan.options.workers, plan.options.isolation))
+        machines.start_sandbox(BoxSettings(plan.options.workers, plan.options.isolation, explain=True))
 
 
 def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
@@ -328,7 +331,7 @@ def _execute(
     from markbook.sandbox import Job
 
     name = each.task.name
-    done = {row.key: Tested(**row.data) for row in writer.rows(OUTCOME) if row.key[0] == name}
+    done = {row.key: Tested.of(cast("TestedRecord", row.data)) for row in writer.rows(OUTCOME) if row.key[0] == name}
     limits = Limits(seconds=settings.timeout)
     waiting = {}
     for answer in given:
