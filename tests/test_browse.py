@@ -7,6 +7,7 @@ import threading
 import pytest
 from browsers import Watched, axe_source, chromium, serious_faults
 from made_files import review_row, review_run, task_row, task_run
+from made_runs import exam_run as made
 from payloads import HTML
 
 from markbook.report.browse.index import STATUSES, Index
@@ -527,3 +528,21 @@ def test_a_run_that_goes_on_is_shown_and_grows(tmp_path, monkeypatch):
     assert 'http-equiv="refresh"' in before
     assert "3 of 3 attempts are marked" in before
     assert "4 of 3 attempts are marked" in after
+
+
+def test_the_first_page_of_a_finished_run_asks_nothing_that_takes_its_whole_journal(tmp_path, monkeypatch):
+    from markbook.runs.exam.view import ExamView
+
+    run = made(tmp_path / "runs")
+    site = Site(tmp_path / "runs")
+    number = site.page("/", {}).split('href="/run/')[1].split('"')[0]
+    original, asked = ExamView.planned.fget, []
+
+    def planned(view):
+        asked.append(threading.current_thread())
+        return original(view)
+
+    monkeypatch.setattr(ExamView, "planned", property(planned))
+
+    assert run.folder.name in site.page(f"/run/{number}", {})
+    assert threading.main_thread() not in asked  # the index may, beside the page
