@@ -149,5 +149,5 @@ def test_who_comes_from_another_page_is_led_on_by_a_page(log):
             thread.join(10)
 
     assert (reply.status, 'content="0;url=/find?id=e"' in body) == (200, True)
-    assert reply.headers["Set-Cookie"].startswith("markbook_token=")
+    assert reply.headers["Set-Cookie"].startswith(f"markbook_token_{server.server_address[1]}=")
     assert (found[0], lost[0]) == (200, 404)

@@ -139,7 +139,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         if "token" in query and self.server.who(query["token"]) is not None:
             # From here on a cookie: the token leaves the address bar, the history and any screenshot.
-            cookie = f"{COOKIE}={query['token']}; HttpOnly; SameSite=Strict; Path=/"
+            cookie = f"{self._cookie}={query['token']}; HttpOnly; SameSite=Strict; Path=/"
             self._admit(_place(parts.path, query), cookie)
             return
         self._answer(parts.path, query)
@@ -186,7 +186,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _given(self) -> str:
         pairs = (part.strip().partition("=") for part in self.headers.get("Cookie", "").split(";"))
-        return next((value for name, _, value in pairs if name == COOKIE), "")
+        found = {name: value for name, _, value in pairs}
+        return found.get(self._cookie, found.get(COOKIE, ""))
+
+    @property
+    def _cookie(self) -> str:
+        """The cookie's name: browsers keep one jar for all ports of a machine, where several servers may run."""
+        return f"{COOKIE}_{self.server.server_address[1]}"
 
     def _refuse(self, status: HTTPStatus, words: str) -> None:
         self._send(Reply(words, status, "text/plain"))
