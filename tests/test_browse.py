@@ -75,7 +75,7 @@ def locations(folder, command):
 
 def number_of(client, command):
     _, body = client.get("/")
-    rows = [row for row in body.split("<tr>") if f"<td>{command}</td>" in row]
+    rows = [row for row in body.split("<tr>") if f'<span class="note">{command}</span>' in row]
     return int(rows[0].split('href="/run/')[1].split('"')[0])
 
 
@@ -377,7 +377,7 @@ def test_a_run_has_a_name_tags_notes_and_scores_in_the_list(tmp_path):
         assert words in page
     assert found.count('href="/run/') == 1
     number = page.split('href="/trend/')[1].split('"')[0]
-    trend = Site(tmp_path / "out").page(f"/trend/{number}", {})
+    trend = Site(tmp_path / "out").page(f"/trend/{number}", {}).split("<main")[1]
     assert trend.count("<svg") == 2
     assert trend.index("before") < trend.index("after")
 
