@@ -7,6 +7,7 @@ import threading
 import pytest
 from browsers import Watched, axe_source, chromium, serious_faults
 from made_files import review_row, review_run, task_row, task_run
+from made_runs import exam_run as made
 from payloads import HTML
 
 from markbook.report.browse.index import STATUSES, Index
@@ -74,7 +75,7 @@ def locations(folder, command):
 
 def number_of(client, command):
     _, body = client.get("/")
-    rows = [row for row in body.split("<tr>") if f"<td>{command}</td>" in row]
+    rows = [row for row in body.split("<tr>") if f'<span class="note">{command}</span>' in row]
     return int(rows[0].split('href="/run/')[1].split('"')[0])
 
 
@@ -376,7 +377,7 @@ def test_a_run_has_a_name_tags_notes_and_scores_in_the_list(tmp_path):
         assert words in page
     assert found.count('href="/run/') == 1
     number = page.split('href="/trend/')[1].split('"')[0]
-    trend = Site(tmp_path / "out").page(f"/trend/{number}", {})
+    trend = Site(tmp_path / "out").page(f"/trend/{number}", {}).split("<main")[1]
     assert trend.count("<svg") == 2
     assert trend.index("before") < trend.index("after")
 
@@ -527,3 +528,21 @@ def test_a_run_that_goes_on_is_shown_and_grows(tmp_path, monkeypatch):
     assert 'http-equiv="refresh"' in before
     assert "3 of 3 attempts are marked" in before
     assert "4 of 3 attempts are marked" in after
+
+
+def test_the_first_page_of_a_finished_run_asks_nothing_that_takes_its_whole_journal(tmp_path, monkeypatch):
+    from markbook.runs.exam.view import ExamView
+
+    run = made(tmp_path / "runs")
+    site = Site(tmp_path / "runs")
+    number = site.page("/", {}).split('href="/run/')[1].split('"')[0]
+    original, asked = ExamView.planned.fget, []
+
+    def planned(view):
+        asked.append(threading.current_thread())
+        return original(view)
+
+    monkeypatch.setattr(ExamView, "planned", property(planned))
+
+    assert run.folder.name in site.page(f"/run/{number}", {})
+    assert threading.main_thread() not in asked  # the index may, beside the page

@@ -1,14 +1,23 @@
 """Ten things that people open `markbook view` for, done in a real browser: what they see, and in how many clicks."""
 
+import json
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from browsers import Watched, axe_source, chromium, serious_faults
+from click.testing import CliRunner
 from exam_kit import answer, hold, problem
 from made_runs import exam_run as made
 
+from markbook.cli import cli
+from markbook.report.browse.local import LocalServer
+from markbook.report.browse.rendering import label_script
 from markbook.report.browse.server import Server
+from markbook.report.labelling.open import SittingOptions, open_sitting
+from markbook.report.labelling.pages import LabelPages
+from markbook.report.labelling.rubric import reason_rubric
 from markbook.results.kind import results_of
 
 MOST = 4
@@ -57,19 +66,58 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def user(folder):
-    server = Server(folder)
+@contextmanager
+def serving(server):
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
-        with chromium() as browser, Watched(browser, server.address, offline=False) as seen:
-            yield User(seen.page, f"http://{server.host}/")
-            assert seen.complaints == []
+        yield server
     finally:
         server.shutdown()
         server.server_close()
         thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def user(folder):
+    with (
+        serving(Server(folder)) as server,
+        chromium() as browser,
+        Watched(browser, server.address, offline=False) as seen,
+    ):
+        yield User(seen.page, f"http://{server.host}/")
+        assert seen.complaints == []
+
+
+TRACE = {
+    "execution_id": "e",
+    "agent_interactions": [{"from": "manager", "to": "researcher", "type": "delegation", "query": "find it"}],
+    "tool_calls": [
+        {"tool_name": "search", "success": False, "duration": 1.0, "timestamp": 5.0, "agent_id": "researcher"}
+    ],
+}
+
+
+def test_labelling_why_a_trace_failed_takes_two_clicks_from_its_page(user, tmp_path):
+    log = tmp_path / "trace.json"
+    log.write_text(json.dumps(TRACE), encoding="utf-8")
+    asked = SittingOptions(str(log), ("ann",), rubric=reason_rubric(), reasons=True)
+    with open_sitting(asked) as (session, _):
+        server = LocalServer(LabelPages(session), who=["ann"], script=label_script(), takes_forms=True)
+        with serving(server):
+            page = tmp_path / "trace.html"
+            CliRunner().invoke(cli, ["trace", str(log), "--html", str(page), "--label-at", server.address_of("ann")])
+            user.page.goto(page.as_uri())
+            user.clicks = 0
+            user.click("a:has-text('Label why it failed')")
+            user.page.wait_for_selector("form.label")
+            user.sees("search")
+            user.page.keyboard.press("2")
+            user.clicks += 1
+            user.page.wait_for_selector("text=All 1 items are labelled")
+    (label,) = (json.loads(line) for line in (tmp_path / "trace.json.labels" / "ann.jsonl").read_text().splitlines())
+    assert (label["id"], label["reason"], label["label"]) == ("e", "wrong arguments", 0.0)
+    assert user.clicks == 2 <= MOST
 
 
 RUN = "tr:has-text('best') th a"
@@ -138,7 +186,7 @@ def export_the_table(user):
 def follow_a_running_exam(user):
     user.click("tr:has-text('running') th a")
     user.sees("This run is going on. 10 of 10 attempts are marked")
-    assert user.page.locator("meta[http-equiv=refresh]").count() == 1
+    assert user.page.locator("[data-renew]").count() == 1
 
 
 def walk_through_failures_by_keys(user):
@@ -157,7 +205,7 @@ TASKS = {
     show_me_all_timeouts: 2, compare_three_answers: 3, send_a_link_to_exactly_this: 4, export_the_table: 2,
     follow_a_running_exam: 1, walk_through_failures_by_keys: 3,
 }  # fmt: skip
-"""Each with its clicks."""
+"""Each with its clicks; the tenth, labelling a trace, has a test of its own, and walking by keys is one more."""
 
 
 @pytest.mark.parametrize(("task", "clicks"), TASKS.items(), ids=[task.__name__ for task in TASKS])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 _SHORT, _LONG, _MANY = 300, 2_500, 60
@@ -83,6 +83,14 @@ class Why:
     def size(self) -> int:
         """About how many characters it is."""
         return len(str(self.to_record()))
+
+    def brief(self, failures: int, printed: int) -> Why:
+        """Return so many of the failures, and so many characters of what was printed."""
+        left_out = self.left_out + len(self.failures[failures:])
+        stdout, stderr = (
+            text if len(text) <= printed else f"{text[: printed - 1]}…" for text in (self.stdout, self.stderr)
+        )
+        return replace(self, failures=self.failures[:failures], left_out=left_out, stdout=stdout, stderr=stderr)
 
     def to_record(self) -> dict[str, object]:
         """Return it as JSON, without what is empty."""

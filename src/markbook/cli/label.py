@@ -20,6 +20,7 @@ Examples:
       --score helpful
   markbook label generated/latest --rater ann --rater bob --count 200
   markbook label generated/latest --rater ann --pair new old
+  markbook label traces.json --rater ann --reasons
   markbook judge correct --judged generated/latest --score helpful \\
       --labels generated/latest/labels
 """
@@ -31,6 +32,16 @@ Examples:
 @click.option("--rubric", help="What is asked: a ready rubric's name, or a .yaml file [default: how good, 1 to 5].")
 @click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest mark, without a rubric [1 5].")
 @click.option("--pair", nargs=2, metavar="A B", help="Which of these two models' answers is better, side by side.")
+@click.option(
+    "--reasons", is_flag=True, help="Why it failed: RUN is a file of traces, or a run whose failures are shown."
+)
+@click.option(
+    "--reason",
+    "words",
+    multiple=True,
+    metavar="WORDS",
+    help="A reason of your own, with --reasons; repeat for several.",
+)
 @click.option("--count", type=click.IntRange(1), default=100, show_default=True, help="Items; may grow later.")
 @click.option("--score", help="The judge's score, by whose doubt items are chosen [default: the run's first metric].")
 @click.option("--alike", is_flag=True, help="Draw all items with one probability, whatever the judge says.")
@@ -41,7 +52,7 @@ Examples:
 def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool, **options: Any) -> int:
     """Label answers of a run blindly, by keyboard, in a local page, until interrupted.
 
-    No model's name and no judge's score is shown, and each rater has an order of his own. Half of the chance of being drawn is
+    With --reasons traces and failing attempts are labelled by why they failed. No model's name and no judge's score is shown, and each rater has an order of his own. Half of the chance of being drawn is
     alike for all items, half goes by the judge's doubt; each label states its probability, which `judge correct` takes.
     Every label is on the disk before the next item comes: go on with the same command whenever you like.
     """
@@ -51,9 +62,10 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
     from markbook.report.labelling.open import SittingOptions, open_sitting
     from markbook.report.labelling.pages import LabelPages
 
-    asked = SittingOptions(
-        run, raters, rubric=_rubric(options.pop("rubric"), options.pop("scale"), options["pair"]), **options
-    )
+    named = options.pop("rubric"), options.pop("scale"), options["pair"]
+    words = options.pop("words")
+    rubric = _reasons(words, *named) if options["reasons"] or words else _rubric(*named)
+    asked = SittingOptions(run, raters, rubric=rubric, **{**options, "reasons": bool(options["reasons"] or words)})
     with open_sitting(asked) as (session, notes):
         for note in notes:
             click.echo(f"markbook: {note}", err=True)
@@ -74,6 +86,15 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
             finally:
                 _tell(session)
     return 0
+
+
+def _reasons(words: tuple[str, ...], *others: object) -> Rubric:
+    from markbook.errors import UsageError
+    from markbook.report.labelling.rubric import reason_rubric
+
+    if any(others):
+        raise UsageError("reasons are a question of their own: leave --rubric, --scale and --pair out")
+    return reason_rubric(words)
 
 
 def _rubric(named: str | None, scale: tuple[int, int] | None, pair: tuple[str, str] | None) -> Rubric:

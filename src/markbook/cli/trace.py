@@ -34,14 +34,18 @@ Examples:
 @click.option("--profile", type=click.Choice(["corrected", "documented"]), default="corrected", show_default=True)
 @click.option("--steps", default=40, show_default=True, help="Lines of the timeline.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the graph drawn.")
+@click.option(
+    "--label-at", default="", metavar="URL", help="What `markbook label --reasons` printed: the page links to it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(
+def command(  # noqa: PLR0913 - one argument an option
     file: Path,
     reference: Path | None,
     reader: str | None,
     profile: str,
     steps: int,
     html: Path | None,
+    label_at: str,
     *,
     reference_from_best: bool,
     as_json: bool,
@@ -60,7 +64,7 @@ def command(
     if html is not None:
         from markbook.cli.trace_views.page import write_page
 
-        write_page(total, html)
+        write_page(total, html, label_at)
         click.echo(f"wrote {html}", err=True)
     if as_json:
         import json

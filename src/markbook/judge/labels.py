@@ -26,6 +26,7 @@ class LabelRecord(TypedDict, total=False):
     rater: str
     label: float | None
     marks: Mapping[str, int]
+    reason: str
     probability: float
     draw: str
 
@@ -46,6 +47,8 @@ class Label:
     """By criterion, on the scale that the rater saw."""
     draw: str = ""
     """Of which draw it is: probabilities of several do not go together."""
+    reason: str = ""
+    """Why it failed, where that was asked; the label is then 1 for what did not fail."""
     at: str = ""
 
     @property
@@ -64,6 +67,8 @@ class Label:
             found["rater"] = self.rater
         if self.marks:
             found["marks"] = dict(self.marks)
+        if self.reason:
+            found["reason"] = self.reason
         if self.probability is not None:
             found["probability"] = self.probability
         if self.draw:
@@ -142,6 +147,7 @@ def label_of(line: Line) -> Label:
         probability=probability,
         marks={str(key): value for key, value in held.items() if isinstance(value, int)},
         draw=str(record.get("draw") or ""),
+        reason=str(record.get("reason") or ""),
         at=line.at,
     )
 
@@ -177,11 +183,15 @@ class Agreement:
 
 def agreement(labels: Iterable[Label]) -> Agreement:
     """Return how far raters agree; an item that somebody cannot say anything about counts for the others."""
+    said_so = [one for one in labels if one.label is not None]
+    reasons = sorted({one.reason for one in said_so})
     by_item: dict[Key, dict[str, float]] = {}
-    for one in labels:
-        if one.label is not None:
-            by_item.setdefault(one.key, {})[one.rater] = one.label
+    for one in said_so:
+        value = float(one.label or 0.0) if reasons == [""] else float(reasons.index(one.reason))
+        by_item.setdefault(one.key, {})[one.rater] = value
     shared = [said for said in by_item.values() if len(said) > 1]
     raters = sorted({rater for said in shared for rater in said})
-    alpha = krippendorff_alpha([[said.get(rater) for said in shared] for rater in raters], "interval")
+    alpha = krippendorff_alpha(
+        [[said.get(rater) for said in shared] for rater in raters], "interval" if reasons in ([], [""]) else "nominal"
+    )
     return Agreement(alpha, sum(len(set(said.values())) == 1 for said in shared), len(shared))

@@ -13,12 +13,16 @@ from markbook.report.words import missing_text
 from markbook.results.leaderboard import Leaderboard
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.standing import Standing
-from markbook.text import visible
+from markbook.text import cut, visible
 from markbook.text.table import NOTHING
 from markbook.types import Interval
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
+
+_NAME, _DRAWN = 48, 40
+"""Characters of a name in the headline, and models in the chart."""
 
 
 def pages(sheet: Sheet, board: Leaderboard, *, title: str, alpha: float) -> Iterator[tuple[str, str]]:
@@ -55,8 +59,40 @@ def _index(
         listed.append({"item": sample, "file": items[sample], "value": _number(mean), "scored": scored})
     return _render(
         "index.html.j2", title=title, root="", method=board.method, alpha=f"{alpha:g}", better=sheet.direction.capitalize(),
-        notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed,
+        notes=sheet.notes, metric=sheet.metric, rows=rows, items=listed, headline=_headline(board), picture=_picture(board, sheet),
     )  # fmt: skip
+
+
+def _headline(board: Leaderboard) -> str:
+    """Return in a sentence whom the letters leave at the top."""
+    best, *others = board.standings
+    if not others or best.summary.value is None:
+        return ""
+    near = [one.model for one in others if set(one.group) & set(best.group)]
+    score = f"{cut(best.model, _NAME)} ({_number(best.summary.value)})"
+    if not near:
+        return f"{score} stands apart from all {len(others)} others."
+    named = " and ".join(cut(one, _NAME) for one in near) if len(near) < 3 else f"{len(near)} others"
+    rest = len(others) - len(near)
+    return f"{score} cannot be told apart from {named}" + (f"; it stands apart from the other {rest}." if rest else ".")
+
+
+def _picture(board: Leaderboard, sheet: Sheet) -> Markup | None:
+    """Return the intervals of the first models as a chart."""
+    from markupsafe import Markup
+
+    from markbook.report import charts
+
+    rows: list[dict[str, float | str]] = []
+    for one in board.standings[:_DRAWN]:
+        value, ends = one.summary.value, one.summary.interval
+        if value is not None and ends is not None and one.model not in [row["name"] for row in rows]:
+            rows.append({"name": one.model, "value": value, "low": ends.low, "high": ends.high})
+    if not rows:
+        return None
+    domain = sheet.range if max(map(abs, sheet.range)) < 1e6 else None
+    picture = charts.intervals(rows, [str(row["name"]) for row in rows], sheet.metric, domain)
+    return Markup(picture.wide + picture.narrow)  # noqa: S704 - its words are escaped where it is drawn
 
 
 def _model(sheet: Sheet, one: Standing, items: Mapping[str, str]) -> str:

@@ -156,7 +156,7 @@ def stacked(rows: Rows, order: Sequence[str], kinds: Sequence[str], title: str) 
 
 
 def bars(rows: Rows, groups: Sequence[str], series: Sequence[str], title: str, domain: Sequence[float]) -> Picture:
-    """Return horizontal bars by group, one colour a series; rows have group, series, value."""
+    """Return horizontal bars by group, one colour a series; rows have group, series, value, and low and high where known."""
     labels, colours = labels_of(groups, series), colours_of(series)
     step = 20.0 if len(series) == 1 else 13.0 * len(series) + 8
     thick = 14.0 if len(series) == 1 else 12.0
@@ -171,6 +171,9 @@ def bars(rows: Rows, groups: Sequence[str], series: Sequence[str], title: str, d
             offset = (series.index(row["series"]) - (len(series) - 1) / 2) * (thick + 1)
             y = lines.middle(groups.index(row["group"])) + offset - thick / 2
             parts.append(mark("rect", x=start, y=y, width=end - start, height=thick, fill=colours[row["series"]]))
+            if row.get("low") is not None:
+                ends = {"x1": scale(row["low"]), "x2": scale(row["high"]), "y1": y + thick / 2, "y2": y + thick / 2}
+                parts.append(mark("line", **ends, stroke="currentColor", stroke_width=1.5))
         return document(width, lines.bottom + _AXIS, parts, grown=max(key.width, lines.need))
 
     return both(draw)

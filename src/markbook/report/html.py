@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
-_WHOLE = 34
+_WHOLE = 26
 """Characters of a name that is kept on one line."""
+_SIGNS = re.compile(r"[-/_]")
+_AFTER_SIGN = re.compile(r"(?<=[-/_:])(?=\w)")
+_FOLDED = 12
+"""Longer tables are folded."""
 STATUSES = ("passed", "scored", "partial", "failed", "error", "empty", "absent")
 
 
@@ -38,7 +43,7 @@ def render(page: Page) -> str:
     }
     return _template().render(
         page=page,
-        policy=policy(style, script if page.problems else ""),
+        policy=policy(style, script),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         pictures=pictures,
@@ -46,6 +51,7 @@ def render(page: Page) -> str:
         topic_number={topic: str(number) for number, topic in enumerate(page.topics)} | {"": ""},
         version=version(),
         show_table=show_table,
+        folded=_FOLDED,
         code=lambda text: Markup(highlight(text)),  # noqa: S704 - highlight escapes
     )
 
@@ -81,16 +87,20 @@ def _template(name: str = "page.html.j2") -> Template:
 
 
 def whole_names(text: str) -> Markup:
-    """Return words as HTML in which short names with hyphens and slashes are not broken at the end of a line."""
+    """Return words as HTML in which short names with hyphens and slashes are whole, and long ones break behind such a sign."""
     from markupsafe import Markup, escape
 
-    if "-" not in text and "/" not in text:
-        return escape(visible(text))
+    shown = visible(text)
+    if not _SIGNS.search(shown):
+        return escape(shown)
     words = []
-    for word in visible(text).split(" "):
-        shown = escape(word)
-        is_name = len(word) <= _WHOLE and any(sign in word for sign in "-/")
-        words.append(Markup("<span class=name>{}</span>").format(shown) if is_name else shown)
+    for word in shown.split(" "):
+        if not _SIGNS.search(word):
+            words.append(escape(word))
+        elif len(word) <= _WHOLE:
+            words.append(Markup("<span class=name>{}</span>").format(word))
+        else:
+            words.append(Markup("<wbr>").join(map(escape, _AFTER_SIGN.split(word))))
     return Markup(" ").join(words)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from markbook.evidence import Change, Evidence
 from markbook.results.kind import Shown
 from markbook.text import cut, terminal, visible
 from markbook.why import Failure, TracebackLine, Why
@@ -23,6 +24,7 @@ def as_record(shown: Shown) -> dict[str, object]:
         "error": shown.error or None,
         "tests": [{"test": test, "result": result, "how": how} for test, result, how in shown.tests],
         "why": shown.why.to_record() if shown.why else None,
+        "evidence": [one.to_record() for one in shown.evidence],
     }
 
 
@@ -51,6 +53,33 @@ def lines_of(shown: Shown, *, prompt: bool = True) -> Iterator[str]:
         yield f"    ... and {len(shown.tests) - _TESTS} more"
     if shown.why:
         yield from ["", *(f"  {line}" for line in _why(shown.why))]
+    if shown.evidence:
+        yield from [
+            "",
+            "  What the scores rest on",
+            *(f"    {line}" for one in shown.evidence for line in _grounds(one)),
+        ]
+
+
+_MARKED: Mapping[Change, tuple[str, str]] = {
+    "same": ("", ""), "lost": ("[-", "-]"), "added": ("{+", "+}"), "gap": (" ... ", " ... "),
+}  # fmt: skip
+"""How edits are written, as git writes them word by word."""
+
+
+def _grounds(one: Evidence) -> Iterator[str]:
+    yield terminal(one.metric + (f": {one.lead}" if one.lead else ""), limit=400)
+    for each in one.findings:
+        where = f"line {each.line}: " if each.line else ""
+        said = " ".join((each.words, *(f'"{quote}"' for quote in each.quotes)))
+        yield f"  {each.verdict:<7} {terminal(each.name, limit=60)}  {terminal(where + said, limit=600)}".rstrip()
+    for name, some in one.lists:
+        yield f"  {terminal(name)}: {terminal(' | '.join(some), limit=1_000)}"
+    if one.edits:
+        edits = "".join(_MARKED[change][0] + text + _MARKED[change][1] for change, text in one.edits)
+        yield from (f"  {line}" for line in visible(cut(edits, 4_000)).splitlines())
+    if one.note:
+        yield f"  ({terminal(one.note)})"
 
 
 def _why(why: Why) -> Iterator[str]:

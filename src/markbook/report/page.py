@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from markbook.evidence import Evidence
 from markbook.report.drawing import Picture
 from markbook.results.headline import Headline
 from markbook.results.kind import Status
@@ -60,6 +61,8 @@ class ShownAnswer:
     """Kind and message, empty where there was none."""
     note: str = ""
     why: Why | None = None
+    evidence: tuple[Evidence, ...] = ()
+    """What its scores rest on."""
 
 
 @dataclass(frozen=True, slots=True)

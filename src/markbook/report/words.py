@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from markbook.text.table import NOTHING
-from markbook.types import Interval
+from markbook.types import Interval, Summary
 
 
 def number(value: float | None) -> str:
@@ -16,6 +16,12 @@ def number(value: float | None) -> str:
 def interval_text(interval: Interval | None) -> str:
     """Return an interval with its method, or a dash."""
     return NOTHING if interval is None else f"{span_text((interval.low, interval.high))} {interval.method}"
+
+
+def ends_of(summary: Summary) -> dict[str, float]:
+    """Return the ends of a summary's interval for a chart; nothing without one."""
+    found = summary.interval
+    return {} if found is None else {"low": round(found.low, 4), "high": round(found.high, 4)}
 
 
 def span_text(span: tuple[float, float] | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ _NAMED = 4
 """So many models are named in a sentence; of more their number is said."""
 _HOPELESS = 100_000
 """So many more samples are not worth advising."""
-_WIDE = 28
+_WIDE = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class Headline:
     """Empty where there is nothing to say."""
     step: str = ""
     """What to do next to know more; empty where nothing is left open."""
+    scores: tuple[tuple[str, str, str], ...] = ()
+    """The best models, each with its score and its interval in words."""
 
 
 def headline(comparison: Comparison, samples: str = "samples") -> Headline:
@@ -91,11 +93,23 @@ def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = N
     if not sheet.models:
         return Headline()
     if len(sheet.models) == 1:
-        return headline_of_one(sheet.models[0], summaries(sheet)[sheet.models[0]], sheet.range, samples)
+        summary = summaries(sheet)[sheet.models[0]]
+        found = headline_of_one(sheet.models[0], summary, sheet.range, samples)
+        return replace(found, scores=_scores([(sheet.models[0], summary)], Scale(sheet.range)))
     try:
-        return headline(comparison or compare_sheet(sheet), samples)
+        comparison = comparison or compare_sheet(sheet)
     except DataError:
         return Headline()  # two that share no sample: the tables say so
+    ranked = [(one.model, one.summary) for one in comparison.standings]
+    return replace(headline(comparison, samples), scores=_scores(ranked, Scale(sheet.range)))
+
+
+def _scores(ranked: Sequence[tuple[str, Summary]], scale: Scale) -> tuple[tuple[str, str, str], ...]:
+    return tuple(
+        (model, scale.value(one.value), scale.spread(one.interval.low, one.interval.high) if one.interval else "")
+        for model, one in ranked[:_NAMED]
+        if one.value is not None
+    )
 
 
 def run_headline(results: Results, samples: str) -> Headline:

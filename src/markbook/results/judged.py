@@ -43,8 +43,13 @@ class JudgedRun:
         return (score - low) / (high - low)
 
 
-def read_judged(path: str | os.PathLike[str], metric: str | None = None) -> JudgedRun:
+def read_judged(path: str | os.PathLike[str], metric: str | None = None, *, fails: bool = False) -> JudgedRun:
     """Return a run's answers with their marks by one metric, its first if none is named.
+
+    Args:
+        path: the run.
+        metric: the metric.
+        fails: only those that failed in part or altogether.
 
     Raises:
         DataError: there is no finished run, or it has no answer.
@@ -55,12 +60,12 @@ def read_judged(path: str | os.PathLike[str], metric: str | None = None) -> Judg
     sheet = results.sheet(metric)
     found: dict[tuple[str, str], JudgedAnswers] = {}
     for entry in results.entries():
-        if entry.status in ("absent", "empty"):
+        if entry.status in ("absent", "empty") or (fails and entry.status in ("passed", "scored")):
             continue
         key = (entry.sample, entry.model)
         found.setdefault(key, JudgedAnswers(*key)).locations.append(entry.location)
     if not found:
-        raise DataError("the run has no answer", at=str(path))
+        raise DataError("the run has no answer" + (" that failed" if fails else ""), at=str(path))
     alone = len({model for _, model in found}) == len(sheet.marks) == 1
     for answers in found.values():
         model = next(iter(sheet.marks)) if alone else answers.model

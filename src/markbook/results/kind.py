@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from markbook import plugins
 from markbook.errors import DataError, UsageError
+from markbook.evidence import Evidence
 from markbook.why import Why
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Shown:
     tests: tuple[tuple[str, str, str], ...] = ()
     """What is tested, the result, and how the verdict came about or the error."""
     why: Why | None = None
+    evidence: tuple[Evidence, ...] = ()
+    """What its scores rest on."""
 
 
 class Results(Protocol):

@@ -42,7 +42,7 @@ def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderbo
     if len(names) <= PAIRED_UP_TO:
         pairs = compare_pairs(sheet, names, alpha=alpha, seed=seed)
         apart = {(pair.first, pair.second) for pair in pairs if pair.distinguishable}
-        method = "sign flips on common samples, as `markbook compare`"
+        method = "sign flips on common samples, as markbook compare does"
     else:
         apart = _apart(sheet, names, alpha)
         method = "paired t tests on common samples"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from markbook.languages import Language, Toolchain
+from markbook.runs.program_why import Raw
 from markbook.sandbox.job import Job
 from markbook.sandbox.outcomes import clean
 from markbook.sandbox.program import Executed, Phase, ProgramRun
@@ -32,15 +33,7 @@ class Found:
     wall: float = 0.0
     is_lost: bool = False
     """Whether nothing was found out, because its worker was lost."""
-
-
-@dataclass(frozen=True, slots=True)
-class MarkedRun(ProgramRun):
-    """A run that knows what its program prints at its end."""
-
-    token: str = ""
-    said: str = ""
-    """What the first run is given to read."""
+    why: Raw | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +51,20 @@ class Written:
     def text(self) -> str:
         """Its program."""
         return self.files[self.tool.language.source].decode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedRun(ProgramRun):
+    """A run that knows what its program prints at its end."""
+
+    written: Written
+    said: str
+    """What the first run is given to read."""
+
+    @property
+    def token(self) -> str:
+        """What its program prints at its end."""
+        return self.written.token
 
 
 def written(tool: Toolchain, job: Job, test: Test) -> Written:
@@ -108,7 +115,7 @@ def _run(
     said = [secrets.token_hex(16), one.nonce][: 1 + (proves and not language.ending.catches)]
     command = one.tool.command(language.run, one.words)
     runs = tuple(Phase(command, limits, stdin=word.encode(), environment=around) for word in said)
-    return MarkedRun(key, files, (*build, *runs), drop=drop, programs=language.programs, token=one.token, said=said[0])
+    return MarkedRun(key, files, (*build, *runs), drop=drop, programs=language.programs, written=one, said=said[0])
 
 
 def build_limits(language: Language) -> Limits:

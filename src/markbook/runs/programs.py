@@ -11,6 +11,7 @@ from markbook.languages import Toolchain, find
 from markbook.languages.prebuilt import Prebuilt
 from markbook.runs.batches import PendingBuild
 from markbook.runs.program_runs import Found, MarkedRun, Written, built_run, judged, not_built, whole_run, written
+from markbook.runs.program_why import Program, Raw, program_failed, programs_why
 from markbook.runs.recall import Recall
 from markbook.runs.self_check import ensure_marks
 from markbook.runs.streams import StreamMarker, goes_in_turns, language_of
@@ -39,7 +40,7 @@ class _Under:
 class ProgramMarker:
     """Marks jobs whose samples name a language, as a `Sandbox` marks those in Python. A context manager's insides."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one argument an option
         self,
         languages: Iterable[str],
         *,
@@ -50,6 +51,7 @@ class ProgramMarker:
         proves: bool = True,
         dedupe: bool = False,
         keep: Keep = NOTHING_KEPT,
+        explain: bool = False,
     ) -> None:
         """Set up, starting nothing.
 
@@ -62,6 +64,7 @@ class ProgramMarker:
             proves: run what passed once more with a claim that no honest program gets past; else passes are unchecked.
             dedupe: run exactly equal answers to a problem once.
             keep: what outlives this marker and is there for the next.
+            explain: say why attempts failed.
 
         Raises:
             EnvironmentUnfitError: the toolchain of one of them is not here.
@@ -82,9 +85,10 @@ class ProgramMarker:
         )
         batches = ((tool, tool.language.batch) for tool in self._tools.values())
         self._batches = {tool.language.name: PendingBuild(tool, batch) for tool, batch in batches if batch is not None}
-        self._streams = StreamMarker(self._box.worker_pool, isolation=isolation, at_most=at_most)
+        self._streams = StreamMarker(self._box.worker_pool, isolation=isolation, at_most=at_most, explain=explain)
+        self._explain = explain
         self._proves = proves
-        self._recall = Recall(dedupe=dedupe, verdicts=keep.verdicts, proves=proves)
+        self._recall = Recall(dedupe=dedupe, verdicts=keep.verdicts, proves=proves, explain=explain)
         self._under: dict[str, _Under] = {}
         self._number = 0
         self._is_tried = False
@@ -240,8 +244,22 @@ class ProgramMarker:
         assert isinstance(run, MarkedRun)
         key, _, place = run.key.partition(":")
         one = self._under[key]
-        one.found[int(place)] = judged(self._tool(one.job), run, executed, proves=self._proves)
+        found = judged(self._tool(one.job), run, executed, proves=self._proves)
+        if self._explain and executed and not found.result.passed:
+            built = run.phases[0].builds
+            heard = executed[0].stderr + executed[0].stdout if built and len(executed) == 1 else b""
+            ran = executed[built] if len(executed) > built else None
+            why = self._why(int(place), one, run.written, heard.decode("utf-8", "replace"), ran)
+            found = replace(found, why=why)
+        one.found[int(place)] = found
         yield from self._ended(key)
+
+    def _why(self, place: int, one: _Under, written: Written, heard: str, ran: Executed | None) -> Raw | None:
+        if not self._explain:
+            return None
+        secrets = (written.token, written.nonce)
+        program = Program(written.tool.language.source, written.text, one.job.code, secrets)
+        return program_failed(place, program, heard, ran)
 
     def _built(self, key: str, executed: list[Executed]) -> Iterator[tuple[Job, Outcome]]:
         """Run what a batch has built; what it did not come to is built by itself."""
@@ -251,7 +269,8 @@ class ProgramMarker:
             if built is None:
                 self._box.submit(whole_run(name, program, one.job.limits, proves=self._proves))
             elif isinstance(built, str):
-                one.found[int(place)] = not_built(program.tool, built)
+                found = not_built(program.tool, built)
+                one.found[int(place)] = replace(found, why=self._why(int(place), one, program, built, None))
                 yield from self._ended(number)
             else:
                 self._box.submit(built_run(name, program, one.job.limits, built, proves=self._proves))
@@ -277,6 +296,7 @@ class ProgramMarker:
             isolation=self.level,
             seconds=sum(each.seconds for each in found),
             wall_seconds=sum(each.wall for each in found),
+            why=programs_why(each.why for each in found if each.why),
         )
 
 

@@ -28,17 +28,18 @@ Run = Callable[[Iterable[Job]], Iterator[tuple[Job, Outcome]]]
 class Recall:
     """Gives a job the outcome that an equal one had."""
 
-    def __init__(self, *, dedupe: bool, verdicts: Path | None, proves: bool) -> None:
+    def __init__(self, *, dedupe: bool, verdicts: Path | None, proves: bool, explain: bool = False) -> None:
         """Set up.
 
         Args:
             dedupe: run exactly equal jobs once.
             verdicts: the file in which outcomes are kept from run to run; None for none.
             proves: whether passes are proved, on which a verdict depends.
+            explain: whether outcomes say why they failed.
         """
         self._dedupe = dedupe
         self._kept = RecordStore(verdicts)
-        self._proves = proves
+        self._ways = proves, explain
         self._known: dict[str, Outcome] = {}
         self.duplicates = 0
         """How many jobs shared the outcome of an equal one."""
@@ -114,7 +115,7 @@ class Recall:
     def _key(self, name: str, job: Job, level: Isolation) -> str:
         sample = job.sample
         languages = [sample.language or "python", *(sorted(sample.judge.languages) if sample.judge else ())]
-        return digest("program", name, repr((level.value, self._proves)), *(identity(find(one)) for one in languages))
+        return digest("program", name, repr((level.value, *self._ways)), *(identity(find(one)) for one in languages))
 
 
 def _taken(ready: deque[tuple[Job, Outcome]]) -> Iterator[tuple[Job, Outcome]]:

@@ -68,6 +68,7 @@ class BoxSettings:
             proves=self.separate,
             dedupe=self.dedupe,
             keep=usual(verdicts=self.reuse_verdicts),
+            explain=self.explain,
         )
         if stop is not None:
             marker.end_on(stop)

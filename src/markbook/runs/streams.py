@@ -21,6 +21,7 @@ from markbook.runs.judging import (
     said_by_all,
     says,
 )
+from markbook.runs.program_why import Raw, compiler_said, stream_failed, streams_why
 from markbook.sandbox.guest.examination import rules
 from markbook.sandbox.job import Job, limits_for, wall_limits
 from markbook.sandbox.outcomes import LOST, all_failed, clean
@@ -76,13 +77,21 @@ class _Tested:
     limit: str = ""
     seconds: float = 0.0
     wall: float = 0.0
+    ran: Executed | None = None
+    """Until it is known why it failed."""
+    why: Raw | None = None
 
 
 class StreamMarker:
     """Marks answers that read and write, each test judged outside of the program."""
 
     def __init__(
-        self, programs: WorkerPool, *, isolation: Literal["auto", "strict", "weak"], at_most: Isolation
+        self,
+        programs: WorkerPool,
+        *,
+        isolation: Literal["auto", "strict", "weak"],
+        at_most: Isolation,
+        explain: bool = False,
     ) -> None:
         """Set up, starting nothing.
 
@@ -90,7 +99,9 @@ class StreamMarker:
             programs: the workers that answers run in.
             isolation: as for `Sandbox`.
             at_most: leave out the layers above this level.
+            explain: say why attempts failed.
         """
+        self._explain = explain
         self._programs = programs
         self._isolation = isolation
         self._at_most = at_most
@@ -142,7 +153,7 @@ class StreamMarker:
     ) -> Iterator[tuple[str, Callable[[Seat[Outcome]], Steps[Outcome]]]]:
         for number, job in enumerate(jobs):
             under[str(number)] = job
-            yield str(number), AttemptInTurns(job, lambda: self.level).steps
+            yield str(number), AttemptInTurns(job, lambda: self.level, explain=self._explain).steps
 
     def _lost(self, job: Job, lost: Lost) -> Outcome:
         message = f"the worker of the {lost.side} was lost twice while it ran"
@@ -158,7 +169,8 @@ class StreamMarker:
 class AttemptInTurns:
     """One answer on its way: built, run test by test, each judged."""
 
-    def __init__(self, job: Job, level: Callable[[], Isolation]) -> None:
+    def __init__(self, job: Job, level: Callable[[], Isolation], *, explain: bool = False) -> None:
+        self._explain = explain
         self._job = job
         self._sample = job.sample
         self._level = level
@@ -188,10 +200,11 @@ class AttemptInTurns:
         built = (yield turn)[WorkerRole.PROGRAM]
         self._spent(built)
         if built and not built[0].is_good:
-            return self._outcome({}, refused=Checked("CE", not_built(self._tool, built[0])))
+            said = compiler_said(built[0], made.files) if self._explain else None
+            return self._outcome({}, refused=Checked("CE", not_built(self._tool, built[0])), built=said)
         found: dict[int, _Tested] = {}
         while (place := self._next(found)) is not None:
-            found[place] = yield from self._test(made, self._sample.tests[place])
+            found[place] = yield from self._test(made, place)
         return self._outcome(found)
 
     def _next(self, found: Mapping[int, _Tested]) -> int | None:
@@ -205,8 +218,8 @@ class AttemptInTurns:
             return None
         return len(found) if len(found) < len(self._sample.tests) else None
 
-    def _test(self, made: Whole, test: Test) -> Steps[_Tested]:
-        judge = self._sample.judge
+    def _test(self, made: Whole, place: int) -> Steps[_Tested]:
+        judge, test = self._sample.judge, self._sample.tests[place]
         given = as_bytes(test.stdin or "")
         kept: Mapping[str, bytes] = {}
         cpu, wall = self._cpu, self._wall
@@ -223,7 +236,15 @@ class AttemptInTurns:
                 break
             given = following
             kept = {name: content for name, content in kept.items() if name != "nextpass.in"}
-        return replace(tested, seconds=self._cpu - cpu, wall=self._wall - wall)
+        why = self._why(place, given, made, tested) if self._explain else None
+        return replace(tested, seconds=self._cpu - cpu, wall=self._wall - wall, ran=None, why=why)
+
+    def _why(self, place: int, given: bytes, made: Whole, tested: _Tested) -> Raw | None:
+        checked, ran = tested.checked, tested.ran
+        if ran is None or checked.result in ("AC", "JE"):
+            return None
+        words = "" if checked.result == "WA" and self._sample.judge is None else clean(checked.message)
+        return stream_failed(place, given, self._sample.tests[place].stdout, ran, made.files, words)
 
     def _checked(
         self, ran: Executed, judge: Judge | None, test: Test, kept: Mapping[str, bytes], left: int
@@ -231,14 +252,14 @@ class AttemptInTurns:
         """Judge what a program printed."""
         state = self._state(ran)
         if state.result != "AC":
-            return _Tested(state, limit=ran.limit), kept
+            return _Tested(state, limit=ran.limit, ran=ran), kept
         if judge is None:
             said = rules.parse(test.checker).judge(as_bytes(test.stdout), ran.stdout)
             checked = Checked("AC") if said.accepted else Checked("WA", said.message)
-            return _Tested(checked, rule=said.by), kept
+            return _Tested(checked, rule=said.by, ran=ran), kept
         phases = judge_phases(judge, test, kept, ran.stdout)
         heard = (yield Turn(judge=judge_run(phases, judge)))[WorkerRole.JUDGE]
-        return _Tested(said_by_all(judge, heard, left), rule=judge.convention), heard[-1].files
+        return _Tested(said_by_all(judge, heard, left), rule=judge.convention, ran=ran), heard[-1].files
 
     def _talk(
         self, phase: Phase, made: Whole, test: Test, kept: Mapping[str, bytes], left: int
@@ -263,7 +284,8 @@ class AttemptInTurns:
         checked = checkers.interactive(said, state.result, validator_first=first, validator_hung=bool(heard.limit))
         if checked.result == state.result and state.result != "AC":
             checked = state
-        return _Tested(checked, rule=judge.convention, limit=ran.limit if checked is state else ""), heard.files
+        limit = ran.limit if checked is state else ""
+        return _Tested(checked, rule=judge.convention, limit=limit, ran=ran), heard.files
 
     def _state(self, ran: Executed) -> Checked:
         """Return what is to be said of a run before anybody looks at what it printed; `AC` if nothing is."""
@@ -294,8 +316,10 @@ class AttemptInTurns:
             self._cpu += one.seconds
             self._wall += one.wall_seconds
 
-    def _outcome(self, found: Mapping[int, _Tested], refused: Checked | None = None) -> Outcome:
-        """Return what all tests come to; `refused`: why none could be run."""
+    def _outcome(
+        self, found: Mapping[int, _Tested], refused: Checked | None = None, built: Raw | None = None
+    ) -> Outcome:
+        """Return what all tests come to; `refused`: why none could be run, `built`: what the compiler said."""
         count = len(self._sample.tests)
         if refused is not None:
             found = {place: _Tested(refused) for place in range(count)}
@@ -315,6 +339,7 @@ class AttemptInTurns:
             wall_seconds=self._wall,
             score=score,
             slowest=max((one.seconds for one in found.values()), default=0.0),
+            why=streams_why((one.why for _, one in sorted(found.items()) if one.why), built),
         )
 
     def _score(self, found: Mapping[int, _Tested], fault: str) -> tuple[float | None, str]:

@@ -77,7 +77,7 @@ def outcome(record: WorkerAnswer, isolation: Isolation) -> Outcome:
         flags=tuple(record.get("flags", ())),
         seconds=record.get("cpu"),
         wall_seconds=record.get("wall"),
-        why=_why(record.get("why")),
+        why=why_said(record.get("why")),
     )
 
 
@@ -85,7 +85,7 @@ _WHY = {"tests": "failures", "out": "stdout", "err": "stderr", "again": "is_agai
 _FAILURE = {"op": "operator", "err": "printed"}
 
 
-def _why(said: object) -> Why | None:
+def why_said(said: object) -> Why | None:
     """Return why tests failed, as the examiner and the solution's own process say it: checked, and without addresses."""
     if not isinstance(said, dict):
         return None

@@ -9,7 +9,14 @@ if TYPE_CHECKING:
     from markbook.rewards.pool import Pool
     from markbook.server.figures import Figures
 
-_STYLE = "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}table{border-collapse:collapse;width:100%}td,th{padding:.3rem .6rem;text-align:left;border-bottom:1px solid #bbb}td{font-variant-numeric:tabular-nums}"
+_STYLE = (
+    ":root{color-scheme:light dark;--bg:#fff;--fg:#1c2024;--line:#d5dae0;--dim:#59616b}"
+    "@media (prefers-color-scheme:dark){:root{--bg:#15181c;--fg:#e6e9ed;--line:#383f48;--dim:#a5adb8}}"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:var(--fg);background:var(--bg)}"
+    "p{margin:0;font-size:.8rem;font-weight:600;letter-spacing:.08em;text-transform:uppercase;color:var(--dim)}h1{margin:.1rem 0 1rem;font-size:1.6rem}"
+    "table{border-collapse:collapse;width:100%}td,th{padding:.3rem .6rem;text-align:left;font-weight:400;border-bottom:1px solid var(--line)}"
+    "td{font-weight:600;font-variant-numeric:tabular-nums}"
+)
 
 
 def page(pool: Pool, figures: Figures) -> str:
@@ -30,7 +37,7 @@ def page(pool: Pool, figures: Figures) -> str:
     )
     return (
         '<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content=2><meta name=viewport content="width=device-width">'
-        f"<title>markbook serve</title><style>{_STYLE}</style><h1>Reward server</h1><table>{cells}</table></html>"
+        f"<title>markbook serve</title><style>{_STYLE}</style><main><p>Markbook</p><h1>Reward server</h1><table>{cells}</table></main></html>"
     )
 
 

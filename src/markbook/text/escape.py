@@ -20,7 +20,8 @@ this Python's Unicode does not know yet: a terminal may know it as any of these.
 _INTERVAL = r"(?<![\]\[!\\])\[[-+]?\d[\d.]*%?, [-+]?\d[\d.]*%?\](?![(\[:])"
 """Two numbers in brackets: no link, and easier to read as they are."""
 _MARKDOWN = re.compile(
-    _INTERVAL + r"|[\\`*\[\]<>|~$@#]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w{1,32};)|(?<=\w):(?=//)|(?<=www)\."
+    _INTERVAL
+    + r"|(?<=\w)@\d+(?![\w.])|[\\`*\[\]<>|~$@#]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w{1,32};)|(?<=\w):(?=//)|(?<=www)\."
 )
 _MARKDOWN_START = re.compile(r"^(\s*)(?:([-+](?=[ \t]|$)|[-=](?=[-= \t]*$))|(\d{1,9})([.)])(?=[ \t]|$))")
 """What begins a list, a rule or a heading's underline; `-0.5` and `85.0` do not."""
@@ -77,7 +78,7 @@ def markdown(text: str, *, limit: int | None = None) -> str:
 def _markdown_char(match: re.Match[str]) -> str:
     char = match.group()
     if len(char) > 1:
-        return char  # an interval
+        return char  # an interval, or pass@1, which is nobody's name
     return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(char, "\\" + char)
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from markbook.cli.trace_views.parts import grouped, shown_steps
+from markbook.cli.trace_views.parts import grouped
 from markbook.errors import OutputError
+from markbook.report.steps import shown_steps
 from markbook.text import terminal
 
 if TYPE_CHECKING:
@@ -23,23 +25,29 @@ _SIZE = 420
 _RING = 150
 
 
-def write_page(total: TraceSum, path: Path) -> None:
+def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
     """Write the page.
+
+    Args:
+        total: what it shows.
+        path: where it is written.
+        label_at: the address that `markbook label --reasons` printed; empty for a page without links to it.
 
     Raises:
         OutputError: the file cannot be written.
     """
-    from jinja2 import Environment, PackageLoader
+    from jinja2 import ChoiceLoader, Environment, PackageLoader
     from markupsafe import Markup
 
     from markbook.report.browse.rendering import style
     from markbook.report.html import policy
 
-    here = PackageLoader("markbook.cli.trace_views", ".")
-    house = Environment(loader=here, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    loaders = [PackageLoader("markbook.cli.trace_views", "."), PackageLoader("markbook.report")]
+    house = Environment(loader=ChoiceLoader(loaders), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     looks = style() + (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
     text = house.get_template("page.html.j2").render(
         view(total),
+        label_at=find_link(label_at, total.first.id if total.first else ""),
         style=Markup(looks),  # noqa: S704 - our own files
         policy=policy(looks, ""),
     )
@@ -47,6 +55,14 @@ def write_page(total: TraceSum, path: Path) -> None:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise OutputError(f"the page cannot be written: {error.strerror}", at=str(path)) from error
+
+
+def find_link(address: str, name: str) -> str:
+    """Return the address where a trace is labelled; empty without a server on this machine."""
+    parts = urlsplit(address)
+    if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost"):
+        return ""
+    return urlunsplit(("http", parts.netloc, "/find", urlencode([*parse_qsl(parts.query), ("id", name)]), ""))
 
 
 def view(total: TraceSum) -> dict[str, Any]:

@@ -58,6 +58,12 @@ def cutter(name: str, *, lowercase: bool, keep_end: bool) -> Callable[[str], lis
     return pieces
 
 
+def words(name: str, text: str, *, lowercase: bool, keep_end: bool) -> list[str]:
+    """Return a text's tokens as words; the arguments are those of `cutter`."""
+    pieces = cutter(name, lowercase=lowercase, keep_end=keep_end)(text)
+    return [token for some in _split(pieces) for token in some] if name == "13a" else pieces
+
+
 def _themselves(pieces: list[str]) -> Iterable[tuple[str]]:
     return zip(pieces, strict=True)
 

@@ -114,6 +114,12 @@ def _vocabulary(*, stemmer: bool, tokenizer: str) -> Vocabulary:
     return Vocabulary(partial(map, stems if stemmer else words))
 
 
+def compared_words(text: str, *, stemmer: bool, tokenizer: str) -> list[tuple[str, str]]:
+    """Return each of a text's words in small letters, beside what is compared of it."""
+    words = [word for piece in _pieces(text) for word in TOKENIZERS[tokenizer].findall(piece)]
+    return [(word, stem(word) if stemmer and len(word) > 3 else word) for word in words]
+
+
 def _pieces(text: str) -> list[str]:
     """Return what no word crosses: a text's pieces between white space."""
     return text.lower().split()

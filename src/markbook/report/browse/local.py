@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import html
 import http.server
 import logging
 import secrets
@@ -138,17 +139,19 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         if "token" in query and self.server.who(query["token"]) is not None:
             # From here on a cookie: the token leaves the address bar, the history and any screenshot.
-            cookie = f"{COOKIE}={query['token']}; HttpOnly; SameSite=Strict; Path=/"
-            self._send(
-                Reply(
-                    "",
-                    HTTPStatus.SEE_OTHER,
-                    "text/plain",
-                    {"Location": _place(parts.path, query), "Set-Cookie": cookie},
-                )
-            )
+            cookie = f"{self._cookie}={query['token']}; HttpOnly; SameSite=Strict; Path=/"
+            self._admit(_place(parts.path, query), cookie)
             return
         self._answer(parts.path, query)
+
+    def _admit(self, place: str, cookie: str) -> None:
+        """Lead on with the cookie; who comes from another page is led by a page of ours, or the cookie would not go along."""
+        headers = {"Set-Cookie": cookie}
+        if self.headers.get("Sec-Fetch-Site") == "cross-site":
+            body = f'<!doctype html><title>Markbook</title><meta http-equiv="refresh" content="0;url={html.escape(place)}">'
+            self._send(Reply(body, headers=headers))
+        else:
+            self._send(Reply("", HTTPStatus.SEE_OTHER, "text/plain", {"Location": place, **headers}))
 
     do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
 
@@ -183,7 +186,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _given(self) -> str:
         pairs = (part.strip().partition("=") for part in self.headers.get("Cookie", "").split(";"))
-        return next((value for name, _, value in pairs if name == COOKIE), "")
+        found = {name: value for name, _, value in pairs}
+        return found.get(self._cookie, found.get(COOKIE, ""))
+
+    @property
+    def _cookie(self) -> str:
+        """The cookie's name: browsers keep one jar for all ports of a machine, where several servers may run."""
+        return f"{COOKIE}_{self.server.server_address[1]}"
 
     def _refuse(self, status: HTTPStatus, words: str) -> None:
         self._send(Reply(words, status, "text/plain"))

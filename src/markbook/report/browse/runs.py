@@ -123,7 +123,7 @@ def trend_page(number: int, runs: Sequence[ListedRun]) -> str:
     picture = charts.intervals(marks, [str(one["name"]) for one in marks], "Score")
     return render(
         "trend.html.j2",
-        title=f"{ordered[-1].what}: {len(ordered)} runs",
+        title=f"{ordered[-1].what}: {len(ordered)} run{'s' if len(ordered) > 1 else ''}",
         number=number,
         rows=rows,
         picture=Markup(picture.wide + picture.narrow),  # noqa: S704 - its words are escaped where it is drawn

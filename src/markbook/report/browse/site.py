@@ -27,7 +27,7 @@ PAGE_ROWS = listing.PAGE_ROWS
 MOST_RUNS = 5_000
 _DEPTH = 3
 _EVERY = 1 << 62
-_SHORT_LOOK = 0.4
+_SHORT_LOOK = 0.2
 _FIRST_LOOK = 1.0
 """Seconds that a page waits for the index before it shows what there is."""
 _LIVE_SECONDS = 3.0
@@ -201,7 +201,8 @@ class Site:
         about: dict[str, Any] = {
             "title": listed.label or run.folder.name, "facts": facts, "size": PAGE_ROWS, "failure": index.failure,
             "has_report": (run.folder / "report.html").is_file(), "is_live": run.status == "running",
-            "planned": getattr(index.results, "planned", 0), "headline": index.headline,
+            "planned": getattr(index.results, "planned", 0) if run.status == "running" else 0,  # the whole journal says it
+            "headline": index.headline,
         }  # fmt: skip
         return listing.run_page(index, number, about, query)
 

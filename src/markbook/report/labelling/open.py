@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markbook.errors import DataError, OutputError, UsageError
-from markbook.judge.drawing import SHARE, LabelItem, chance, draw
+from markbook.judge.drawing import SHARE, Drawn, LabelItem, chance, draw
 from markbook.judge.labels import Label, read_labels
 from markbook.judge.rubrics import Rubric
 from markbook.report.labelling.book import LabelBook, check_rater
+from markbook.report.labelling.failed import drawn_traces
 from markbook.report.labelling.session import Seen, Session
 from markbook.results.judged import JudgedAnswers, JudgedRun, read_judged
 from markbook.store.disk import RealDisk
@@ -33,6 +34,8 @@ class SittingOptions:
     alike: bool = False
     labels: Path | None = None
     seed: int = 0
+    reasons: bool = False
+    """Why attempts of a run, or traces of a file, failed."""
 
 
 @contextmanager
@@ -48,18 +51,37 @@ def open_sitting(asked: SittingOptions) -> Iterator[tuple[Session, list[str]]]:
         raise UsageError("a rater is named twice")
     for rater in asked.raters:
         check_rater(rater)
-    judged = read_judged(asked.run, asked.score)
+    if asked.reasons and Path(asked.run).is_file():
+        drawn, texts = drawn_traces(asked.run, asked.count, asked.seed)
+        path, notes = Path(asked.run), list[str]()
+    else:
+        judged = read_judged(asked.run, asked.score, fails=asked.reasons)
+        drawn, texts, notes = _drawn(judged, asked)
+        path = judged.path
+    with _books(asked.labels or _home(path), asked.raters) as (books, others):
+        yield Session(asked.rubric, drawn, books, texts, seed=asked.seed, others=others), notes
+
+
+def _drawn(judged: JudgedRun, asked: SittingOptions) -> tuple[list[Drawn], _Texts, list[str]]:
+    """Return what of a run is labelled, and what there is to say of that."""
     items, answers = _pairs(judged, asked) if asked.pair else _single(judged)
     notes = []
-    if known := [item for item in items if item.score is not None]:
+    known = [] if asked.reasons else [item for item in items if item.score is not None]
+    if known:
         if len(known) < len(items):
             notes.append(f"{len(items) - len(known)} of {len(items)} items have no {judged.sheet.metric}: left out")
         items = known
-    drawn = draw(items, asked.count, seed=asked.seed, share=0.0 if asked.alike else SHARE)
+    is_alike = asked.alike or asked.reasons
+    drawn = draw(items, asked.count, seed=asked.seed, share=0.0 if is_alike else SHARE)
     texts = _Texts(judged, answers, asked.seed)
     if not any(texts(one.item).answers[0].strip() for one in drawn[:20]):
         raise DataError(_NO_TEXT, at=asked.run, hint="for a run of reviews its --reviews file must be where it was")
-    folder = asked.labels or _home(judged.path)
+    return drawn, texts, notes
+
+
+@contextmanager
+def _books(folder: Path, raters: tuple[str, ...]) -> Iterator[tuple[list[LabelBook], list[Label]]]:
+    """Yield the raters' files and what others have said; the folder is nobody else's meanwhile."""
     disk = RealDisk()
     try:
         disk.make_parents(folder)
@@ -67,9 +89,7 @@ def open_sitting(asked: SittingOptions) -> Iterator[tuple[Session, list[str]]]:
         raise OutputError(f"the labels' folder cannot be made: {error.strerror}", at=str(folder)) from error
     lock = disk.lock(folder)
     try:
-        books = [LabelBook(folder, rater, disk) for rater in asked.raters]
-        others = _others(folder, asked.raters)
-        yield Session(asked.rubric, drawn, books, texts, seed=asked.seed, others=others), notes
+        yield [LabelBook(folder, rater, disk) for rater in raters], _others(folder, raters)
     finally:
         lock.release()
 
@@ -117,7 +137,7 @@ class _Texts:
         """Return it."""
         models = (item.system, item.against) if item.against else (item.system,)
         shown = [self._results.shown(self._location(item.id, model)) for model in models]
-        return Seen(shown[0].prompt, tuple(one.text for one in shown))
+        return Seen(shown[0].prompt, tuple(one.text for one in shown), why=shown[0].why)
 
     def _location(self, sample: str, model: str) -> int:
         held = self._answers[sample, model].locations

@@ -55,6 +55,11 @@ class LabelPages:
         """
         if request.form is not None:
             return self._take(request) if request.path == "/label" else _missing()
+        if request.path == "/find":
+            place = self._session.place_of(request.who, request.query.get("id", ""))
+            if place is None:
+                raise NotFound("This is none of what is labelled here.")
+            return Reply(self._page(request.who, place))
         if request.path == "/":
             return Reply(self._page(request.who, self._session.next_place(request.who)))
         return Reply(self._page(request.who, self._place(request)))
@@ -148,6 +153,8 @@ def _questions(session: Session) -> list[FormQuestion]:
 def _words(label: Label) -> str:
     if label.label is None:
         return "cannot say"
+    if label.reason:
+        return label.reason
     if label.against:
         return "a tie" if label.label == 0.5 else "one is better"
     return ", ".join(f"{name.replace('_', ' ')} {mark}" for name, mark in label.marks.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from markbook.errors import UsageError
@@ -13,6 +13,9 @@ from markbook.judge.drawing import Drawn, LabelItem, chance, draw_name
 from markbook.judge.labels import Agreement, Key, Label, agreement
 from markbook.judge.rubrics import Rubric
 from markbook.report.labelling.book import LabelBook
+from markbook.report.labelling.rubric import ReasonRubric
+from markbook.report.steps import ShownStep
+from markbook.why import Why
 
 MOST_MARKS = 10
 STEP = 10
@@ -27,6 +30,9 @@ class Seen:
     prompt: str
     answers: tuple[str, ...]
     """One, or two in the order in which this rater sees them."""
+    steps: Sequence[ShownStep] = ()
+    """Of a trace."""
+    why: Why | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,10 @@ class Session:
         labels = self.books[rater].labels
         return next((at for at, one in enumerate(self._orders[rater]) if one.item.key not in labels), None)
 
+    def place_of(self, rater: str, name: str) -> int | None:
+        """Return the first place of what has a name; None if nothing here has it."""
+        return next((at for at, one in enumerate(self._orders[rater]) if one.item.id == name), None)
+
     def last_place(self, rater: str) -> int | None:
         """Return the place of the item that a rater has labelled last."""
         labels = self.books[rater].labels
@@ -104,7 +114,7 @@ class Session:
         """Return what a rater sees of the item at a place of his order."""
         item = self._orders[rater][place].item
         found = self._texts(item)
-        return Seen(found.prompt, found.answers[::-1]) if self._is_turned(rater, item) else found
+        return replace(found, answers=found.answers[::-1]) if self._is_turned(rater, item) else found
 
     def given(self, rater: str, place: int) -> Label | None:
         """Return what a rater has said of the item at a place."""
@@ -130,6 +140,7 @@ class Session:
                     one.probability,
                     dict(said.marks),
                     self.draw,
+                    reason=self.rubric.reason(said.marks) if isinstance(self.rubric, ReasonRubric) else "",
                 )
             )
 

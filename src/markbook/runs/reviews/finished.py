@@ -56,6 +56,8 @@ class ReviewResults(ReviewsView):
         Raises:
             ValueError: none begins there.
         """
+        from markbook.runs.reviews.pages.reasons import judges_said
+
         row = self.row_at(location)
         facts = tuple(
             (f"{tier} {name}", f"{value:.3f}" if isinstance(value, float) else str(value))
@@ -65,8 +67,9 @@ class ReviewResults(ReviewsView):
         )
         text = self._texts.get((str(row["paper_id"]), str(row["system"]), int(row.get("index") or 0)), "")
         return Shown(
-            str(row["system"]), str(row["paper_id"]), "scored", facts, "", cut(text, _TEXT_CAP), reasons_text(row)
-        )
+            str(row["system"]), str(row["paper_id"]), "scored", facts, "", cut(text, _TEXT_CAP), reasons_text(row),
+            evidence=judges_said(row["tier2"]),
+        )  # fmt: skip
 
     @cached_property
     def _texts(self) -> Mapping[tuple[str, str, int], str]:

@@ -69,7 +69,7 @@ class TaskResults(TasksView):
         Raises:
             ValueError: none begins there.
         """
-        from markbook.runs.tasks.pages.page import answer_status
+        from markbook.runs.tasks.pages.page import answer_status, row_evidence, row_why
         from markbook.runs.tasks.sheet import sample_name
 
         row = self.row_at(location)
@@ -79,4 +79,5 @@ class TaskResults(TasksView):
         return Shown(
             str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1), answer_status(row),
             facts, prompt, cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
+            why=row_why(row), evidence=row_evidence(row),
         )  # fmt: skip

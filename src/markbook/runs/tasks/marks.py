@@ -15,6 +15,7 @@ from markbook.runs.tasks.scoring.metrics import RowPassAtK
 from markbook.runs.tasks.scoring.scorers import RowAnswer, RowScore, ScoreNames, score_rows
 from markbook.runs.tasks.scoring.shards import Workers, measure_items
 from markbook.types import Attempt, Item, Measurement, Missing, MissingKind, Outcome, Sample, Verdict
+from markbook.why import Why, why_of
 
 Key = tuple[str | int, ...]
 
@@ -29,16 +30,26 @@ class Tested:
     detail: str = ""
     fault: str = ""
     """Set where the tests themselves are broken."""
+    why: Why | None = None
 
     def as_record(self) -> TestedRecord:
         """Return it as JSON."""
-        return {
+        found: TestedRecord = {
             "passed": self.passed,
             "verdict": self.verdict,
             "error": self.error,
             "detail": self.detail,
             "fault": self.fault,
         }
+        if self.why is not None:
+            found["why"] = self.why.to_record()
+        return found
+
+    @classmethod
+    def of(cls, record: TestedRecord) -> Tested:
+        """Return it from its JSON."""
+        why = why_of(record.get("why"))
+        return cls(record["passed"], record["verdict"], record["error"], record["detail"], record["fault"], why)
 
 
 def tested(outcome: Outcome) -> Tested:
@@ -53,6 +64,7 @@ def tested(outcome: Outcome) -> Tested:
         error=outcome.error.value if outcome.error else "",
         detail=": ".join(part for part in (kind, message, outcome.limit) if part),
         fault=outcome.benchmark_fault,
+        why=outcome.why,
     )
 
 

@@ -20,6 +20,7 @@ class TestedRecord(TypedDict):
     error: str
     detail: str
     fault: str
+    why: NotRequired[dict[str, object]]
 
 
 class BillRecord(TypedDict, total=False):

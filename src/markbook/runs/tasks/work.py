@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
@@ -30,6 +30,9 @@ from markbook.runs.tasks.scoring.shards import Workers, start_workers
 from markbook.runs.tasks.stopping import TaskStop, ask_until_enough, plan_stop
 from markbook.store import Manifest, Run, RunWriter
 from markbook.types import Limits, Sample
+
+if TYPE_CHECKING:
+    from markbook.runs.tasks.published import TestedRecord
 
 PIECE = 4_000
 """So many rows are marked together: enough for several processes, and little memory."""
@@ -150,7 +153,9 @@ def start_run(plan: TasksPlan, machines: Machines) -> None:
         from markbook.runs.sandboxes import BoxSettings
 
         languages = {each.passes.language for each in plan.plan.tasks if each.passes} - {""}
-        box = BoxSettings(plan.options.workers, plan.options.isolation, languages=tuple(sorted(languages)))
+        box = BoxSettings(
+            plan.options.workers, plan.options.isolation, languages=tuple(sorted(languages)), explain=True
+        )
         machines.start_sandbox(box)
 
 
@@ -215,7 +220,9 @@ def _marked(
 ) -> MarkCollector:
     """Return the marks of what was answered."""
     results, options = MarkCollector(part, plan.options), plan.options
-    earlier = {row.key: Tested(**row.data) for row in journal.rows(OUTCOME)} if plan.runs_tests else {}
+    earlier = (
+        {row.key: Tested.of(cast("TestedRecord", row.data)) for row in journal.rows(OUTCOME)} if plan.runs_tests else {}
+    )
     for each in part.tasks:
         for filtered in each.pipelines:
             for samples in pieces_of(each):

@@ -17,6 +17,7 @@ from types import ModuleType
 
 from . import wire
 from .child import MODULE, compile_solution
+from .explained import lines_of
 from .marking import name_of, text_of
 
 TYPE_CHECKING = False
@@ -146,8 +147,16 @@ def _reported(error: BaseException) -> int:
             return 1
         return 1
     message = text_of(error).partition("\n")[0]
-    os.write(2, f"\n{name_of(error)}: {message}\n".encode("utf-8", "replace"))
+    lines = "".join(f'  File "<{MODULE}>", line {line}, in {function}\n' for line, function in _lines(error))
+    os.write(2, f"\n{lines}{name_of(error)}: {message}\n".encode("utf-8", "replace"))
     return 1
+
+
+def _lines(error: BaseException) -> list[list[Any]]:
+    try:
+        return lines_of(error)
+    except BaseException:  # its traceback is what a class of the program's says that it is
+        return []
 
 
 def _exit_status(code: object) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Sequence
-from dataclasses import replace
 
 from markbook.report.page import Problem, ShownAnswer, ShownTest
 from markbook.results.kind import Status
@@ -15,7 +14,6 @@ from markbook.runs.exam.view import ExamView, MarkedAttempt
 from markbook.text import cut
 from markbook.text.table import NOTHING
 from markbook.types import ErrorKind, Sample, Test, TestResult, Verdict
-from markbook.why import Why
 
 MOST_PROBLEMS = 400
 MOST_BYTES = 2_500_000
@@ -139,17 +137,8 @@ def _answer(attempt: MarkedAttempt, tally: Tally, place: int) -> ShownAnswer:
         code=cut(str(attempt.data.get("code") or ""), CODE_CAP),
         error=cut(error, 2000),
         note=", ".join(notes),
-        why=_brief(outcome.why),
+        why=None if outcome.why is None else outcome.why.brief(FAILURES_SHOWN, PRINTED_CAP),
     )
-
-
-def _brief(why: Why | None) -> Why | None:
-    """Return so much of why an attempt failed as a page has room for; `view` and `show` have all."""
-    if why is None:
-        return None
-    left_out = why.left_out + len(why.failures[FAILURES_SHOWN:])
-    stdout, stderr = cut(why.stdout, PRINTED_CAP), cut(why.stderr, PRINTED_CAP)
-    return replace(why, failures=why.failures[:FAILURES_SHOWN], left_out=left_out, stdout=stdout, stderr=stderr)
 
 
 def _outcome(tally: Tally, place: int, attempts: dict[str, list[MarkedAttempt]]) -> tuple[str, Status, str]:

@@ -101,7 +101,7 @@ def _differences(comparison: Comparison) -> Section:
     rows: list[dict[str, object]] = []
     order: list[str] = []
     for pair in pairs:
-        name = f"{terminal(pair.first, limit=28)} − {terminal(pair.second, limit=28)}"  # noqa: RUF001 - a minus sign
+        name = f"{terminal(pair.first, limit=24)} − {terminal(pair.second, limit=24)}"  # noqa: RUF001 - a minus sign
         if name in order:
             name = f"{name} ({len(order) + 1})"
         gap = pair.difference

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from markbook.report import charts
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
-from markbook.report.words import interval_text, missing_text, number, span_text
+from markbook.report.words import ends_of, interval_text, missing_text, number, span_text
+from markbook.results.evidence import Room
 from markbook.results.kind import Status
 from markbook.results.rows import reasons_of
 from markbook.runs.reviews.pages.agents import graph_sections, time_sections
+from markbook.runs.reviews.pages.reasons import judges_said
 from markbook.runs.reviews.scoring.records import ReviewRow, ReviewSummary, ReviewsView, Tier
 from markbook.text import Table, cut
 from markbook.types import Summary
@@ -110,7 +112,7 @@ def _tier(summary: ReviewSummary, systems: Sequence[str], tier: Tier) -> Section
                  missing_text(one.n_missing), span_text(one.bounds))
             )  # fmt: skip
             if one.value is not None:
-                cells.append({"group": short, "series": system, "value": round(one.value, 4)})
+                cells.append({"group": short, "series": system, "value": round(one.value, 4), **ends_of(one)})
     headers = ("Metric", "System", "Mean", "95 % interval", "Scored", "Missing", "If all missing were worst, best")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     chart = None
@@ -162,10 +164,11 @@ def _papers(view: ReviewsView) -> list[Problem]:
             if len(shown) < REVIEWS_SHOWN:
                 shown.append(row)
     systems = list(view.summary["systems"])
-    return [_paper(paper, rows, systems, total[paper]) for paper, rows in by_paper.items()]
+    room = Room()
+    return [_paper(paper, rows, systems, total[paper], room) for paper, rows in by_paper.items()]
 
 
-def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total: int) -> Problem:
+def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total: int, room: Room) -> Problem:
     answers = []
     worst: dict[str, tuple[str, Status, str]] = {system: (system, "absent", "") for system in systems}
     for row in rows:
@@ -178,7 +181,16 @@ def _paper(paper: str, rows: Sequence[ReviewRow], systems: Sequence[str], total:
         reasons = "; ".join(f"{field}: {reason.kind}" for field, reason in reasons_of(row).items())
         answers.append(
             ShownAnswer(
-                row["system"], name, status, score, 0, 0, "", error=cut(reasons, 1500), note=cut(_numbers(row), 3000)
+                row["system"],
+                name,
+                status,
+                score,
+                0,
+                0,
+                "",
+                error=cut(reasons, 1500),
+                note=cut(_numbers(row), 3000),
+                evidence=room(judges_said(row["tier2"])),
             )
         )
     more = f"The first {len(rows)} of {total} reviews; results.jsonl has all." if total > len(rows) else ""

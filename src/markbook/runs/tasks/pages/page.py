@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from markbook.evidence import Evidence
 from markbook.report import charts
 from markbook.report.page import Chart, Page, Problem, Section, ShownAnswer
-from markbook.report.words import interval_text, missing_text, number, span_text
+from markbook.report.words import ends_of, interval_text, missing_text, number, span_text
 from markbook.results.comparison_tables import p_value
+from markbook.results.evidence import Room, evidence_of
 from markbook.results.kind import Status
 from markbook.results.rows import reasons_of, reasons_text
 from markbook.results.stopping import words_of
@@ -17,10 +20,13 @@ from markbook.runs.tasks.pages.tables import panel_rows
 from markbook.runs.tasks.published import AnswerRow, GroupRecord, TaskRecord, TasksSummary, TasksView
 from markbook.text import Table, cut
 from markbook.types import Summary
+from markbook.why import Why, why_of
 
 ROWS_SHOWN = 300
 MOST_BYTES = 2_500_000
 _TEXT_CAP = 8_000
+_FAILURES, _PRINTED = 3, 500
+"""Failed tests of an answer, and characters of what it printed, that a page has room for."""
 
 
 def task_page(view: TasksView) -> Page:
@@ -86,13 +92,13 @@ def _metrics(name: str, title: str, tasks: Mapping[str, TaskRecord] | Mapping[st
                  f"{summary.n} of {summary.n_items}", missing_text(summary.n_missing), summary.note)
             )  # fmt: skip
             if summary.value is not None:
-                cells.append({"group": metric, "series": task, "value": round(summary.value, 4)})
+                cells.append({"group": metric, "series": task, "value": round(summary.value, 4), **ends_of(summary)})
     headers = ("Task", "Metric", "Value", "95 % interval", "Scored", "Missing", "Note")
     table = Table(title, headers, tuple(rows), frozenset({2, 3, 4}))
     metrics = list(dict.fromkeys(str(cell["group"]) for cell in cells))
     series = list(tasks)[:8]
     shown = [cell for cell in cells if cell["series"] in series]
-    ends = [float(str(cell["value"])) for cell in cells]
+    ends = [float(str(cell[name])) for cell in cells for name in ("value", "low", "high") if cell.get(name) is not None]
     low, high = min([0.0, *ends]), max([1.0, *ends])
     chart = Chart(charts.bars(shown, metrics, series, "Value", (low, high)), f"{title} by task") if shown else None
     return Section(name, title, lead, (table,), chart)
@@ -157,7 +163,8 @@ def _problems(view: TasksView) -> list[Problem]:
         spent += min(size, 3 * _TEXT_CAP)
         found.setdefault(key, []).append(row)
     several = len({task for task, _ in found}) > 1
-    return [_problem(task if several else "", sample, rows) for (task, sample), rows in found.items()]
+    room = Room()
+    return [_problem(task if several else "", sample, rows, room) for (task, sample), rows in found.items()]
 
 
 def _is_answered_once(task: TaskRecord) -> bool:
@@ -165,8 +172,8 @@ def _is_answered_once(task: TaskRecord) -> bool:
     return task["answers"] <= task["rows"] and not any("," in name for name in task["metrics"])
 
 
-def _problem(task: str, sample: str, rows: Sequence[AnswerRow]) -> Problem:
-    answers = tuple(_answer(row, several=len(rows) > 1) for row in rows)
+def _problem(task: str, sample: str, rows: Sequence[AnswerRow], room: Room) -> Problem:
+    answers = tuple(replace(_answer(row, several=len(rows) > 1), evidence=room(row_evidence(row))) for row in rows)
     references = "\n\n".join(f"Reference: {text}" for text in rows[0].get("references") or ())
     prompt = "\n\n".join(part for part in (rows[0].get("system"), rows[0].get("prompt"), references) if part)
     outcomes: dict[str, tuple[str, Status, str]] = {}
@@ -192,6 +199,23 @@ def answer_status(row: AnswerRow) -> Status:
     return "scored" if str(row["text"]).strip() else "empty"
 
 
+def row_why(row: AnswerRow, *, brief: bool = False) -> Why | None:
+    """Return why an answer's tests failed, None where nothing is known of it."""
+    why = why_of(row["tests"].get("why")) if row.get("tests") else None
+    return why.brief(_FAILURES, _PRINTED) if why is not None and brief else why
+
+
+def row_evidence(row: AnswerRow) -> tuple[Evidence, ...]:
+    """Return everything that an answer's scores rest on."""
+    return evidence_of(
+        row["metrics"],
+        row.get("stats") or {},
+        row.get("text"),
+        row.get("references") or (),
+        compares=not row.get("tests") and not row.get("likelihoods"),
+    )
+
+
 def _answer(row: AnswerRow, *, several: bool) -> ShownAnswer:
     tests = row.get("tests")
     status = answer_status(row)
@@ -210,4 +234,5 @@ def _answer(row: AnswerRow, *, several: bool) -> ShownAnswer:
         code=cut(str(row.get("text") or ""), _TEXT_CAP),
         error=cut("; ".join(part for part in (words, reasons_text(row)) if part), 2000),
         note=values,
+        why=row_why(row, brief=True),
     )

@@ -37,6 +37,7 @@ _SLEEPS = 12.0
 _MESSAGES = 400
 """More than these are not listened to: one comes after each test."""
 _SOURCE = 300
+_TRACED = re.compile(r'^  File "<solution>", line (\d{1,6}), in (.{1,100})$', re.MULTILINE)
 _LINE = re.compile(r"\(<solution>, line (\d+)\)")
 _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is",
@@ -68,7 +69,7 @@ def explain(task: Task, job: Job, code: Any, record: dict[str, Any], begin: Begi
         found = _read(task, job, failed)
     else:
         found = _run(task, job, code, failed, _limits(job, record), begin)
-    return _with_lines(found, job["code"]) if found else None
+    return with_lines(found, job["code"]) if found else None
 
 
 def _refused(record: dict[str, Any]) -> dict[str, Any]:
@@ -85,7 +86,22 @@ def printed(index: int, fed: str, wanted: str, output: bytes, errors: bytes) -> 
     apart = next((at for at, (a, b) in enumerate(zip(got, expected)) if a != b), min(len(got), len(expected)))  # noqa: B905 - as far as both go
     begin = max(0, apart - most // 2) if max(len(got), len(expected)) > most else 0
     texts = {"got": explained.part(got, begin), "expected": explained.part(expected, begin), "source": fed[:_SOURCE]}
-    return {"test": index, "part": -1, "op": "prints", **texts, "err": errors.decode("utf-8", "replace")}
+    heard = errors.decode("utf-8", "replace")
+    said = {
+        "difference": _apart(got, expected),
+        "err": heard,
+        "lines": [[int(one[1]), one[2]] for one in _TRACED.finditer(heard)],
+    }
+    return {"test": index, "part": -1, "op": "prints", **texts, **said}
+
+
+def _apart(got: str, expected: str) -> str:
+    """Say in which line two outputs first differ; spaces at the ends of lines do not count."""
+    ours, theirs = got.rstrip().split("\n"), expected.rstrip().split("\n")
+    for number, (one, other) in enumerate(zip(ours, theirs), 1):  # noqa: B905 - as far as both go
+        if one.rstrip() != other.rstrip():
+            return f"first differs in line {number}: {one[:80]!r} instead of {other[:80]!r}"
+    return f"{len(ours)} lines instead of {len(theirs)}" if len(ours) != len(theirs) else ""
 
 
 def _read(task: Task, job: Job, failed: list[int]) -> dict[str, Any]:
@@ -300,7 +316,7 @@ def _holds(node: Any, line: int) -> bool:
     return bool(node.lineno <= line <= (node.end_lineno or node.lineno))
 
 
-def _with_lines(found: dict[str, Any], code: str) -> dict[str, Any]:
+def with_lines(found: dict[str, Any], code: str) -> dict[str, Any]:
     """Put the solution's own text to the lines that are named."""
     text = code.split("\n") if len(code) <= 1 << 20 else []
     if found.get("limit") and type(found.get("lines")) is list:

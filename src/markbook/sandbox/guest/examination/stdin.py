@@ -81,7 +81,7 @@ def examine(
             stopped = not job.get("all") or slow >= _MOST_SLOW
     tests = [{**result, "v": "separated"} for result in results]
     record = {"tests": tests, "error": None, "cpu": cpu, "wall": wall, "hit": hit}
-    return {**record, "why": {"tests": why}} if why else record
+    return {**record, "why": explaining.with_lines({"tests": why}, job["code"])} if why else record
 
 
 def _run(channel: _socket.socket, job: Job, fed: bytes) -> Run:

@@ -1,0 +1,44 @@
+"""Traces that failed, to be labelled by why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from markbook.errors import DataError
+from markbook.judge.drawing import Drawn, LabelItem, draw
+from markbook.report.labelling.session import Seen
+from markbook.report.steps import shown_steps
+from markbook.trace import Trace
+from markbook.traces import read_traces
+
+
+def drawn_traces(path: str, count: int, seed: int) -> tuple[list[Drawn], Callable[[LabelItem], Seen]]:
+    """Return which traces of a file are labelled, all with one chance, and what there is to see of each.
+
+    Those that the log says succeeded are left out.
+
+    Raises:
+        DataError: the file holds no trace, or each of them succeeded.
+    """
+    items = [LabelItem(name) for name, trace in _named(path) if trace.success is not True]
+    if not items:
+        raise DataError("every trace here succeeded: none is to be labelled", at=path)
+    drawn = draw(items, count, seed=seed, share=0.0)
+    wanted = {one.item.id for one in drawn}
+    seen = {name: _seen(trace) for name, trace in _named(path) if name in wanted}
+    return drawn, lambda item: seen[item.id]
+
+
+def _named(path: str) -> Iterator[tuple[str, Trace]]:
+    """Yield the traces with a name each: their own where that is the first of its kind."""
+    taken: set[str] = set()
+    for number, trace in enumerate(read_traces(Path(path)), start=1):
+        name = trace.id if trace.id and trace.id not in taken else f"{trace.id or 'run'} #{number}"
+        taken.add(name)
+        yield name, trace
+
+
+def _seen(trace: Trace) -> Seen:
+    prompt = f"Task: {trace.task}" if trace.task else ""
+    return Seen(prompt, (), steps=shown_steps(trace))

@@ -1,0 +1,87 @@
+"""Evidence laid out from what a row holds: the stats of its scores, the answer and the references. Nothing is scored again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from markbook.evidence import Evidence
+from markbook.results.evidence.findings import facts_of, judged, pointed
+from markbook.results.evidence.overlaps import overlapping
+from markbook.results.evidence.scripts import against, edited
+
+__all__ = ["Room", "evidence_of", "judged"]
+
+Stats = Mapping[str, object]
+LONGEST = 20_000
+"""Characters of an answer and a reference whose words are set against each other."""
+MOST = 12
+"""Scores of one answer that are laid out."""
+
+
+def evidence_of(
+    values: Mapping[str, float | None],
+    stats: Mapping[str, Stats],
+    text: str | None,
+    references: Sequence[str],
+    *,
+    compares: bool = True,
+) -> tuple[Evidence, ...]:
+    """Return what an answer's scores rest on.
+
+    Args:
+        values: the scores by name.
+        stats: what each was computed from.
+        text: the answer; None where there is none.
+        references: the right answers.
+        compares: whether the answer is set against the reference where no score does so: not if it is a program.
+    """
+    if text is None:
+        return ()
+    texts = [one for one in references if isinstance(one, str)]
+    is_short = len(text) <= LONGEST and all(len(one) <= LONGEST for one in texts)
+    found = []
+    for name in list(values)[:MOST]:
+        one = _one(name, stats.get(name) or {}, text, texts if is_short else [])
+        found += [one] if one is not None else []
+    whole = all(value in (None, 1) for value in values.values())
+    if compares and is_short and texts and not whole and not any(one.edits for one in found):
+        found += [one for one in [against(text, texts)] if one is not None]
+    return tuple(found)
+
+
+def _one(name: str, stats: Stats, text: str, references: Sequence[str]) -> Evidence | None:
+    """Return the evidence of one score; what it is of is told by the shape of its stats, so that new metrics have it too."""
+    if not stats:
+        return None
+    found = judged(name, stats) or pointed(name, stats)
+    if found is None and references:
+        found = overlapping(name, stats, text, references) or edited(name, stats, text, references)
+    return found or facts_of(name, stats)
+
+
+_LISTED, _PARTS = 10, 60
+_PAGE_BYTES = 600_000
+
+
+class Room:
+    """Makes evidence as short as a page wants it, while there is room for it; `view` and `show` have all."""
+
+    def __init__(self) -> None:
+        self._left = _PAGE_BYTES
+
+    def __call__(self, found: Sequence[Evidence]) -> tuple[Evidence, ...]:
+        """Return the evidence of one answer, nothing once the room is used up."""
+        if self._left <= 0:
+            return ()
+        short = tuple(map(_brief, found))
+        self._left -= sum(one.size for one in short)
+        return short
+
+
+def _brief(one: Evidence) -> Evidence:
+    lists = tuple(
+        (name, some if len(some) <= _LISTED else (*some[:_LISTED], f"and {len(some) - _LISTED} more"))
+        for name, some in one.lists
+    )
+    return replace(one, lists=lists, edits=one.edits[:_PARTS])

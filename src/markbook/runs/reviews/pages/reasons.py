@@ -1,0 +1,16 @@
+"""What the judges of a review said beside their marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from markbook.evidence import Evidence
+from markbook.results.evidence import judged
+from markbook.runs.reviews.scoring.records import Numbers
+
+
+def judges_said(tier2: Numbers) -> tuple[Evidence, ...]:
+    """Return marks, reasons and quotes by rubric, out of a published row's second tier."""
+    details = tier2.get("details") or {}
+    found = (judged(str(name).replace("_", " "), one) for name, one in details.items() if isinstance(one, Mapping))
+    return tuple(one for one in found if one is not None)
