@@ -121,7 +121,8 @@ class Parts:
     def __call__(self, index: int, error: BaseException | None = None, *, begin: bool = False) -> None:
         """Note that a part begins, went well, or ended in an error."""
         if begin:
-            self.current = index
+            if index < self.count:
+                self.current = index
             self.begun[index] = self.begun.get(index, 0) + 1
         elif error is None:
             self.done[index] = self.done.get(index, 0) + 1
@@ -160,7 +161,8 @@ def mark(test: Compiled, namespace: dict[str, object], done: dict[int, int] | No
         test: the test.
         namespace: where it runs.
         done: is given how often each part of the test went well: its assert statements by their numbers and, from the
-            number of those on, its calls of what is named `assert...`.
+            number of those on, its calls of what is named `assert...`; `CUT` where a part or a `raise` of the test's
+            began and something swallowed how it ended.
 
     Raises:
         BaseException: whatever is neither an `Exception` nor one of Python's own three, such as `Sticky`.

@@ -104,7 +104,13 @@ class _Trial:
 
     def run_true(self) -> None:
         """Run the tests as they are; what has failed in one such run has failed."""
-        again = self._again(self._task.compiled)
+        if self._apart:
+            again = self._again(self._task.compiled)
+        else:
+            plain = {index: self._found[index].plain() for index in self._which}
+            again = self._again([plain.get(index) or test for index, test in enumerate(self._task.compiled)])
+            for index in self._which:
+                again["tests"][index] = self._found[index].told(again["tests"][index])
         if self.record:
             _agree(self.record, again, self._which)
         else:

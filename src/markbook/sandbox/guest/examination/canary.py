@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from ..marking import Compiled
-from . import wrong
+from ..marking import Compiled, Result
+from . import words, wrong
 from .expectations import Finder
 from .programs import FILE, BrokenTest, compile_test
 
@@ -32,6 +32,8 @@ class Canary:
         """For each thing that can be made wrong how much it says that a solution passes then."""
         self.claims: list[int] = []
         """For each of them to what claim of the test it belongs."""
+        self._plain: Compiled | None = None
+        self._hidden: list[str] = []
         self.shown: list[bool] = []
         """For each of them whether a solution that reads the code of the test can see that it was made wrong."""
         try:
@@ -53,16 +55,43 @@ class Canary:
         }
         return trees, Finder(list(trees.values()), self._entry).sites
 
+    def plain(self) -> Compiled | None:
+        """Return the test as it is, without what it says and does not mean; None where it is no test."""
+        if self._plain is None:
+            try:
+                trees = self._found()[0]
+                self._hidden = words.hide([*trees.values()])
+                self._plain = self._compiled(trees)
+            except _FAULTS:
+                return None
+        return self._plain
+
+    def told(self, result: Result) -> Result:
+        """Return a result of the plain test with the messages of the whole one."""
+        found = dict(result)
+        if "m" in result:
+            found["m"] = self._told(result["m"])
+        if "parts" in result:
+            found["parts"] = [self.told(part) for part in result["parts"]]
+        return found
+
+    def _told(self, text: str) -> str:
+        return words.shown(text, self._hidden)
+
     def wrong(self, place: int, seed: int) -> Compiled | None:
         """Return the test compiled with this made wrong as the seed says; None where that is no test any more.
 
-        Nothing else is changed, no line and no column: a solution is not to tell the two apart by anything but what
-        is expected.
+        Nothing else is changed but what says the same once more: a solution is not to tell this from the plain test by
+        anything but what is expected.
         """
         wrong.draw_from(seed)
         try:
             trees, sites = self._found()
+            same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
             sites[place].change()
+            for site in same:
+                site.follow(sites[place])
+            words.hide([*trees.values()])
             return self._compiled(trees)
         except _FAULTS:
             return None

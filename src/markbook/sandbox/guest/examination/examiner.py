@@ -256,7 +256,7 @@ class Examiner:
         if any(policies):
             apart, done = self._separated(task, job, pins, policies)
         if apart is not None and all(
-            policy and test["p"] for policy, test in zip(policies, apart["tests"], strict=True)
+            policy and test["p"] and not policy.borrows for policy, test in zip(policies, apart["tests"], strict=True)
         ):
             together = apart  # it is known to be right, and right it is found: nothing that the other way could add
         else:
@@ -264,7 +264,7 @@ class Examiner:
         plans: list[Any] = []
         for index, (policy, one) in enumerate(zip(policies, together["tests"], strict=True)):
             agrees = policy is not None and apart is not None and one["p"] == apart["tests"][index]["p"]
-            plans.append(sorted(policy.allowed) if agrees and policy is not None else None)
+            plans.append(sorted(policy.allowed) if agrees and policy is not None and not policy.borrows else None)
         plans, useful = self._beside(task, job, together, plans)
         own = {index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own}
         own = {index for index in own if together["tests"][index]["p"]}

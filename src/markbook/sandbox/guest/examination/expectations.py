@@ -40,7 +40,16 @@ _STEPS = 3
 class Site:
     """One thing in a test that can be made wrong."""
 
-    def __init__(self, change: Callable[[], None], rank: int, claim: int, *, is_shown: bool) -> None:
+    def __init__(
+        self,
+        change: Callable[[], None],
+        rank: int,
+        claim: int,
+        *,
+        is_shown: bool,
+        of: str = "",
+        node: ast.expr | None = None,
+    ) -> None:
         self.change = change
         """Makes it wrong, in the tree in which it was found, by the values that are drawn then."""
         self.claim = claim
@@ -49,9 +58,31 @@ class Site:
         self.rank = rank
         """`SURE`, `LIKELY` or `INPUT`: how much it says that a solution passes then. `OPERATOR`: something is compared
         with what is equal to nothing, so that an answer that judges for itself is told from one that is compared."""
+        self.of = of
+        """What is compared with it; empty where nobody knows."""
+        self.node: ast.expr | None = node
+        """The literal or the bound that is made wrong; None where something else is."""
+        self._before = ast.dump(node) if node is not None else ""
+        self._value = getattr(node, "value", None)
         self.is_shown = is_shown
         """Whether it is made wrong by a call of ours, which a solution beside it can see: where that does not happen
         it may answer what it likes, so that only to pass says something, and to fail does not."""
+
+    def says_as(self, other: Site) -> bool:
+        """Whether this says of the same what another one says: the same literal, or a bound on the other side."""
+        if not self.of or self.of != other.of or self.node is None or other.node is None or self.node is other.node:
+            return False
+        return self._is_bound() == other._is_bound() and (self._is_bound() or self._before == other._before)
+
+    def _is_bound(self) -> bool:
+        return isinstance(self.change, partial) and self.change.func is wrong.shift
+
+    def follow(self, other: Site) -> None:
+        """Make it wrong by as much as another one that has been."""
+        if self._is_bound():
+            self.node.value += other.node.value - other._value  # type: ignore[union-attr]  # both are numbers
+        elif self.node is not None and other.node is not None:
+            wrong.copy_values(other.node, self.node)
 
 
 class Finder:
@@ -66,6 +97,7 @@ class Finder:
         """
         self.sites: list[Site] = []
         self._claim = 0
+        self._of = ""
         self._entry = entry
         self._nodes = [node for tree in trees for node in inspection.nodes(tree)]
         self._made = assignments(self._nodes)
@@ -73,6 +105,8 @@ class Finder:
         used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute))
         loads = [key_of(node) for node in used if isinstance(node.ctx, ast.Load)]
         self._uses = {name: loads.count(name) for name in self._made}
+        self._optional = {id(part) for node in self._nodes if _is_choice(node) for part in ast.walk(node)}
+        """What need not be true if something else is."""
         self._denied = {id(node.operand) for node in self._nodes if isinstance(node, ast.UnaryOp)}
         self._settled: set[int] = set()
         """The comparisons that are what is claimed, and which no right answer can pass with another value."""
@@ -126,8 +160,10 @@ class Finder:
             return (second, first) if self._is_told(first) else pair
         return pair if is_literal(first) and not is_literal(second) else (second, first)
 
-    def _site(self, change: Callable[[], None], rank: int, *, is_shown: bool = False) -> None:
-        self.sites.append(Site(change, rank, self._claim, is_shown=is_shown))
+    def _site(
+        self, change: Callable[[], None], rank: int, *, is_shown: bool = False, node: ast.expr | None = None
+    ) -> None:
+        self.sites.append(Site(change, rank, self._claim, is_shown=is_shown, of=self._of, node=node))
 
     def _add(self, change: Callable[[], None], *, sure: bool) -> None:
         self._site(change, SURE if sure else LIKELY)
@@ -209,7 +245,7 @@ class Finder:
             return
         # what says that two things differ may pass by another one too: whether it does is to be seen
         differs = isinstance(operator, ast.NotEq | ast.NotIn) != (id(node) in self._denied)
-        rank = INPUT if differs else OPERATOR
+        rank = INPUT if differs or id(node) in self._optional else OPERATOR
         if isinstance(operator, ast.Eq | ast.NotEq):
             self._judged((node.left, node.comparators[0]), (first, second), rank)
         elif isinstance(operator, ast.In | ast.NotIn):
@@ -236,20 +272,24 @@ class Finder:
 
     def _order(self, node: ast.Compare, *, denied: bool = False) -> None:
         more = isinstance(node.ops[0], ast.Gt | ast.GtE) != denied
+        self._of = " ".join(ast.dump(part) for part in (node.left, *node.comparators) if self._is_told(part))
         self._bounds([(node.comparators[-1], more), (node.left, not more)])
+        self._of = ""
 
     def _bounds(self, bounds: list[tuple[ast.expr, bool]]) -> None:
         """Find numbers that something is compared with, each with whether it becomes wrong upwards."""
         for part, up in bounds:
             if isinstance(part, ast.Constant) and type(part.value) in (int, float):
-                self._add(partial(wrong.shift, part, up=up), sure=False)
+                self._site(partial(wrong.shift, part, up=up), LIKELY, node=part)
 
     def _equal(self, pair: Operands, *, sure: bool) -> None:
         expected, tested = self._expected(pair)
         if isinstance(expected, ast.Constant) and isinstance(tested, ast.Constant):
             return
         before = len(self.sites)
+        self._of = ast.dump(tested)
         self._literals(expected, sure=sure)
+        self._of = ""
         if len(self.sites) == before or self.sites[-1].rank != SURE:
             self._indices(expected)
             self._inputs(tested)
@@ -270,7 +310,7 @@ class Finder:
         if literal:
             sure = sure and not wrong.is_computed(node)
             rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
-            self._site(partial(wrong.replace, node), rank)
+            self._site(partial(wrong.replace, node), rank, node=node)
             return
         seen = set() if seen is None else seen
         if not steps:
@@ -337,6 +377,10 @@ class Finder:
                 if not self._is_told(part):
                     self._literals(part, sure=False)
             self._inputs(node)
+
+
+def _is_choice(node: ast.AST) -> bool:
+    return isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or)
 
 
 def _denied_order(node: ast.expr) -> ast.Compare | None:

@@ -9,7 +9,7 @@ from . import inspection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeGuard
 
 FILE = "<test>"
 """What tests are called in tracebacks."""
@@ -60,17 +60,26 @@ def instrument(tree: ast.Module) -> int:
     """Make the program's assert statements report to `PART`, numbered in source order; return how many there are.
 
     An assert that stands directly in the module or in a function `check` is guarded: the ones after it still run. So
-    is a compound statement there that holds asserts. What else raises ends the program as it always did. Calls of
-    functions named `assert...` report that they were made, by the numbers that follow.
+    is a compound statement there that holds asserts. What else raises ends the program as it always did. By the numbers
+    that follow, calls of functions named `assert...` and `with` such a call report that they begin and that they went
+    well, and `raise` that it begins: what swallows how they end is seen by that.
     """
     nodes = inspection.nodes(tree)
     found: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Assert)]
-    calls: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Expr) and _asserts(node.value)]
-    for same in (found, calls):
+    calls: list[ast.stmt] = [node for node in nodes if _is_asserting(node)]
+    raised: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Raise)]
+    for same in (found, calls, raised):
         same.sort(key=lambda node: (node.lineno, node.col_offset))
-    numbers = {id(node): index for index, node in enumerate(found + calls)}
+    numbers = {id(node): index for index, node in enumerate(found + calls + raised)}
     tree.body = _guarded(tree.body, numbers)
     return len(found)
+
+
+def _is_asserting(node: ast.AST) -> TypeGuard[ast.stmt]:
+    """Whether a statement is a call that asserts, or goes `with` one."""
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return any(_asserts(item.context_expr) for item in node.items)
+    return isinstance(node, ast.Expr) and _asserts(node.value)
 
 
 def _asserts(node: ast.expr) -> bool:
@@ -95,17 +104,19 @@ def _guarded(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
             inner, leaves = ast.Assert in within, not within.isdisjoint((ast.Return, ast.Break, ast.Continue))
             _mark_within(node, numbers)
             # a statement that may leave the function keeps its meaning inside try, so only the guard matters
-            made.append(_guard(node, -1, done=False) if inner and not leaves else node)
+            made += _counted(_guard(node, -1, done=False) if inner and not leaves else node, numbers.get(id(node)))
         else:
             _mark_within(node, numbers)
-            made += _counted(node, numbers)
+            made += _counted(node, numbers.get(id(node)))
     return made
 
 
-def _counted(node: ast.stmt, numbers: dict[int, int]) -> list[ast.stmt]:
-    """Return a statement, and after a call that asserts the report that it was made."""
-    index = numbers.get(id(node))
-    return [node] if index is None else [node, _report(index, node)]
+def _counted(node: ast.stmt, index: int | None) -> list[ast.stmt]:
+    """Return a statement, and where it has a number the reports that it begins and, unless it raises, went well."""
+    if index is None:
+        return [node]
+    begun = [_report(index, node, begin=True), node]
+    return begun if isinstance(node, ast.Raise) else [*begun, _report(index, node)]
 
 
 def _marked(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
@@ -116,7 +127,7 @@ def _marked(body: list[ast.stmt], numbers: dict[int, int]) -> list[ast.stmt]:
             made += [_report(index, node, begin=True), node, _report(index, node)]
         else:
             _mark_within(node, numbers)
-            made += _counted(node, numbers)
+            made += _counted(node, numbers.get(id(node)))
     return made
 
 

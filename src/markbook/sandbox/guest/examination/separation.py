@@ -8,11 +8,12 @@ import sys
 import types
 
 from .. import wire
+from ..child import seed_numpy
 from ..exchange import names
 from ..exchange.aliases import Crossed
 from ..exchange.peer import Peer
 from ..exchange.policy import Policy
-from ..exchange.standin import token_of
+from ..exchange.standin import is_module, token_of
 from ..marking import Compiled, Result, Sticky, failure, mark, received
 from . import inspection
 
@@ -100,6 +101,8 @@ class Hall:
         self.pins: dict[str, str] = {}
         """Names that this solution takes from the standard library."""
         self.flags: list[str] = []
+        self._borrows = False
+        """Whether the tests get a module from the solution that is not this side's own: what it decides, that decides."""
         self._random: types.ModuleType | None = None
         self.done: dict[int, int] = {}
         """How often each part of the last test went well."""
@@ -126,6 +129,7 @@ class Hall:
                 own = names.module_name(value) or names.name_for(value)
                 if own is not None:
                     self.pins[name] = f"module {own}" if names.module_name(value) else own
+        self._borrows = any(is_module(value) for value in found.values())
         found.update({name: names.lent(names.named(pin)) for name, pin in pins.items() if name in found})
         space = self.namespace
         space.update(found)
@@ -148,6 +152,8 @@ class Hall:
         """
         self.peer.policy = policy
         self.peer.crossed = Crossed()
+        if self._task.speaks_of_random:
+            seed_numpy()
         self.done = {}
         kept = sys.stdout, sys.stderr, sys.stdin
         sys.stdout, sys.stderr = self._sinks
@@ -168,6 +174,7 @@ class Hall:
         if self._random is not None and "random" in self._text:
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
         result["v"] = "separated"
+        policy.borrows = self._borrows
         if policy.own:
             result["own"] = True
         return result

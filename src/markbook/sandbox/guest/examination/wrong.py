@@ -115,6 +115,23 @@ def replace(node: ast.expr) -> None:
         node.values.append(extra)
 
 
+def copy_values(changed: ast.expr, node: ast.expr) -> None:
+    """Make of a literal, which was as another one, what was made of that; where it stands is left as it is."""
+    pairs = list(zip(ast.walk(changed), ast.walk(node), strict=False))
+    for one, same in pairs:
+        if isinstance(one, ast.Constant) and isinstance(same, ast.Constant):
+            same.value = one.value
+    extra = changed.elts[-1:] if isinstance(changed, ast.List | ast.Tuple | ast.Set) else []
+    if isinstance(node, ast.List | ast.Tuple | ast.Set) and len(node.elts) < len(changed.elts):  # type: ignore[attr-defined]  # of the same class
+        value = extra[0].value  # type: ignore[attr-defined]  # a constant, as `replace` puts it there
+        node.elts.append(ast.Constant(value, lineno=node.lineno, col_offset=node.col_offset))
+    elif isinstance(node, ast.Dict) and len(node.keys) < len(changed.keys):  # type: ignore[attr-defined]
+        value = changed.keys[-1].value  # type: ignore[attr-defined]
+        more = ast.Constant(value, lineno=node.lineno, col_offset=node.col_offset)
+        node.keys.append(more)
+        node.values.append(more)
+
+
 def replace_all(node: ast.expr) -> None:
     """Make every constant of a literal another one that stands nowhere in it: what was in it is not in what comes."""
     found = constants(node)

@@ -55,6 +55,8 @@ class Policy:
         self.refused = False
         """Whether something could not be done from here: a test that fails after it has to be seen there."""
 
+        self.borrows = False
+        """Whether the test ran with a module of the solution's."""
         self.stopped = False
         """Whether a call ended in a StopIteration that would have ended a loop of the test's instead of the test."""
         self.copied = False

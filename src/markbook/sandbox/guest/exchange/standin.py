@@ -109,6 +109,12 @@ def token_of(value: Any) -> int | None:
     return None
 
 
+def is_module(value: Any) -> bool:
+    """Whether this stands for a module over there."""
+    cls = type(value)
+    return issubclass(type(cls), Meta) and type.__getattribute__(cls, CLAIM) is types.ModuleType
+
+
 def kind_of(value: Any) -> str:
     """Return of what type a stand-in says that what it stands for is: `solution`, or `module:class`."""
     cls = type(value)
