@@ -82,7 +82,7 @@ def test_thresholds_read_numbers_and_percent():
 
 
 def test_a_threshold_holds_for_a_model_or_for_all(exam_run):
-    marks = marks_of(compare(exam_run()))
+    marks = marks_of(compare(exam_run()), {name: name for name in ("strong", "weak")})
 
     hold_gates([Gate("strong", 0.5)], marks)
     with pytest.raises(GateFailed, match="weak is"):

@@ -159,7 +159,7 @@ def metrics_of(run):
 def test_all_ten_files_load_unchanged(suite):
     files = sorted(suite.glob("*.yaml"))
     assert len(files) == 10
-    assert {type(config.load(path)).__name__ for path in files} == {"Task", "Group"}
+    assert {type(config.load(path)).__name__ for path in files} == {"Task", "TaskGroup"}
 
 
 def test_every_task_gives_exactly_the_documented_results(runs):

@@ -15,7 +15,7 @@ _SHOWN = ("as_json", "verbose", "strict")
 _GATES = ("fail_under", "fail_if_worse", "against", "stop_when")
 _MACHINE = ("workers", "engine", "isolation", "python")
 _ASKING = (
-    "model", "base_url", "samples", "gen_kwargs", "system", "turns", "num_fewshot", "concurrency", "per_minute", "retries",
+    "model", "generator", "base_url", "samples", "gen_kwargs", "system", "turns", "num_fewshot", "concurrency", "per_minute", "retries",
     "request_seconds", "max_cost", "price",
 )  # fmt: skip
 
