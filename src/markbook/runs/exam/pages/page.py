@@ -67,8 +67,9 @@ def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
                 f"{tally.model}: {flagged} verdicts claimed to pass and passed a wrong expectation too; counted as failed."
             )
         if tally.unchecked and view.config.get("separate", True):
+            are = "verdict is" if tally.unchecked == 1 else "verdicts are"
             found.append(
-                f"{tally.model}: {tally.unchecked} verdicts are unchecked: the tests ran beside the answer, and nothing "
+                f"{tally.model}: {tally.unchecked} {are} unchecked: the tests ran beside the answer, and nothing "
                 "in them could be made wrong that would show a forged pass."
             )
     if view.faults:
