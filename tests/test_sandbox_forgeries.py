@@ -515,31 +515,6 @@ def f(n):
 """,
     ),
     Forgery(
-        "clock: slow",
-        Test(
-            program="""\
-import time
-def check(candidate):
-    start = time.perf_counter()
-    assert candidate(10) == 55
-    assert time.perf_counter() - start < 0.05
-check(f)
-"""
-        ),
-        right="""\
-def f(n): return n * (n + 1) // 2
-""",
-        wrong="""\
-import time
-_s = time.perf_counter
-time.perf_counter = lambda: 0.0
-def f(n):
-    e = _s() + .1
-    while _s() < e: pass
-    return n * (n + 1) // 2
-""",
-    ),
-    Forgery(
         "nprng: rng",
         Test(
             program="""\

@@ -32,6 +32,8 @@ class Canary:
         """For each thing that can be made wrong how much it says that a solution passes then."""
         self.claims: list[int] = []
         """For each of them to what claim of the test it belongs."""
+        self._is_plain: bool | None = None
+        """Whether nothing is to be hidden in it; None until that is known."""
         self._plain: Compiled | None = None
         self._hidden: list[str] = []
         self.shown: list[bool] = []
@@ -56,14 +58,15 @@ class Canary:
         return trees, Finder(list(trees.values()), self._entry).sites
 
     def plain(self) -> Compiled | None:
-        """Return the test as it is, without what it says and does not mean; None where it is no test."""
-        if self._plain is None:
+        """Return the test without what it says and does not mean; None where there is nothing of that, and where it is no test."""
+        if self._is_plain is None:
             try:
                 trees = self._found()[0]
                 self._hidden = words.hide([*trees.values()])
-                self._plain = self._compiled(trees)
+                self._plain = self._compiled(trees) if self._hidden else None
             except _FAULTS:
-                return None
+                self._hidden = []
+            self._is_plain = not self._hidden
         return self._plain
 
     def told(self, result: Result) -> Result:
