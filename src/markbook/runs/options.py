@@ -104,6 +104,7 @@ class AskingSettings(RunSettings, total=False):
     samples: int | None
     gen_kwargs: str
     system: str
+    generator: str
     concurrency: int
     per_minute: float | None
     retries: int
