@@ -24,8 +24,9 @@ SAID = "3 answers took the outcome that they had in an earlier run"
 
 
 @pytest.fixture
-def held(tmp_path):
-    """Hold an exam; return what it says of kept outcomes, and every model's row."""
+def held(tmp_path, monkeypatch):
+    """Hold an exam in a cache of the test's own; return what it says of kept outcomes, and every model's row."""
+    monkeypatch.setenv("MARKBOOK_CACHE", str(tmp_path / "cache"))
 
     def hold_it(name, kind, **more):
         lines = []
