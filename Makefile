@@ -36,7 +36,7 @@ demo: $(VENV)/.user  ## set up, mark the bundled exam, say where the report is
 	@$(BIN)/markbook demo
 
 # A file's tests stay together: many share what its first one made.
-PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile
+PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP)  ## set up and run the whole test suite, a process a core (PARALLEL= for one after the other)
 	$(BIN)/python -m pytest $(PARALLEL)

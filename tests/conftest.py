@@ -26,6 +26,20 @@ def pytest_configure(config):
         config.option.randomly_seed = SEED
 
 
+LONG = (
+    "test_sandbox_attacks", "test_sandbox_separated", "test_sandbox_honest", "test_language_forgers", "test_languages",
+    "test_exam_reliability", "test_commands_reliability", "test_docs", "test_extending", "test_user_tasks", "test_browse",
+)  # fmt: skip
+"""Files of minutes: with a process a core the last of them would be waited for alone."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Begin with the files that take longest."""
+    places = {name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(LONG)))
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """Return the folder of real benchmarks, answers and reference values beside the checkout."""
