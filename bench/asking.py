@@ -36,9 +36,10 @@ from lm_eval.models.openai_completions import LocalChatCompletion
 from lm_eval.models.api_models import JsonChatStr
 port, count, at_once = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 model = LocalChatCompletion(base_url=f"http://127.0.0.1:{port}/v1/chat/completions", model="m", num_concurrent=at_once)
-asked = [(JsonChatStr(json.dumps([{"role": "user", "content": f"say w{n} lorem"}])),) for n in range(count)]
+asked = [JsonChatStr(json.dumps([{"role": "user", "content": f"say w{n} lorem"}])) for n in range(count)]
 start, cpu = time.monotonic(), time.process_time()
-asyncio.run(model.get_batched_requests(asked, cache_keys=[], generate=True, gen_kwargs={"max_gen_toks": 64}))
+found = asyncio.run(model.get_batched_requests(asked, cache_keys=asked, generate=True, gen_kwargs={"max_gen_toks": 64}))
+assert len(found) == count
 print(json.dumps([time.monotonic() - start, time.process_time() - cpu]))
 """
 
@@ -144,18 +145,21 @@ def ours(folder: Path, port: int, count: int, at_once: int) -> Cost:
 def compare(args: argparse.Namespace, folder: Path, port: int) -> None:
     """Print replies a second and CPU milliseconds a reply of each side."""
     n, at_once = args.prompts, args.concurrency
-    sides: dict[str, Callable[[], Cost]] = {
-        "markbook, asking": lambda: ours(folder, port, n, at_once),
-        "markbook, whole command": lambda: timed(command(write_task(folder / "whole", n), port, at_once)),
-        "plain httpx loop": lambda: client("httpx", port, n, at_once),
-        "plain openai SDK loop": lambda: client("openai", port, n, at_once),
+    sides: dict[str, tuple[Callable[[], Cost], int]] = {
+        "markbook, asking": (lambda: ours(folder, port, n, at_once), n + 2 * (n // 10)),
+        "markbook, whole command": (lambda: timed(command(write_task(folder / "whole", n), port, at_once)), n),
+        "plain httpx loop": (lambda: client("httpx", port, n, at_once), n),
+        "plain openai SDK loop": (lambda: client("openai", port, n, at_once), n),
     }
     if args.harness_python:
-        sides["lm_eval, request loop"] = lambda: theirs(args.harness_python, port, n, at_once)
+        sides["lm_eval, request loop"] = (lambda: theirs(args.harness_python, port, n, at_once), n)
     found: dict[str, list[Cost]] = {name: [] for name in sides}
     for _ in range(args.rounds):
-        for name, side in sides.items():
+        for name, (side, wanted) in sides.items():
+            before = counts(port)["requests"]
             found[name].append(side())
+            if (came := counts(port)["requests"] - before) != wanted:
+                sys.exit(f"{name}: {came} requests came to the server instead of {wanted}: no figure is shown")
     for name, costs in found.items():
         wall, cpu = min(cost[0] for cost in costs), min(cost[1] for cost in costs)
         print(f"{name:26} {n / wall:8.0f} replies/s   {1000 * cpu / n:6.3f} ms CPU a reply")
