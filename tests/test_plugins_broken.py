@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from exam_kit import problem, write_rows
 
 PARTS = """
 from pathlib import Path
@@ -162,6 +163,21 @@ def test_a_run_of_a_generator_goes_on_with_it(markbook, tmp_path):
     assert again.returncode == 3, again.stderr  # it asked for the third row alone, and "the last" gets no reply
     assert json.loads((folder / "summary.json").read_text())["tasks"]["echoes"]["metrics"]["exact_match"]["n"] == 2
     assert other.returncode == 2
+
+
+def test_an_exam_asks_a_generator_and_goes_on_with_it(markbook, tmp_path):
+    write_rows(tmp_path / "benchmark.jsonl", [problem("a"), problem("b")])
+
+    done = markbook("exam", "--benchmark", "benchmark.jsonl", "--generator", "echo")
+    assert done.returncode == 3, done.stderr  # "the last" gets no reply
+    folder = next((tmp_path / "generated").iterdir())
+    again = markbook("exam", "--resume", folder)
+    other = markbook("exam", "--benchmark", "benchmark.jsonl", "--generator", "raises", "--resume", folder)
+
+    config = json.loads((folder / "run.json").read_text())["config"]
+    assert (config["generator"], config["models"]) == ("echo", ["echo"])
+    assert (again.returncode, other.returncode) == (3, 2)
+    assert len((folder / "answers.jsonl").read_text().splitlines()) == 2
 
 
 def test_a_generator_or_report_that_raises_is_a_message(markbook, site, tmp_path):

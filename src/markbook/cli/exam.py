@@ -156,7 +156,7 @@ def command(**options: Any) -> int:
         raise click.UsageError("Missing option '--benchmark'.")
     if check:
         return _check(options, show_check)
-    if not options["solutions"] and options["model"] is None:
+    if not (options["solutions"] or options["model"] or options["generator"]):
         raise click.UsageError("Missing option '--solutions' (answers that exist) or '--model' (who is to answer).")
     from markbook.results.gates import hold_gates, parse_gates
     from markbook.runs.conductor import conduct

@@ -57,12 +57,6 @@ class _Run(SpreadCommand):
 @click.argument("tasks", nargs=-1, metavar="TASK...", shell_complete=completing(task_names, files=True))
 @click.option("--predictions", type=click.Path(), help="Answers that exist: a file, or a folder with one file a task.")
 @asking_options
-@click.option(
-    "--generator",
-    default="",
-    metavar="NAME",
-    help="A generator plugin that answers instead (`markbook list generators`); --model is its name for the model.",
-)
 @click.option("--data", type=click.Path(), help="A file of rows to use instead of the one that the tasks name.")
 @click.option(
     "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
@@ -184,7 +178,6 @@ _KEPT = (
     KeptOption("judge_url", "judging.judge_url", sent_a_key),
     KeptOption("cassette", "judging.cassette", lambda path: written(Path(path))),
     KeptOption("allow_download", "sources.allow_download", lambda is_allowed: "would fetch data" if is_allowed else ""),
-    KeptOption("generator", "config.generator", lambda name: "would import what it names" if ":" in name else ""),
     KeptOption(
         "allow_code", "config.allow_code", lambda is_allowed: "would run code that its tasks name" if is_allowed else ""
     ),

@@ -8,11 +8,8 @@ from typing import Any
 
 from markbook import plugins
 from markbook.model import ModelReply, PromptRequest
-from markbook.runs.options import AskingOptions
+from markbook.runs.options import ASKS_MODELS, AskingOptions
 from markbook.types import Missing, MissingKind
-
-MODEL = "model"
-"""The generator that asks the model which is named; what is meant where no other is."""
 
 
 def make_generator(options: AskingOptions) -> Any:
@@ -33,7 +30,7 @@ def make_generator(options: AskingOptions) -> Any:
         "price": options.price,
     }
     if not options.generator:
-        return plugins.create("generators", MODEL, **given)
+        return plugins.create("generators", ASKS_MODELS, **given)
     factory = plugins.factory("generators", options.generator, allow_code=True)
     taken = inspect.signature(factory).parameters.values()
     if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in taken):

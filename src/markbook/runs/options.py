@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar
 
-from markbook.errors import UnknownOptionError
+from markbook.errors import UnknownOptionError, UsageError
 from markbook.plugins import suggest
 
 _T = TypeVar("_T")
 ASKING = "asking"
 """Where run.json keeps how a model is asked."""
+ASKS_MODELS = "model"
+"""The generator that asks the model which is named; what is meant where no other is."""
 
 
 def aside(default: Any, *, kept: str = "") -> Any:
@@ -85,6 +87,29 @@ class AskingOptions(RunOptions):
     request_seconds: float = aside(120.0, kept=ASKING)
     max_cost: float | None = aside(None, kept=ASKING)
     price: str = aside("", kept=ASKING)
+
+
+_Asking = TypeVar("_Asking", bound=AskingOptions)
+
+
+def with_answerer(options: _Asking, *, has_answers: bool, of: str) -> _Asking:
+    """Return the options with a name for whoever answers where only a generator is named.
+
+    Args:
+        options: of the run.
+        has_answers: whether there are answers already.
+        of: the option that names such.
+
+    Raises:
+        UsageError: neither answers nor a model or generator, or both.
+    """
+    if options.generator == ASKS_MODELS:
+        options = dataclasses.replace(options, generator="")
+    if options.generator and options.model is None:
+        options = dataclasses.replace(options, model=options.generator)
+    if has_answers == (options.model is not None):
+        raise UsageError(f"name the answers or the model: one of {of} and --model (or --generator)")
+    return options
 
 
 class RunSettings(TypedDict, total=False):

@@ -14,6 +14,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _OPTIONS = (
     click.option("--model", metavar="PROVIDER:NAME", help="The model to ask instead, such as openai:gpt-4o-mini."),
     click.option(
+        "--generator",
+        default="",
+        metavar="NAME",
+        help="A generator plugin that answers instead (`markbook list generators`); --model is its name for the model.",
+    ),
+    click.option(
         "--base-url",
         default="",
         metavar="URL",
@@ -64,6 +70,7 @@ _OPTIONS = (
 
 KEPT_ASKING = (
     *(KeptOption(name, f"config.{name}") for name in ("model", "samples", "gen_kwargs", "system")),
+    KeptOption("generator", "config.generator", lambda name: "would import what it names" if ":" in name else ""),
     KeptOption("base_url", "config.base_url", sent_a_key),
     *(KeptOption(name, f"asking.{name}") for name in ("concurrency", "retries", "max_cost", "price")),
     *(KeptOption(name, f"asking.{name}") for name in ("per_minute", "request_seconds")),

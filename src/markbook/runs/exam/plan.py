@@ -18,7 +18,7 @@ from markbook.runs.exam.marks import ErrorPolicy
 from markbook.runs.exam.stopping import ExamStop, plan_stop
 from markbook.runs.kind import Planned, Skipped
 from markbook.runs.machines import Machines
-from markbook.runs.options import ASKING, AskingOptions, AskingSettings, aside
+from markbook.runs.options import ASKING, AskingOptions, AskingSettings, aside, with_answerer
 from markbook.runs.sandboxes import BoxSettings
 from markbook.runs.streams import language_of
 from markbook.store import Manifest
@@ -90,7 +90,8 @@ class ExamOptions(AskingOptions):
             return {name: value for name, value in found.items() if name not in _ASKED}
         from markbook.model.connect import without_secrets
 
-        return {**found, "model": self.model, "base_url": without_secrets(self.base_url)}
+        asked = {"model": self.model, "base_url": without_secrets(self.base_url)}
+        return {**found, **asked, **({"generator": self.generator} if self.generator else {})}
 
     def limits(self) -> Limits:
         """Return what an attempt may use."""
@@ -181,8 +182,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
         UsageError: neither answers nor a model, or both; a model that cannot be asked this benchmark.
         EnvironmentUnfitError: this system cannot run solutions at all.
     """
-    if bool(request.solutions) == (request.model is not None):
-        raise UsageError("name the answers or the model: one of --solutions and --model")
+    request = with_answerer(request, has_answers=bool(request.solutions), of="--solutions")
     machines.begin_sandbox(request.box())
     paper = load_benchmark(Path(request.benchmark), request.format)
     whole, faults = without_faults(paper)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,26 +11,10 @@ from markbook.errors import UsageError
 from markbook.model import ModelReply
 from markbook.model.lean import COMPLETIONS
 from markbook.runs.asking import goes_on
-from markbook.runs.generators import MODEL
 
 if TYPE_CHECKING:
     from markbook.runs.tasks.options import TaskOptions
     from markbook.runs.tasks.plan import TaskPlan
-
-
-def with_answerer(options: TaskOptions) -> TaskOptions:
-    """Return the options with a name for whoever answers where only a generator is named.
-
-    Raises:
-        UsageError: neither predictions nor a model or generator, or both.
-    """
-    if options.generator == MODEL:
-        options = dataclasses.replace(options, generator="")
-    if options.generator and options.model is None:
-        options = dataclasses.replace(options, model=options.generator)
-    if (options.predictions is None) == (options.model is None):
-        raise UsageError("name the answers or the model: one of --predictions and --model (or --generator)")
-    return options
 
 
 def check_askable(tasks: Sequence[TaskPlan], options: TaskOptions) -> None:

@@ -17,9 +17,9 @@ from markbook.runs.asking import Replies, check_generator, generator_of, goes_on
 from markbook.runs.conductor import conduct
 from markbook.runs.kind import Ended, Planned, Skipped, Watcher
 from markbook.runs.machines import Machines
-from markbook.runs.options import ASKING, options_of
+from markbook.runs.options import ASKING, options_of, with_answerer
 from markbook.runs.tasks import Tasks
-from markbook.runs.tasks.asking import check_askable, with_answerer
+from markbook.runs.tasks.asking import check_askable
 from markbook.runs.tasks.judging import judges_of, remembered
 from markbook.runs.tasks.marks import FilteredAnswer, Key, Tested, answers, measure, tested
 from markbook.runs.tasks.options import JUDGING, TaskOptions, TaskSettings
@@ -119,7 +119,7 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
         DataError: no rows, or no answers to any.
         UsageError: neither predictions nor a model, or both.
     """
-    options = with_answerer(options)
+    options = with_answerer(options, has_answers=options.predictions is not None, of="--predictions")
     answers_at = None if options.predictions is None else Path(options.predictions)
     workers = machines.open(start_workers(options.engine, options.workers, answers_at))
     if workers is not None and workers.is_local:
