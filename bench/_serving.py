@@ -20,10 +20,11 @@ TESTS = ["f(1) == 2", "f(2) == 3"]
 
 
 class Client:
-    """Keeps connections to a server and asks it; one request at a time on each."""
+    """Keeps connections to a server and asks it; one request at a time on each, on so many at most."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, most: int = 512) -> None:
         self._port = port
+        self._turns = asyncio.Semaphore(most)
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def post(self, path: str, body: object) -> tuple[int, bytes]:
@@ -35,6 +36,10 @@ class Client:
         return await self._ask(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
 
     async def _ask(self, request: bytes) -> tuple[int, bytes]:
+        async with self._turns:
+            return await self._turn(request)
+
+    async def _turn(self, request: bytes) -> tuple[int, bytes]:
         link = self._open() or await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = link
         writer.write(request)

@@ -17,7 +17,8 @@ hostile   trivial attempts at a tenth of capacity, in windows of 15 s in turns a
 agree     an answer a row, by the server and by the sandbox: how many rewards differ
 run_code  programs a second through /run_code, one request at a time on each core
 
-The client is this process, the server another; on a machine of few cores they share them. Times are wall times.
+The client is this process, the server another; on a machine of few cores they share them. It has 512 connections at most,
+as clients have a bound; a request that waits for one has been due all the while. Times are wall times.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def latency(options: argparse.Namespace) -> None:
         print(grown(pid, held))
         client.close()
 
-    with server("--queue", "256") as (process, port):
+    with server("--queue", "256", "--cache", "64") as (process, port):
         asyncio.run(main(port, process.pid))
 
 

@@ -372,13 +372,31 @@ def test_above_capacity_callers_are_told_when_to_come_back(client, running):
     many = [item(f"{RIGHT}# {number}\n") for number in range(6)]
     waiting = in_background(running.address, {"items": many}, found)
     until(lambda: running.pool.waiting == 6)
+    unread = client.post("/v1/mark", content=b"{", headers={"Content-Type": "application/json"})
     got = mark(client, [item(f"{RIGHT}# more\n")])
-    assert got.status_code == 429
+    assert (got.status_code, unread.status_code) == (429, 429)
     assert 1 <= int(got.headers["retry-after"]) <= 60
+    assert 'path="/v1/mark",status="429"} 2' in client.get("/metrics").text
     sleeper.join()
     waiting.join()
     rewards = sorted(str(one["reward"]) for answer in found for one in answer.json()["results"])
     assert rewards == ["1.0"] * 6 + ["None"]
+
+
+def test_more_requests_at_once_than_it_answers_are_told_to_come_back():
+    server = Running(settings(guard=Guard(at_once=1)))
+    found = []
+    sleeper = in_background(server.address, {"items": [item(SLEEP, timeout=50)], "deadline": 1}, found)
+    until(lambda: server.pool.running == 1)
+    with httpx.Client(base_url=server.address) as client:
+        got = mark(client, [item(RIGHT)])
+        health = client.get("/health").status_code
+        sleeper.join()
+        after = mark(client, [item(RIGHT)]).json()["results"][0]["reward"]
+    server.drain()
+    server.join()
+    assert (got.status_code, got.headers["retry-after"], health, after) == (429, "1", 200, 1.0)
+    assert got.json()["error"] == "as many requests as are answered at once are under way: 1"
 
 
 def test_a_server_that_is_told_to_end_answers_what_it_has_taken():

@@ -157,17 +157,28 @@ class Pool:
         new = {key for key, _ in keys if key not in self._cache and key not in self._works}
         room = self._desk.room(client)
         if len(new) > room:
-            seconds_on = max(1, min(60, math.ceil(self._desk.waiting / max(self.rate(), 1.0))))
             self.counts["refused"] += len(orders)
-            raise Busy(
-                f"{len(new)} items do not fit: {self._desk.waiting} wait already, and there is room for {room}",
-                seconds_on,
-            )
+            raise self._busy(f"{len(new)} items do not fit", room)
         tickets = [Ticket(order, self._loop.create_future()) for order in orders]
         works = [self._admit(client, ticket, *key) for ticket, key in zip(tickets, keys, strict=True)]
         self._desk.put([work for work in works if work is not None])
         self._set_deadlines(tickets, seconds)
         return tickets
+
+    def ensure_room(self, client: str) -> None:
+        """Find out whether anything can be taken, before a request is read at some cost.
+
+        Raises:
+            Busy: too much waits already.
+        """
+        if not (room := self._desk.room(client)):
+            self.counts["refused"] += 1
+            raise self._busy("nothing can be taken now", room)
+
+    def _busy(self, what: str, room: int) -> Busy:
+        waiting = self._desk.waiting
+        seconds_on = max(1, min(60, math.ceil(waiting / max(self.rate(), 1.0))))
+        return Busy(f"{what}: {waiting} wait already, and there is room for {room}", seconds_on)
 
     def _admit(self, client: str, ticket: Ticket, key: str, task: str) -> SharedWork | None:
         """Answer a ticket from the cache, or let it share work under way; else return new work."""

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     Endpoint = Callable[[Request], Awaitable[Response]]
 
+_MARKED = frozenset(("/v1/mark", "/get_reward"))
+"""What asks for verdicts, and so for room in the queue."""
+
 
 class Service:
     """A pool and the application in front of it."""
@@ -55,7 +58,23 @@ class Service:
             self._route("/openapi.json", _openapi, "GET"),
             self._route("/", self._page, "GET"),
         ]
-        self.app = GuardedApp(Starlette(routes=routes, exception_handlers={404: _unknown, 405: _wrong_method}), guard)
+        inner = Starlette(routes=routes, exception_handlers={404: _unknown, 405: _wrong_method})
+        self.app = GuardedApp(inner, guard, self._admit)
+        self._marking = marking
+
+    def _admit(self, request: Request) -> None:
+        """Refuse what is to be marked while nothing more of its sender's can wait.
+
+        Raises:
+            Refused: there is no room.
+        """
+        path = request.scope["path"]
+        if path in _MARKED:
+            try:
+                self._marking.ensure_room(request)
+            except Refused as refused:
+                self.figures.requests[path, refused.status] += 1
+                raise
 
     def _route(self, path: str, endpoint: Endpoint, method: str) -> Route:
         async def answer(request: Request) -> Response:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -38,6 +40,8 @@ class Guard:
     """Bytes of a request's body."""
     seconds: float = 60.0
     """How long a body may take to arrive."""
+    at_once: int = 2048
+    """Requests that are answered at the same time."""
 
     def check(self, path: str, headers: dict[str, str]) -> None:
         """Hold a request's headers to the rules.
@@ -136,18 +140,40 @@ def _whole(found: dict[str, object]) -> dict[str, object]:
 class GuardedApp:
     """The guard in front of an application."""
 
-    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+    def __init__(self, app: ASGIApp, guard: Guard, admit: Callable[[Request], None]) -> None:
+        """Put a guard in front of it.
+
+        Args:
+            app: is asked what is not refused.
+            guard: what a request has to be like.
+            admit: raises `Refused` where there is no room for a request that is as it has to be; nothing of it has been
+                read then, since under load a refusal has to cost little.
+        """
         self._app = app
         self._guard = guard
+        self._admit = admit
+        self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request by its headers, or hand it on."""
-        if scope["type"] == "http":
-            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-            try:
-                self._guard.check(scope["path"], headers)
-            except Refused as refused:
-                from markbook.server.answers import refusal
+        """Refuse a request by its headers or for want of room, or hand it on."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        from starlette.requests import Request
 
-                return await refusal(refused)(scope, receive, send)
-        return await self._app(scope, receive, send)
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        try:
+            self._guard.check(scope["path"], headers)
+            if self._under_way >= self._guard.at_once and scope["path"] not in OPEN:
+                raise Refused(
+                    429, f"as many requests as are answered at once are under way: {self._under_way}", Retry_After="1"
+                )
+            self._admit(Request(scope))
+        except Refused as refused:
+            from markbook.server.answers import refusal
+
+            return await refusal(refused)(scope, receive, send)
+        self._under_way += 1
+        try:
+            return await self._app(scope, receive, send)
+        finally:
+            self._under_way -= 1

@@ -88,6 +88,17 @@ class Marking:
         passed = [float(reward.passed == reward.total) for reward in marked]
         return as_json({"rewards": numbers, "scores": numbers, "extra_logs": {"all_passed": passed}})
 
+    def ensure_room(self, request: Request) -> None:
+        """Refuse a request before anything reads it where nothing of its sender's can be taken now.
+
+        Raises:
+            Refused: too much of it waits already.
+        """
+        try:
+            self._pool.ensure_room(client_of(request))
+        except Busy as busy:
+            raise too_much(busy) from None
+
     async def _orders(self, items: Any, defaults: Defaults) -> list[Order]:
         objects = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
         named = {str(item.get("benchmark", "")) for item in objects}
@@ -113,7 +124,7 @@ class Marking:
             if len(orders) > self._pool.most_of_one:
                 hint = f"send at most {self._pool.most_of_one} at once"
                 raise Refused(413, f"{len(orders)} items never fit into the queue: {hint}") from None
-            raise Refused(429, str(busy), Retry_After=str(busy.seconds)) from None
+            raise too_much(busy) from None
         except Closing as closing:
             raise Refused(503, closing.message, Retry_After="5") from None
 
@@ -143,6 +154,11 @@ class Marking:
             self._figures.took(time.perf_counter() - began)
             record = {"index": number, **reward.to_record(detail=detail)}
             yield json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def too_much(busy: Busy) -> Refused:
+    """Return what a caller is told for whom there is no room."""
+    return Refused(429, str(busy), Retry_After=str(busy.seconds))
 
 
 async def left(request: Request) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import socket
 import threading
@@ -17,7 +18,9 @@ from markbook.errors import DataError, OutputError, UsageError
 from markbook.server.app import Service
 from markbook.server.settings import ServerSettings
 
-_CONNECTIONS = 2048
+_CONNECTIONS = 16384
+"""Connections that are held open at most, of as many descriptors as this process may have."""
+_BACKLOG = 2048
 _MARGIN = 5.0
 """Seconds beyond the grace after which open connections are closed."""
 _SHORT = 16
@@ -68,6 +71,11 @@ def bind(host: str, port: int) -> socket.socket:
     return sock
 
 
+def _most_connections() -> int:
+    """Return how many may be open: half of the descriptors, since sandboxes need some too."""
+    return max(64, min(_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
+
+
 class _Server(uvicorn.Server):
     """A server that first lets the pool finish what it has taken."""
 
@@ -78,7 +86,7 @@ class _Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             lifespan="off",
-            limit_concurrency=_CONNECTIONS,
+            limit_concurrency=_most_connections(),  # beyond it a caller hears 503, and its connection is closed
             timeout_keep_alive=75,
             timeout_graceful_shutdown=int(grace + _MARGIN),
             ws="none",
@@ -131,7 +139,7 @@ async def serve(
     server = _Server(service, grace)
     try:
         await service.pool.start()
-        sock.listen(_CONNECTIONS)  # whoever reads the address may come before uvicorn listens
+        sock.listen(_BACKLOG)  # whoever reads the address may come before uvicorn listens
         if ready is not None:
             ready(server)
         await server.serve(sockets=[sock])
