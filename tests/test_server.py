@@ -372,7 +372,7 @@ def test_above_capacity_callers_are_told_when_to_come_back(client, running):
     many = [item(f"{RIGHT}# {number}\n") for number in range(6)]
     waiting = in_background(running.address, {"items": many}, found)
     until(lambda: running.pool.waiting == 6)
-    unread = client.post("/v1/mark", content=b"{", headers={"Content-Type": "application/json"})
+    unread = client.post("/v1/mark", content=b"{" * 900_000, headers={"Content-Type": "application/json"})
     got = mark(client, [item(f"{RIGHT}# more\n")])
     assert (got.status_code, unread.status_code) == (429, 429)
     assert 1 <= int(got.headers["retry-after"]) <= 60
@@ -410,6 +410,22 @@ def test_a_server_that_is_told_to_end_answers_what_it_has_taken():
     assert [one["reason"] for one in found[0].json()["results"]] == ["unavailable", "unavailable"]
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{server.address}/health")
+
+
+def test_who_is_refused_by_a_header_hears_why_while_a_body_is_sent():
+    server = Running(settings(guard=Guard(token="t" * 20)))
+    with socket.create_connection(("127.0.0.1", server.sock.getsockname()[1])) as link:
+        link.sendall(
+            b"POST /v1/mark HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 300000\r\n\r\n"
+        )
+        for _ in range(3):
+            time.sleep(0.1)
+            link.sendall(b"x" * 100_000)
+        link.settimeout(10)
+        answer = link.recv(100)
+    server.drain()
+    server.join()
+    assert answer.startswith(b"HTTP/1.1 401")
 
 
 def test_a_server_with_a_token_wants_it():

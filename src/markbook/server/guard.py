@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import json
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 OPEN = frozenset(("/health",))
 """What is answered without a token: whether the server lives."""
+_TOO_MUCH = 429
+_OF_STRANGERS = 1 << 20
+"""Bytes that are taken in of a body whose sender may not ask."""
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a mistake of ours
@@ -83,6 +87,20 @@ class Guard:
             raise Refused(408, f"the body did not arrive within {self.seconds:g} s") from None
         return _object(data)
 
+    async def pass_over(self, receive: Receive, most: int) -> None:
+        """Take in a body of so many bytes at most and keep nothing of it.
+
+        Whoever still sends when an answer comes hears of a closed connection instead.
+        """
+        size = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.seconds):
+                while size <= most:
+                    message = await receive()
+                    size += len(message.get("body", b""))
+                    if not message.get("more_body"):
+                        return
+
     async def _read(self, request: Request) -> bytes:
         data = bytearray()
         async for chunk in request.stream():
@@ -146,8 +164,8 @@ class GuardedApp:
         Args:
             app: is asked what is not refused.
             guard: what a request has to be like.
-            admit: raises `Refused` where there is no room for a request that is as it has to be; nothing of it has been
-                read then, since under load a refusal has to cost little.
+            admit: raises `Refused` where there is no room for a request that is as it has to be; its body is not looked
+                at then, since under load a refusal has to cost little.
         """
         self._app = app
         self._guard = guard
@@ -158,22 +176,25 @@ class GuardedApp:
         """Refuse a request by its headers or for want of room, or hand it on."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        from starlette.requests import Request
-
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         try:
-            self._guard.check(scope["path"], headers)
-            if self._under_way >= self._guard.at_once and scope["path"] not in OPEN:
-                raise Refused(
-                    429, f"as many requests as are answered at once are under way: {self._under_way}", Retry_After="1"
-                )
-            self._admit(Request(scope))
+            self._check(scope)
         except Refused as refused:
             from markbook.server.answers import refusal
 
+            await self._guard.pass_over(receive, self._guard.body if refused.status == _TOO_MUCH else _OF_STRANGERS)
             return await refusal(refused)(scope, receive, send)
         self._under_way += 1
         try:
             return await self._app(scope, receive, send)
         finally:
             self._under_way -= 1
+
+    def _check(self, scope: Scope) -> None:
+        from starlette.requests import Request
+
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        self._guard.check(scope["path"], headers)
+        if self._under_way >= self._guard.at_once and scope["path"] not in OPEN:
+            words = f"as many requests as are answered at once are under way: {self._under_way}"
+            raise Refused(_TOO_MUCH, words, Retry_After="1")
+        self._admit(Request(scope))
