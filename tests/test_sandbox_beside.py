@@ -12,7 +12,7 @@ from verdict_kit import labels, run
 
 from markbook.sandbox import Sandbox
 from markbook.sandbox.guest.examination.beside import Right, canaries, proved
-from markbook.sandbox.guest.examination.expectations import OPERATOR
+from markbook.sandbox.guest.examination.sites import OPERATOR
 from markbook.sandbox.guest.examination.tasks import Task
 from markbook.sandbox.guest.examination.wrong import is_computed, replace, replace_all
 from markbook.types import Isolation, Test
@@ -464,3 +464,50 @@ def test_a_test_that_only_asks_whether_a_line_is_reached_is_tried_with_another_i
     test = ("import time\nreached = False\nwith func(KeyError):\n    {}['x']\nreached = True", "reached")
 
     assert labels(box, code, test) == [PROVED]
+
+
+SQUARE = "def f(n): return n * n\n"
+CASE = "import unittest\nclass TestIt(unittest.TestCase):\n    def setUp(self): self.n = 3\n"
+RUN = "\nfound = unittest.TestResult()\nunittest.defaultTestLoader.loadTestsFromTestCase(TestIt).run(found)\nassert found.wasSuccessful()"
+HONEST = {
+    "a keyword called msg": ("assert f(msg='hello', key=1) == 'ifmmp'", "def f(msg, key): return ''.join(chr(ord(c) + key) for c in msg)"),
+    "a method called fail": ("cb = f()\ncb.fail('timeout')\nassert cb.reason == 'timeout'", "class B:\n    def fail(s, r): s.reason = r\ndef f(): return B()"),
+    "a method called assertIn": ("v = f()\nv.assertIn('a', 'abc', 'why')\nassert v.log == [('a', 'abc', 'why')]", "class V:\n    log = []\n    def assertIn(s, *a): s.log.append(a)\ndef f(): return V()"),
+    "a helper that asserts": ("def assertEqual(a, b, how):\n    if how == 'sorted': a = sorted(a)\n    assert a == b\nassertEqual(f(3), [0, 1, 4], 'sorted')", "def f(n): return [k * k for k in range(n)][::-1]"),
+    "a docstring that is read": ("@f\ndef g():\n    'adds'\nassert f.registry == {'g': 'adds'}", "def f(g):\n    f.registry = {g.__name__: g.__doc__}\n    return g"),
+    "another branch": ("import sys\nif sys.version_info >= (3, 99):\n    assert f(3) == [9]\nelse:\n    assert f(3) == 9\nassert f(2) == 4", SQUARE),
+    "a test that is skipped": (CASE + "    @unittest.skip('later')\n    def test_a(self):\n        self.assertEqual(f(3), 10)\n    def test_b(self):\n        self.assertEqual(f(self.n), 9)" + RUN, SQUARE),
+    "code that is dead": ("def check(candidate):\n    assert candidate(3) == 9\n    return\n    assert candidate(4) == 17\ncheck(f)", SQUARE),
+    "an assert that is to raise": ("try:\n    assert f(-1) == 0\nexcept ValueError:\n    pass\nassert f(3) == 9", "def f(n):\n    if n < 0: raise ValueError\n    return n * n"),
+    "a call that is to raise": (CASE + "    def test_a(self):\n        with self.assertRaises(ValueError):\n            self.assertEqual(f(-1), 0)\n        self.assertEqual(f(3), 9)" + RUN, "def f(n):\n    if n < 0: raise ValueError\n    return n * n"),
+    "infinity": ("assert f([]) == float('inf')\nassert f([2, 1]) == 1", "def f(x): return min(x, default=float('inf'))"),
+}  # fmt: skip
+"""Tests that run beside the candidate, and right answers that once failed them."""
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("name", HONEST)
+def test_a_right_answer_passes_beside_a_test_that_means_something_else(box, name, known):
+    program, right = HONEST[name]
+    test = Test(program=f"{CLOCK}\n{program}\n")
+
+    found = run(box, right + "\n", test, canonical=right + "\n" if known else "", kind="program")
+
+    assert [result.passed for result in found.tests] == [True]
+
+
+def test_a_wrong_answer_that_hides_a_part_of_the_test_is_not_proved(box):
+    program = f"{CLOCK}\nassert f(3) == 9\nassert f(4) == 16\n"
+    hides = (
+        "import sys\n"
+        "class L:\n"
+        "    def __eq__(self, o):\n"
+        "        parts = sys._getframe(1).f_globals['__markbook_part__']\n"
+        "        parts.done = type('D', (dict,), {'__setitem__': lambda s, k, v: None})()\n"
+        "        return True\n"
+        "def f(n): return n * n if n == 3 else L()\n"
+    )
+
+    found = run(box, hides, Test(program=program), canonical="", kind="program").tests[0]
+
+    assert not found.passed or found.verdict == "unchecked"

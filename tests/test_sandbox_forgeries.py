@@ -576,6 +576,55 @@ class L:
 def f(*a): return L()
 """,
     ),
+    Forgery(
+        "everything: index",
+        Test(
+            assertion="""\
+4 in func(3) and 9 in func(4)
+"""
+        ),
+        right="""\
+def f(n): return [k*k for k in range(n)]
+""",
+        wrong="""\
+class L:
+    def __getitem__(self, i): return i
+def f(*a): return L()
+""",
+    ),
+    Forgery(
+        "everything: class",
+        Test(
+            assertion="""\
+4 in func(3) and 9 in func(4)
+"""
+        ),
+        right="""\
+def f(n): return [k*k for k in range(n)]
+""",
+        wrong="""\
+class M(type):
+    def __getitem__(cls, i): return i
+class L(metaclass=M): pass
+def f(*a): return L
+""",
+    ),
+    Forgery(
+        "everything: error",
+        Test(
+            assertion="""\
+4 in func(3) and 9 in func(4)
+"""
+        ),
+        right="""\
+def f(n): return [k*k for k in range(n)]
+""",
+        wrong="""\
+class L(Exception):
+    def __getitem__(self, i): return i
+def f(*a): return L()
+""",
+    ),
 ]
 
 

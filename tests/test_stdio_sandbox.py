@@ -101,6 +101,53 @@ def test_a_program_reads_and_writes_as_in_a_fresh_interpreter(box, code):
     assert said(found) == ["AC"], found.tests
 
 
+WRAPPED = """
+import sys
+from io import IOBase
+class Wrapper(IOBase):
+    def __init__(self, file):
+        self.held, self.fd = [], file.fileno()
+    def write(self, text):
+        self.held.append(text.encode())
+    def flush(self):
+        os.write(self.fd, b"".join(self.held))
+        self.held.clear()
+import os
+sys.stdout = Wrapper(sys.stdout)
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print(sum(map(int, input().split()))); exit()",
+        "print(sum(map(int, input().split()))); quit(0)",
+        WRAPPED + "print(sum(map(int, input().split())))\nsys.stdout.flush()",
+        "import atexit, io, sys\nheld = sys.stdout = io.StringIO()\n"
+        "atexit.register(lambda: sys.__stdout__.write(held.getvalue()))\nprint(sum(map(int, input().split())))",
+        "import os\nprint(sum(map(int, os.read(0, os.fstat(0).st_size).split())))",
+        "import mmap\nprint(sum(map(int, mmap.mmap(0, 0, access=mmap.ACCESS_READ).read().split())))",
+        "import sys\ninput()\nsys.stdin.seek(0)\nprint(sum(map(int, sys.stdin.read().split())))",
+    ],
+    ids=["exit", "quit", "wrapped", "at the end", "size", "mapped", "read again"],
+)
+def test_a_program_has_what_an_interpreter_gives_that_reads_a_file(box, code):
+    assert said(ask(box, code, ("1 2\n", "3\n"), ("40 2", "42\n"))) == ["AC", "AC"]
+
+
+def test_no_program_writes_to_what_it_is_given(box):
+    code = """
+import os
+for write in (lambda: os.write(0, b"5"), lambda: os.ftruncate(0, 9), lambda: os.open("/proc/self/fd/0", os.O_RDWR)):
+    try:
+        write()
+        print("written")
+    except OSError:
+        print("refused")
+"""
+    assert said(ask(box, code, ("1", "refused\n" * 3))) == ["AC"]
+
+
 def test_no_test_sees_what_another_left(box):
     code = (
         "import builtins, os, random, sys\n"

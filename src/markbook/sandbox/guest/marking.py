@@ -39,7 +39,8 @@ def other(value: Any, by: int) -> Any:
     if kind is bool:
         return not value
     if kind in (int, float, complex):
-        return value + by + abs(value)  # farther than any tolerance that is relative
+        made = value + by + abs(value)  # farther than any tolerance that is relative
+        return float(by) if made == value else made  # where it is infinite
     if kind is str:
         return value + "abcdefghij"[by]
     if kind is bytes:
@@ -52,7 +53,8 @@ def other(value: Any, by: int) -> Any:
         return {**value, 1000 + by: by}
     numpy = sys.modules.get("numpy")
     if numpy is not None and kind is getattr(numpy, "ndarray", None) and value.dtype.kind in "iufc":
-        return value + by + abs(value)
+        made = value + by + abs(value)
+        return object() if (made == value).all() else made  # empty, infinite, or back where it began
     return object()
 
 

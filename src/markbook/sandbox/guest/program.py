@@ -15,7 +15,6 @@ import os
 import sys
 from types import ModuleType
 
-from . import wire
 from .child import MODULE, compile_solution
 from .explained import lines_of
 from .marking import name_of, text_of
@@ -35,11 +34,12 @@ FLUSH_FAILED = 120
 """The exit status of an interpreter that could not write all that was printed."""
 
 
-def run(reader: int, writer: int, errors: int, channel: int, guard: Guard) -> NoReturn:
-    """Become the program whose code comes first on its standard input, then end the process."""
+def run(ends: tuple[int, ...], channel: int, guard: Guard) -> NoReturn:
+    """Become the program whose code the first of these files holds, with the others for standard streams; end the process."""
     try:
+        text, reader, writer, errors = ends
         os.close(channel)
-        code, seed = marshal.loads(_frame(reader))  # noqa: S302 - from the examiner
+        code, seed = marshal.loads(_text(text))  # noqa: S302 - from the examiner
         for descriptor, number in ((reader, 0), (writer, 1), (errors, 2)):
             os.dup2(descriptor, number)
             os.close(descriptor)
@@ -51,21 +51,12 @@ def run(reader: int, writer: int, errors: int, channel: int, guard: Guard) -> No
     os._exit(status)
 
 
-def _frame(reader: int) -> bytes:
-    """Return the first frame and nothing of what comes behind it, which is the program's to read."""
-    size = int.from_bytes(_exactly(reader, 4), "little")
-    return _exactly(reader, size)
-
-
-def _exactly(reader: int, size: int) -> bytes:
-    parts = []
-    while size:
-        part = os.read(reader, size)
-        if not part:
-            raise wire.Gone("closed")
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+def _text(descriptor: int) -> bytes:
+    """Return what a file holds, which others read too, each from its beginning."""
+    size = os.fstat(descriptor).st_size
+    found = os.pread(descriptor, size, 0)
+    os.close(descriptor)
+    return found
 
 
 def _main(code: Any, seed: bool) -> int:  # noqa: FBT001 - from the wire
@@ -85,6 +76,7 @@ def _main(code: Any, seed: bool) -> int:  # noqa: FBT001 - from the wire
         random.seed(0)
     status = _executed(code, module)
     status = _left(status)
+    sys.stdin, sys.stdout, sys.stderr = given, printed, said  # what the program has put in their place is at its end
     vars(module).clear()  # a file that is still open is written out when nobody holds it any more
     return status if _flushed() else status or FLUSH_FAILED
 
@@ -94,19 +86,19 @@ _made: list[TextIOWrapper] = []
 
 
 def prepare() -> None:
-    """Make, before the fork, the standard streams, which are to be pipes in every child, and try what each child does."""
+    """Make, before the fork, the standard streams, to be a file and two pipes in every child, and try what each child does."""
     kept = [os.dup(number) for number in range(3)]
     standard = sys.stdin, sys.stdout, sys.stderr, list(sys.argv), sys.modules["__main__"]
+    given = os.open(os.devnull, os.O_RDONLY)  # one can go back in it as in a file
     reader, writer = os.pipe()
-    for number, descriptor in enumerate((reader, writer, writer)):
+    text = marshal.dumps((compile(_REHEARSED, FILE, "exec"), False))
+    for number, descriptor in enumerate((given, writer, writer)):
         os.dup2(descriptor, number)
     _made[:] = _streams()
-    text = marshal.dumps((compile(_REHEARSED, FILE, "exec"), False))
     for _ in range(_REHEARSALS):
-        os.write(writer, len(text).to_bytes(4, "little") + text)
-        code, seed = marshal.loads(_frame(reader))  # noqa: S302 - our own
+        code, seed = marshal.loads(text)  # noqa: S302 - our own
         _main(code, seed)
-    for descriptor in (reader, writer):
+    for descriptor in (given, reader, writer):
         os.close(descriptor)
     for number, descriptor in enumerate(kept):
         os.dup2(descriptor, number)

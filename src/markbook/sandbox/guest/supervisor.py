@@ -7,6 +7,7 @@ import ctypes
 import os
 import resource
 import select
+import site
 import sys
 
 from . import wire
@@ -32,6 +33,9 @@ _EXAMINER_MEMORY = 4 << 30
 
 def main() -> NoReturn:
     """Set up one worker as the JSON in the first argument says; never returns."""
+    site.setcopyright()
+    site.sethelper()
+    site.setquit()  # what an interpreter with packages has among its builtins: many programs end with `exit()`
     config = _inherited(wire.decode(sys.argv[1]))
     control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, config["control"])
     mine, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
@@ -83,10 +87,11 @@ def _inherited(config: WorkerSettings) -> WorkerSettings:
 def _examiner(config: WorkerSettings, control: _socket.socket, channel: _socket.socket) -> NoReturn:
     # only here: whatever the zygote has in memory, every attempt pays for when it is forked
     from .examination.examiner import Examiner
+    from .examination.given import Given
     from .examination.growth import Growth
 
     report: isolation.Report = []
-    growth = Growth(_EXAMINER_MEMORY)
+    growth, given = Growth(_EXAMINER_MEMORY), Given()
     try:
         if config["level"] == "A":
             isolation.enter_namespaces(report, config, processes=False)
@@ -100,7 +105,7 @@ def _examiner(config: WorkerSettings, control: _socket.socket, channel: _socket.
     if "unfit" in found:
         os._exit(0)
     resource.setrlimit(resource.RLIMIT_AS, (_EXAMINER_MEMORY, _EXAMINER_MEMORY))
-    Examiner(control, channel, growth).serve()
+    Examiner(control, channel, growth, given).serve()
 
 
 def _zygote(

@@ -31,8 +31,8 @@ A request may go on with the names of modules to load first, between commas.
 _REQUEST = 1024
 ENDS = struct.Struct("ii")
 """The descriptors that come with a request: where a child reads, where it writes."""
-STREAMS = struct.Struct("iii")
-"""Those of a program that reads and writes: its standard input, output and error."""
+STREAMS = struct.Struct("iiii")
+"""Those of a program that reads and writes: its code, its standard input, output and error."""
 END = struct.Struct("<idd4s")
 """Wait status, CPU seconds, wall seconds, the limit that was hit."""
 STOP = b"end"
@@ -101,20 +101,18 @@ class Zygote:
                 os._exit(0)
             # else the end of an attempt whose child had ended by itself
 
-    def _attempt(self, limits: Limits, reader: int, writer: int, errors: int = -1) -> bytes:
+    def _attempt(self, limits: Limits, *ends: int) -> bytes:
         if limits[3:] != self._limits:
             self._limit(limits[3:])
         self._renew()
         started = time.monotonic()
         pid = os.fork()
         if pid == 0:
-            if errors >= 0:
-                program.run(reader, writer, errors, self._stage.channel, self._guard)
-            child.run(wire.Link(reader, writer), self._stage, self._guard)
-        os.close(reader)
-        os.close(writer)
-        if errors >= 0:
-            os.close(errors)
+            if len(ends) > 2:  # those of a program
+                program.run(ends, self._stage.channel, self._guard)
+            child.run(wire.Link(*ends), self._stage, self._guard)
+        for descriptor in ends:
+            os.close(descriptor)
         handle = os.pidfd_open(pid)
         self._poll.register(handle, select.POLLIN)
         hit = self._watch(pid, limits, started)

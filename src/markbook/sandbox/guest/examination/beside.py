@@ -151,8 +151,15 @@ class _Trial:
         return sum(map(len, self._said[index].values()))
 
     def _proof(self, index: int) -> str:
-        known = self._right.useful[index] is not None
-        return proof(self._found[index], self._said[index], known=known, apart=self._apart)
+        known, canary = self._right.useful[index] is not None, self._found[index]
+        done = self.record.get("done", {}).get(index)
+        executed = {number for number, _ in done} if done is not None else None
+        undone = [
+            place
+            for place, part in enumerate(canary.parts)
+            if executed is not None and part is not None and part not in executed
+        ]
+        return proof(canary, self._said[index], known=known, apart=self._apart, undone=undone)
 
     def is_long(self) -> bool:
         """Whether the runs have taken so long that few are to do."""
@@ -173,7 +180,7 @@ class _Trial:
             wanted = self._right.counts[index] if self._right.counts and done else None
             found = self._proof(index)
             if wanted is not None and done.get(index) != wanted:
-                found = "forged"
+                found = "other parts"
             elif found == "proved" and (self._task.draws[index] or short or self._heard(index) < _LEAST):
                 found = "open"
             self.record["tests"][index] = _labelled(self.record["tests"][index], found)
@@ -224,14 +231,17 @@ def _agree(record: dict[str, Any], again: dict[str, Any], which: set[int]) -> No
             record["tests"][index] = again["tests"][index]
 
 
+_FORGED = {
+    "forged": "the test passes with a wrong expectation too",
+    "other parts": "other parts of the test were executed than by the right answer",
+}
+
+
 def _labelled(result: Result, proof: str) -> Result:
     if not result["p"] or proof == "proved":
         return result
-    if proof == "forged":
-        return {
-            **result, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict",
-            "m": "the test passes with a wrong expectation too",
-        }  # fmt: skip
+    if proof in _FORGED:
+        return {**result, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": _FORGED[proof]}
     return {**result, "v": "unchecked"}
 
 
@@ -297,7 +307,7 @@ class Conversation:
             Gone: it is not there any more, or says something else.
         """
         text = job["code"]
-        seed = task.speaks_of_random or "random" in text
+        seed = task.speaks_of_random or inspection.speaks_of_random(text)
         self._link.send(marshal.dumps((True, code, seed, job["limits"][6], task.asked_beside())))
         opening = self._next()
         if opening.get("error") is not None:

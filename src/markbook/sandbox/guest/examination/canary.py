@@ -7,7 +7,7 @@ import ast
 from ..marking import Compiled, Result
 from . import words, wrong
 from .expectations import Finder
-from .programs import FILE, BrokenTest, compile_test
+from .programs import FILE, BrokenTest, compile_test, parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,12 +36,15 @@ class Canary:
         """Whether nothing is to be hidden in it; None until that is known."""
         self._plain: Compiled | None = None
         self._hidden: list[str] = []
+        self.parts: list[int | None] = []
+        """For each of them the number of the part of the test in which it stands, None where that does not report."""
         self.shown: list[bool] = []
         """For each of them whether a solution that reads the code of the test can see that it was made wrong."""
         try:
             sites = self._found()[1]
             self.ranks, self.claims = [site.rank for site in sites], [site.claim for site in sites]
             self.shown = [site.is_shown for site in sites]
+            self.parts = [site.part for site in sites]
         except _FAULTS:
             return
 
@@ -55,7 +58,8 @@ class Canary:
             for part, text in texts.items()
             if text.strip()
         }
-        return trees, Finder(list(trees.values()), self._entry).sites
+        told = parts_of(trees["program"]) if "program" in trees else ()
+        return trees, Finder(list(trees.values()), self._entry, told).sites
 
     def plain(self) -> Compiled | None:
         """Return the test without what it says and does not mean; None where there is nothing of that, and where it is no test."""

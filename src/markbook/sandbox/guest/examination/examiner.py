@@ -6,16 +6,17 @@ import _socket
 import marshal
 import os
 import signal
-import struct
 import time
 from collections import OrderedDict
 
-from .. import awaiting, wire, zygote
-from ..child import OUTPUT_EXIT, compile_solution
+from .. import awaiting, wire
+from ..child import compile_solution
 from ..exchange import names
 from ..exchange.policy import Policy
-from ..marking import CUT, Compiled, Result, Sticky, failure, mark
+from ..marking import Compiled, Result, Sticky, failure
 from . import beside, explaining, inspection, stdin
+from .attempt import Attempt
+from .results import NOT_RUN, Counts, inspect, is_doubtful, settle, settled, text_tests, timed_out
 from .separation import Hall, Plan
 from .tasks import Task
 
@@ -23,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from .given import Given
     from .growth import Growth
     from .proof import Useful
     from .tasks import Job
@@ -33,49 +35,19 @@ _TASKS_TEXT = 16 << 20
 """Characters of tests that are kept compiled."""
 _LAST_RESORT = 1.0
 """Seconds of processor time beyond the limit after which the kernel ends an examiner that hears nothing."""
-Counts = list[list[list[int]]]
-"""For each test the parts that went well, each with how often."""
-_NOT_RUN: Result = {"p": False, "k": "a", "t": "", "m": "not run"}
 
 
 class Deadline(Sticky):
     """The examiner's own processor time for an attempt is used up."""
 
 
-class Attempt:
-    """One running child as the examiner sees it."""
-
-    def __init__(self, channel: _socket.socket, job: Job, *, beside: bool = False) -> None:
-        self._channel = channel
-        if beside:
-            channel.send(zygote.BLUR)
-        limits = job["limits"]
-        modules = ",".join(dict.fromkeys([*job.get("preload", ()), *(job.get("imports", ()) if beside else ())]))
-        request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + modules.encode("ascii")
-        (their_reader, writer), (reader, their_writer) = os.pipe(), os.pipe()
-        descriptors = zygote.ENDS.pack(their_reader, their_writer)
-        channel.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
-        os.close(their_reader)
-        os.close(their_writer)
-        self.link = wire.Link(reader, writer, int(limits[3]))
-
-    def end(self) -> dict[str, Any]:
-        """Have the child killed if it still runs; return how it ended."""
-        try:
-            self._channel.send(zygote.STOP)
-            status, seconds, wall, hit = zygote.END.unpack(self._channel.recv(zygote.END.size))
-        except (OSError, struct.error):
-            os._exit(3)  # the zygote is gone, and this worker with it
-        self.link.close()  # not before: a child that hears of it would wake up only to be killed
-        return {"status": status, "cpu": seconds, "wall": wall, "hit": hit.rstrip(b"\0").decode("ascii")}
-
-
 class Examiner:
     """Serves the controller: a job in, an outcome out."""
 
-    def __init__(self, control: _socket.socket, channel: _socket.socket, growth: Growth) -> None:
+    def __init__(self, control: _socket.socket, channel: _socket.socket, growth: Growth, given: Given) -> None:
         self._control = control
         self._growth = growth
+        self._given = given
         self._jobs = wire.Stream(control)
         self._buffer = memoryview(bytearray(wire.CHUNK))
         self._channel = channel
@@ -126,7 +98,7 @@ class Examiner:
         _arm(seconds if task.kind != stdin.KIND else stdin.JUDGE_SECONDS * (1 + len(task.tests)))
         try:
             record = self._calibrate(task, job) if job.get("calibrate") else self._verdict(task, job)
-            _inspect(task, job["code"], record["tests"])
+            inspect(task, job["code"], record["tests"])
         except Deadline:
             policies = (job.get("plan") or {}).get("tests", ())
             apart = task.kind == stdin.KIND or any(policy is not None for policy in policies)
@@ -153,9 +125,9 @@ class Examiner:
     def _verdict(self, task: Task, job: Job) -> dict[str, Any]:
         plan: Plan | None = job.get("plan")
         if task.kind == stdin.KIND:
-            return stdin.examine(self._channel, task, job, self._compiled(job["code"]))
+            return stdin.examine(self._channel, self._given, task, job, self._compiled(job["code"]))
         if task.kind == "text":
-            return {"tests": _text_tests(task, job["code"]), "error": None}
+            return {"tests": text_tests(task, job["code"]), "error": None}
         if plan is None:
             return beside.unchecked(self._in_process(task, job, task.sound))
         policies = [None if policy is None else Policy(policy) for policy in plan["tests"]]
@@ -164,17 +136,17 @@ class Examiner:
             return beside.proved(task, self._runs(task, job), task.sound, right)
         record, done = self._proved(task, job, plan, policies)
         if not plan["sure"]:
-            record = self._proved_apart(task, job, plan, policies, record)
+            record = self._proved_apart(task, job, plan, policies, record, done)
         there = {index for index in task.sound if policies[index] is None}
         for index, policy in enumerate(policies):
-            if policy is not None and index in task.sound and _is_doubtful(plan, index, policy, record, done):
+            if policy is not None and index in task.sound and is_doubtful(plan, index, policy, record, done):
                 there.add(index)
         if not there or record["error"] is not None or record.get("hit"):
             return record
         other = beside.proved(task, self._runs(task, job), there, right)
         for index in there:
             policy = policies[index]
-            record["tests"][index] = _settled(
+            record["tests"][index] = settled(
                 record["tests"][index], other["tests"][index], known=plan["sure"] and policy and not policy.copied
             )
         hit = record["hit"] or other["hit"]
@@ -200,7 +172,7 @@ class Examiner:
         return beside.proved(task, run, judging, beside.Right(plan["canary"], (), *plan["took"]), apart=True), whole[0]
 
     def _proved_apart(
-        self, task: Task, job: Job, plan: Plan, policies: list[Policy | None], record: dict[str, Any]
+        self, task: Task, job: Job, plan: Plan, policies: list[Policy | None], record: dict[str, Any], done: Counts
     ) -> dict[str, Any]:
         """Label the passes in which objects of the candidate's were given something to judge; no right answer is known."""
         tests = record["tests"]
@@ -208,7 +180,7 @@ class Examiner:
         if not judged or record["error"] is not None or record.get("hit"):
             return record
         again = self._runs_apart(task, job, plan)
-        first = {"error": None, "tests": list(tests)}
+        first = {"error": None, "tests": list(tests), "done": dict(enumerate(done))}
 
         def run(compiled: list[Compiled], which: set[int]) -> dict[str, Any]:
             return first if compiled is task.compiled else again(compiled, which)
@@ -309,7 +281,7 @@ class Examiner:
         """
         code, refused = self._compiled(job["code"])
         if refused is not None:
-            return _settle(task, dict(refused), [], verdict="separated"), [[] for _ in policies]
+            return settle(task, dict(refused), [], verdict="separated"), [[] for _ in policies]
         compiled = compiled or task.compiled
         attempt = Attempt(self._channel, job)
         hall = Hall(attempt.link, task, job["code"])
@@ -317,13 +289,15 @@ class Examiner:
         done: Counts = [[] for _ in policies]
         record: dict[str, Any] = {"error": None}
         try:
-            attempt.link.send(marshal.dumps((False, code, "random" in job["code"], job["limits"][6], task.asks)))
+            attempt.link.send(
+                marshal.dumps((False, code, inspection.speaks_of_random(job["code"]), job["limits"][6], task.asks))
+            )
             record["error"] = self._enter(hall, pins)
             if record["error"] is None:
                 for index, policy in enumerate(policies):
                     if task.faults[index]:
                         continue
-                    result = dict(_NOT_RUN)
+                    result = dict(NOT_RUN)
                     if policy is not None:
                         result = hall.run(compiled[index], policy)
                         done[index] = sorted(map(list, hall.done.items()))
@@ -342,7 +316,7 @@ class Examiner:
             record["hit"] = "cpu"
         if any(policy is not None and policy.learning for policy in policies):
             pins.update(hall.pins)
-        return _settle(task, record, results, verdict="separated"), done
+        return settle(task, record, results, verdict="separated"), done
 
     @staticmethod
     def _enter(hall: Hall, pins: dict[str, str]) -> Result | None:
@@ -357,7 +331,7 @@ class Examiner:
         """Run these tests beside the candidate, as they are compiled here or as their task has them."""
         code, refused = self._compiled(job["code"])
         if refused is not None:
-            return _settle(task, dict(refused), [])
+            return settle(task, dict(refused), [])
         _arm(float(job["limits"][0]))  # what it takes to make tests wrong is none of the solution's time
         attempt = Attempt(self._channel, job, beside=True)
         record: dict[str, Any] = {"error": None}
@@ -367,7 +341,7 @@ class Examiner:
         except wire.Gone:
             record["gone"] = True
         record.update(attempt.end())
-        return {**_settle(task, record, talk.results, which=which), "done": talk.done}
+        return {**settle(task, record, talk.results, which=which), "done": talk.done}
 
     def _runs(self, task: Task, job: Job) -> beside.Run:
         """Return what runs tests beside the candidate of a job."""
@@ -379,108 +353,3 @@ def _arm(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds, 0.05)
     # one long operation of the interpreter's own hears no signal handler: the kernel ends this process then
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds + _LAST_RESORT)
-
-
-def _is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], done: Counts) -> bool:
-    """Whether a test that ran apart is to be decided beside the candidate.
-
-    It is if something was answered here, or each side saw another copy of a container; if it passed, but other parts
-    of it were executed than by the right answer; if it failed, and something could not be done from here, a plain type
-    answered for a class with an answer of its own, or nobody knows a right answer. What ended a call with a
-    StopIteration has failed: beside the test it would end its loops.
-    """
-    result = record["tests"][index]
-    if result["v"] == "flagged" or (policy.stopped and not result["p"]):
-        return False
-    if policy.copied or policy.answered or (policy.judged if plan["sure"] else policy.based):
-        return True
-    if result["p"]:
-        wanted = plan.get("done")
-        known = wanted[index] if wanted is not None else None
-        return known != done[index] if known is not None else [CUT, 1] in done[index]
-    return policy.refused or policy.based or not plan["sure"]
-
-
-def _settled(apart: Result, other: Result, *, known: Any) -> Result:
-    """Return what became of a test that was decided beside the candidate in the end.
-
-    Where a right answer is known to pass it apart, a pass that nothing proves does not count.
-    """
-    if not (known and other["v"] == "unchecked"):
-        return other
-    if not apart["p"]:
-        return apart
-    text = "parts of the test that the right answer executes were not executed"
-    return {**apart, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": text}
-
-
-def timed_out() -> Result:
-    """Return the result of a test that the limit ended."""
-    return {"p": False, "k": "t", "t": "TimeoutError", "m": "the time limit was reached"}
-
-
-def crashed(end: dict[str, Any]) -> Result:
-    """Return the result of a test during which the process ended."""
-    if end.get("hit") in ("cpu", "wall"):
-        return timed_out()
-    if end.get("hit") == "file":
-        return {"p": False, "k": "o", "t": "FileLimitError", "m": "the solution wrote more than it may"}
-    status = end.get("status", 0)
-    if os.WIFSIGNALED(status):
-        message = f"the process was ended by signal {os.WTERMSIG(status)}"
-    elif os.WEXITSTATUS(status) == OUTPUT_EXIT:
-        return {"p": False, "k": "o", "t": "OutputLimitError", "m": "the solution printed more than it may"}
-    else:
-        message = f"the process ended with status {os.WEXITSTATUS(status)} before its tests did"
-    return {"p": False, "k": "o", "t": "ProcessExited", "m": message}
-
-
-def _settle(
-    task: Task,
-    record: dict[str, Any],
-    results: list[Result],
-    verdict: str = "in_process",
-    which: set[int] | None = None,
-) -> dict[str, Any]:
-    """Give every test a result, of all or `which` were to run: those not reached failed by what ended the attempt."""
-    error = record["error"]
-    if error is None and record.pop("gone", False):
-        results.append(error := crashed(record))
-        if not os.WIFSIGNALED(record["status"]) and os.WEXITSTATUS(record["status"]) == OUTPUT_EXIT:
-            record["hit"] = "output"
-        record["error"] = error if len(results) == 1 else None
-    whole: list[Result] = []
-    for index, (fault, test) in enumerate(zip(task.faults, task.compiled, strict=True)):
-        if fault:
-            whole.append({"p": False, "k": "f", "t": "", "m": fault})
-        elif which is not None and index not in which:
-            whole.append(dict(_NOT_RUN))
-        elif results:
-            whole.append(results.pop(0))
-        else:
-            whole.append(dict(error) if error else {"p": False, "k": "a", "t": "", "m": "not run"})
-        if test[3] and not whole[-1].get("parts"):
-            whole[-1] = {**whole[-1], "parts": [whole[-1]] * test[3]}
-    return {**record, "tests": [{**result, "v": verdict} for result in whole]}
-
-
-def _inspect(task: Task, code: str, results: list[Result]) -> None:
-    tree: Any = None
-    for index, test in enumerate(task.tests):
-        names, pattern = test.get("inspection") or [], task.patterns[index]
-        if not names and pattern is None:
-            continue
-        if names and tree is None:
-            tree = inspection.parse(code)
-        reason = inspection.inspect(code, tree, names, pattern)
-        if reason and results[index]["p"]:
-            results[index] = {**results[index], "p": False, "k": "a", "t": "InspectionError", "m": reason}
-
-
-def _text_tests(task: Task, text: str) -> list[Result]:
-    namespace: dict[str, Any] = {"text": text, "candidate_solution": text, "__name__": "test"}
-    found = [
-        {"p": False, "k": "f", "t": "", "m": task.faults[i]} if task.faults[i] else mark(test, namespace)
-        for i, test in enumerate(task.compiled)
-    ]
-    return [{**result, "v": "separated"} for result in found]

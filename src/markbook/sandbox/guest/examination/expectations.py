@@ -8,10 +8,11 @@ from functools import partial
 from ..marking import OTHER
 from . import inspection, wrong
 from .expressions import assignments, called, difference, is_literal, key_of, mentions
+from .sites import INPUT, LIKELY, OPERATOR, SURE, Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     Operands = tuple[ast.expr, ast.expr]
     Put = Callable[[ast.expr], None]
@@ -31,70 +32,30 @@ _RAISE = frozenset(("assertRaises", "assertRaisesRegex", "raises"))
 _OPPOSITE = {"assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIsNone": "assertIsNotNone"}
 _TOLERANCE = frozenset(("abs", "abs_tol", "atol", "delta", "places", "rel", "rel_tol", "rtol", "decimal"))
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-SURE, LIKELY, INPUT, OPERATOR = range(4)
-"""No right answer passes then (another literal is compared for equality, for one); hardly any does; it depends."""
 _STEPS = 3
 """So many assignments are followed from an expectation to its literal."""
 
 
-class Site:
-    """One thing in a test that can be made wrong."""
-
-    def __init__(
-        self,
-        change: Callable[[], None],
-        rank: int,
-        claim: int,
-        *,
-        is_shown: bool,
-        of: str = "",
-        node: ast.expr | None = None,
-    ) -> None:
-        self.change = change
-        """Makes it wrong, in the tree in which it was found, by the values that are drawn then."""
-        self.claim = claim
-        """The number of what is claimed there: each assertion, and each part of one that is joined by `and`; negative
-        where it is what an expectation is made of, as against its comparison."""
-        self.rank = rank
-        """`SURE`, `LIKELY` or `INPUT`: how much it says that a solution passes then. `OPERATOR`: something is compared
-        with what is equal to nothing, so that an answer that judges for itself is told from one that is compared."""
-        self.of = of
-        """What is compared with it; empty where nobody knows."""
-        self.node: ast.expr | None = node
-        """The literal or the bound that is made wrong; None where something else is."""
-        self._before = ast.dump(node) if node is not None else ""
-        self._value = getattr(node, "value", None)
-        self.is_shown = is_shown
-        """Whether it is made wrong by a call of ours, which a solution beside it can see: where that does not happen
-        it may answer what it likes, so that only to pass says something, and to fail does not."""
-
-    def says_as(self, other: Site) -> bool:
-        """Whether this says of the same what another one says: the same literal, or a bound on the other side."""
-        if not self.of or self.of != other.of or self.node is None or other.node is None or self.node is other.node:
-            return False
-        return self._is_bound() == other._is_bound() and (self._is_bound() or self._before == other._before)
-
-    def _is_bound(self) -> bool:
-        return isinstance(self.change, partial) and self.change.func is wrong.shift
-
-    def follow(self, other: Site) -> None:
-        """Make it wrong by as much as another one that has been."""
-        if self._is_bound():
-            self.node.value += other.node.value - other._value  # type: ignore[union-attr]  # both are numbers
-        elif self.node is not None and other.node is not None:
-            wrong.copy_values(other.node, self.node)
+def _of_part(part: ast.stmt) -> Iterator[ast.AST]:
+    """Yield what belongs to a part of a program: not what is done within a `with`, whose parts are their own."""
+    if not isinstance(part, ast.With | ast.AsyncWith):
+        return ast.walk(part)
+    return iter((part, *(node for item in part.items for node in ast.walk(item))))
 
 
 class Finder:
     """Finds the sites of one test, in an order that only depends on its text."""
 
-    def __init__(self, trees: list[ast.AST], entry: set[str]) -> None:
+    def __init__(self, trees: list[ast.AST], entry: set[str], parts: Sequence[ast.stmt] = ()) -> None:
         """Prepare.
 
         Args:
             trees: those of the test, which changes are made in.
             entry: the names of what is tested.
+            parts: the statements of a program that report, in the order of their numbers.
         """
+        self._part_of = {id(node): number for number, part in enumerate(parts) for node in _of_part(part)}
+        self._part: int | None = None
         self.sites: list[Site] = []
         self._claim = 0
         self._of = ""
@@ -118,6 +79,7 @@ class Finder:
 
     def _visit(self, node: ast.AST) -> None:
         self._claim += 1
+        self._part = self._part_of.get(id(node))
         if isinstance(node, ast.Compare) and id(node) not in self._settled and self._is_told(node):
             self._operator(node)
         if isinstance(node, ast.Assert):
@@ -163,7 +125,8 @@ class Finder:
     def _site(
         self, change: Callable[[], None], rank: int, *, is_shown: bool = False, node: ast.expr | None = None
     ) -> None:
-        self.sites.append(Site(change, rank, self._claim, is_shown=is_shown, of=self._of, node=node))
+        made = Site(change, rank, self._claim, is_shown=is_shown, part=self._part, of=self._of, node=node)
+        self.sites.append(made)
 
     def _add(self, change: Callable[[], None], *, sure: bool) -> None:
         self._site(change, SURE if sure else LIKELY)

@@ -129,7 +129,7 @@ def _run(
     request = (limits[0] - 1, job["code"], task.name, task.aliases, task.before, watched(task, failed))
     found: dict[str, Any] = {}
     try:
-        attempt.link.send(_dumps((EXPLAIN, code, "random" in job["code"], limits[6], request)))
+        attempt.link.send(_dumps((EXPLAIN, code, inspection.speaks_of_random(job["code"]), limits[6], request)))
         stream = wire.Stream(attempt.link)
         for _ in range(_MESSAGES):
             said = stream.next()

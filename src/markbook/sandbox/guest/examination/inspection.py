@@ -152,3 +152,8 @@ def inspect(text: str, tree: ast.Module | None, names: list[str], pattern: re.Pa
     if pattern is not None and not pattern.search(text):
         return f"the solution does not match {pattern.pattern!r}"
     return ""
+
+
+def speaks_of_random(text: str) -> bool:
+    """Whether a text names a module of Python's that draws numbers, by itself or by another."""
+    return "random" in text or "statistics" in text

@@ -64,15 +64,20 @@ def instrument(tree: ast.Module) -> int:
     that follow, calls of functions named `assert...` and `with` such a call report that they begin and that they went
     well, and `raise` that it begins: what swallows how they end is seen by that.
     """
+    parts = parts_of(tree)
+    tree.body = _guarded(tree.body, {id(node): index for index, node in enumerate(parts)})
+    return sum(isinstance(node, ast.Assert) for node in parts)
+
+
+def parts_of(tree: ast.Module) -> list[ast.stmt]:
+    """Return the parts of a program that report, in the order of their numbers."""
     nodes = inspection.nodes(tree)
     found: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Assert)]
     calls: list[ast.stmt] = [node for node in nodes if _is_asserting(node)]
     raised: list[ast.stmt] = [node for node in nodes if isinstance(node, ast.Raise)]
     for same in (found, calls, raised):
         same.sort(key=lambda node: (node.lineno, node.col_offset))
-    numbers = {id(node): index for index, node in enumerate(found + calls + raised)}
-    tree.body = _guarded(tree.body, numbers)
-    return len(found)
+    return found + calls + raised
 
 
 def _is_asserting(node: ast.AST) -> TypeGuard[ast.stmt]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from .expectations import INPUT, OPERATOR, SURE
+from .sites import INPUT, OPERATOR, SURE
 from .wrong import below, shuffled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from .canary import Canary
 
 _WRONG_RUNS = 3
@@ -26,7 +28,7 @@ Useful = list[list[list[int]] | None]
 """For each test the variants, place and seed, that a right answer fails; None where none was there to try them with."""
 
 
-def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bool) -> str:
+def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bool, undone: Container[int] = ()) -> str:
     """Return whether the wrong runs prove a pass: `proved`, `forged`, or `open`.
 
     Where one literal is expected no right answer passes with another. Elsewhere one may: where a right answer is known
@@ -40,20 +42,26 @@ def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bo
         said: for each thing that was, whether the solution passed.
         known: whether all of that was asked which a right answer fails.
         apart: whether the test ran where the solution cannot read its code.
+        undone: what stands in parts of the test that the true run has not executed, or which did not go well there. A
+            right answer passes whatever is expected there. That it was not executed is said by the solution's own
+            process: who passes all that is wrong is not believed, and to nobody it proves anything.
     """
     claims: dict[tuple[int, int | tuple[int]], list[bool]] = {}
-    counts = False
+    counts = is_open = False
+    fails_any = any(not all(passes) for place, passes in said.items() if not canary.shown[place])
     for place, passes in said.items():
         rank = canary.ranks[place]
         if rank == SURE and any(passes):
-            return "forged"
+            if place not in undone or not fails_any:
+                return "forged"
+            is_open = True
         counts = counts or apart or not canary.shown[place]
         key = (rank, (place,)) if canary.shown[place] else (rank, canary.claims[place])
         claims[key] = claims.get(key, []) + passes
     if known and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):
         return "forged"
     through = [passes for (rank, _), passes in claims.items() if all(passes) or _is_often(passes, rank, known=known)]
-    return "proved" if counts and not through else "open"
+    return "proved" if counts and not through and not is_open else "open"
 
 
 def _is_often(passes: list[bool], rank: int, *, known: bool) -> bool:

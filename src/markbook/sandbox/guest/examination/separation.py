@@ -171,7 +171,7 @@ class Hall:
             raise wire.Gone(self.peer.dead)
         if self.peer.crossed.changed_there():
             policy.copied = True
-        if self._random is not None and "random" in self._text:
+        if self._random is not None and inspection.speaks_of_random(self._text):
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
         result["v"] = "separated"
         policy.borrows = self._borrows
@@ -191,7 +191,7 @@ class Hall:
 
     def _own_random(self) -> types.ModuleType:
         if self._random is None:
-            speaks = "random" in self._text
+            speaks = inspection.speaks_of_random(self._text)
             self._random = own_random(self.peer.request if speaks else None)
         return self._random
 

@@ -9,7 +9,7 @@ import select
 import struct
 
 from .. import zygote
-from . import explaining
+from . import explaining, inspection
 from .tasks import STDIN as KIND, Task
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..marking import Result
+    from .given import Given
     from .tasks import Job
 
 __all__ = ["JUDGE_SECONDS", "KIND", "examine"]
@@ -49,15 +50,14 @@ class Run:
 
 
 def examine(
-    channel: _socket.socket, task: Task, job: Job, compiled: tuple[Any, dict[str, Any] | None]
+    channel: _socket.socket, given: Given, task: Task, job: Job, compiled: tuple[Any, dict[str, Any] | None]
 ) -> dict[str, Any]:
     """Return the record of one solution: every test in order, or up to the first that fails."""
     code, refused = compiled
     if refused is not None:
         error = {**refused["error"], "result": "CE"}
         return {**refused, "error": error, "tests": [{**error, "v": "separated"}] * len(task.tests)}
-    text = marshal.dumps((code, "random" in job["code"]))
-    first = len(text).to_bytes(4, "little") + text
+    given.code.hold(marshal.dumps((code, inspection.speaks_of_random(job["code"]))))
     results: list[Result] = []
     cpu, wall, hit = 0.0, 0.0, ""
     slow, stopped = 0, False
@@ -69,7 +69,8 @@ def examine(
         if stopped:
             results.append(_NOT_RUN)
             continue
-        run = _run(channel, job, first + test["stdin"].encode("utf-8", "surrogatepass"))
+        given.input.hold(test["stdin"].encode("utf-8", "surrogatepass"))
+        run = _run(channel, given, job)
         result = _judged(task, index, run, compiled=type(code) is not str)
         results.append(result)
         cpu, wall = cpu + run.cpu, wall + run.wall
@@ -84,16 +85,16 @@ def examine(
     return {**record, "why": explaining.with_lines({"tests": why}, job["code"])} if why else record
 
 
-def _run(channel: _socket.socket, job: Job, fed: bytes) -> Run:
-    """Have one process made, feed it, and read what it writes until it has ended."""
+def _run(channel: _socket.socket, given: Given, job: Job) -> Run:
+    """Have one process made which is given that, and read what it writes until it has ended."""
     limits = job["limits"]
     request = zygote.JOB.pack(*limits[:3], *map(int, limits[3:6])) + ",".join(job.get("preload", ())).encode("ascii")
-    (their_input, feed), (output, their_output), (errors, their_errors) = os.pipe(), os.pipe(), os.pipe()
-    theirs = (their_input, their_output, their_errors)
+    (output, their_output), (errors, their_errors) = os.pipe(), os.pipe()
+    theirs = (given.code.descriptor, given.input.descriptor, their_output, their_errors)
     channel.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, zygote.STREAMS.pack(*theirs))])
-    for descriptor in theirs:
-        os.close(descriptor)
-    run = _conversed(feed, output, errors, fed, int(limits[6]))
+    os.close(their_output)
+    os.close(their_errors)
+    run = _heard(output, errors, int(limits[6]))
     try:
         if run.flooded:
             channel.send(zygote.STOP)
@@ -106,28 +107,16 @@ def _run(channel: _socket.socket, job: Job, fed: bytes) -> Run:
     return run
 
 
-def _conversed(feed: int, output: int, errors: int, fed: bytes, most: int) -> Run:
-    """Feed and read a process until it has closed what it writes to, or has written too much."""
-    os.set_blocking(feed, False)
+def _heard(output: int, errors: int, most: int) -> Run:
+    """Read what a process writes until it has closed that, or has written too much."""
     poll = select.poll()
     poll.register(output, select.POLLIN)
     poll.register(errors, select.POLLIN)
-    left = _given(feed, memoryview(fed))
-    if left:
-        poll.register(feed, select.POLLOUT)
-    else:
-        os.close(feed)
     written: list[bytes] = []
     tail = b""
     size, is_open = 0, 2
     while is_open and size <= most:
         for descriptor, _ in poll.poll():
-            if descriptor == feed:
-                left = _given(feed, left)
-                if not left:
-                    poll.unregister(feed)
-                    os.close(feed)
-                continue
             part = os.read(descriptor, _PIECE)
             size += len(part)
             if not part:
@@ -137,21 +126,7 @@ def _conversed(feed: int, output: int, errors: int, fed: bytes, most: int) -> Ru
                 written.append(part)
             else:
                 tail = (tail + part)[-_TAIL:]
-    if left:
-        os.close(feed)
     return Run(b"".join(written), tail, flooded=size > most)
-
-
-def _given(feed: int, left: memoryview) -> memoryview:
-    """Write what the pipe takes; return what is left, nothing where nobody reads any more."""
-    try:
-        while left:
-            left = left[os.write(feed, left) :]
-    except BlockingIOError:
-        return left
-    except OSError:
-        return left[:0]
-    return left
 
 
 def _judged(task: Task, index: int, run: Run, *, compiled: bool) -> Result:

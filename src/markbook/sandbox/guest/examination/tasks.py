@@ -47,7 +47,7 @@ class Task:
         self.size = len(text)
         self.kind: str = spec["object"]
         self.name: str = spec["name"]
-        self.speaks_of_random = "random" in text
+        self.speaks_of_random = inspection.speaks_of_random(text)
         self.tests: list[dict[str, Any]] = spec["tests"]
         self.compiled: list[Compiled] = []
         self.faults: list[str] = []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from . import names
-from .standin import PLAIN_BASES, SPECIAL
+from .attributes import SPECIAL
+from .standin import PLAIN_BASES
 
 
 def own_special(cls: type, base: type | None) -> list[str]:

@@ -6,13 +6,13 @@ import sys
 import types
 
 from . import names
+from .attributes import SPECIAL
 from .containers import contents, refill
 from .library_values import Malformed
 from .lineage import own_special, plain_base
 from .standin import (
     MUTABLE_BASES,
     PLAIN_BASES,
-    SPECIAL,
     TOKEN,
     Meta,
     Shape,

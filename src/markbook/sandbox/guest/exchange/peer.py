@@ -16,12 +16,13 @@ import types
 from .. import awaiting, wire
 from . import names
 from .aliases import Crossed
+from .attributes import STEPS
 from .containers import ATOMS, SCALARS, is_word
 from .library_values import Malformed
 from .objects import MAX_NAME, Objects
 from .operations import OPERATIONS
 from .policy import Policy
-from .standin import STEPS, kind_of, token_of
+from .standin import kind_of, token_of
 from .values import Transfer
 
 TYPE_CHECKING = False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import types
 
+from .attributes import SPECIAL
 from .objects import CALLABLE
-from .standin import SPECIAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,6 +11,19 @@ from __future__ import annotations
 import types
 from collections import deque
 
+from .attributes import (
+    ASKED_FOR,
+    BASE_DECIDES,
+    CLASS_OWN,
+    COROUTINE,
+    DOING,
+    EXCEPTION_OWN,
+    MUTATING,
+    MUTATORS,
+    OPERATORS,
+    STEPS,
+    WITHOUT_OPERAND,
+)
 from .containers import contents
 
 TYPE_CHECKING = False
@@ -21,73 +34,8 @@ if TYPE_CHECKING:
 PLAIN_BASES = (int, str, float, complex, bytes, tuple, frozenset, list, dict, set, bytearray, deque)
 """Types whose subclasses cross as their contents and a handle."""
 MUTABLE_BASES = (list, dict, set, bytearray, deque)
-
-_ARITHMETIC = [
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "and", "or", "xor", "lshift",
-    "rshift",
-]  # fmt: skip
-_OPERATORS = {
-    **{f"__{prefix}{name}__": name for name in _ARITHMETIC for prefix in ("", "r", "i")},
-    **{f"__{name}__": "order" for name in ("lt", "le", "gt", "ge")},
-    "__eq__": "eq",
-    "__ne__": "eq",
-    "__contains__": "in",
-    "__instancecheck__": "isinstance",
-    "__subclasscheck__": "isinstance",
-}
-"""Special methods that are given the other operand, by the name under which a test's policy allows them."""
-_BLIND = [
-    "__len__", "__bool__", "__str__", "__repr__", "__format__", "__bytes__", "__abs__", "__neg__", "__pos__",
-    "__invert__", "__round__", "__trunc__", "__floor__", "__ceil__", "__int__", "__float__", "__complex__",
-    "__index__", "__reversed__", "__iter__", "__next__", "__call__", "__getitem__", "__setitem__",
-    "__delitem__", "__missing__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__aiter__", "__anext__",
-    "__get__", "__set__", "__delete__", "__set_name__", "__hash__", "__length_hint__", "__fspath__", "__dir__",
-]  # fmt: skip
-SPECIAL = (*_BLIND, *_OPERATORS, "__await__")
-_BASE_DECIDES = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"))
-"""What a subclass of a plain type is never asked."""
-MUTATORS = frozenset(
-    [
-        "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "popitem",
-        "setdefault", "add", "discard", "difference_update", "intersection_update",
-        "symmetric_difference_update", "appendleft", "extendleft", "popleft", "rotate", "subtract",
-        "move_to_end",
-    ]
-)  # fmt: skip
-_MUTATING = ("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__")
-_EXCEPTION_OWN = frozenset(
-    [
-        "args", "with_traceback", "add_note", "__traceback__", "__cause__", "__context__",
-        "__suppress_context__", "__notes__", "__class__", "__setstate__",
-    ]
-)  # fmt: skip
-_CLASS_OWN = frozenset(
-    [
-        "__mro__", "__dict__", "__abstractmethods__", "__name__", "__qualname__", "__class__",
-        "__subclasshook__", "__flags__", "__basicsize__", "__init_subclass__",
-    ]
-)  # fmt: skip
-_SPOKEN_OF = (
-    "abstractmethods", "all", "annotations", "args", "array", "base", "bases", "cached", "cause",
-    "class_getitem", "closure", "code", "context", "copy", "dataclass_fields", "dataclass_params", "deepcopy",
-    "defaults", "delattr", "doc", "file", "fields", "func", "getattr", "getattribute", "getnewargs",
-    "getnewargs_ex", "getstate", "init", "isabstractmethod", "kwdefaults", "loader", "match_args", "members",
-    "module", "new", "notes", "objclass", "optional_keys", "orig_bases", "orig_class", "origin", "package",
-    "parameters", "path", "post_init", "reduce", "reduce_ex", "required_keys", "self", "setattr", "setstate",
-    "signature", "sizeof", "slots", "spec", "static_attributes", "subclasses", "suppress_context",
-    "text_signature", "thisclass", "total", "traceback", "type_params", "version", "wrapped",
-)  # fmt: skip
-_ASKED_FOR = frozenset((*SPECIAL, *_CLASS_OWN, *(f"__{name}__" for name in _SPOKEN_OF)))
-"""Names between double underscores that an object over there is asked for. By others packages take memory from an object,
-or have it decide for them (`__array_interface__`, `__array_function__`, `__dlpack__`): here that memory would be ours."""
 TOKEN, PEER, BASE, CLAIM = "_markbook_token", "_markbook_peer", "_markbook_base", "_markbook_claim"
 OWN, KIND, METHOD = "_markbook_own", "_markbook_kind", "_markbook_method"
-_WITHOUT_OPERAND = frozenset(
-    ("__len__", "__bool__", "__str__", "__repr__", "__iter__", "__int__", "__float__", "__index__", "__reversed__")
-)
-_COROUTINE = ("send", "throw", "close")
-STEPS = frozenset(("__next__", "__anext__", "send", "throw", "asend", "athrow"))
-"""Methods that end with a StopIteration where there is no more."""
 
 
 def peer_of(value: Any) -> Any:
@@ -140,7 +88,7 @@ class Meta(type):
         return peer_of(cls).request("c", cls, *arguments, **options)
 
     def __getattribute__(cls, name: str) -> Any:
-        if name in _CLASS_OWN or name in (TOKEN, PEER, BASE, CLAIM, OWN, KIND):
+        if name in CLASS_OWN or name in (TOKEN, PEER, BASE, CLAIM, OWN, KIND):
             return type.__getattribute__(cls, name)
         return _got(peer_of(cls), cls, name, type.__getattribute__(cls, KIND))
 
@@ -174,10 +122,10 @@ def _get(self: Any, name: str) -> Any:
         return lambda *_memo: peer_of(self).request("copy", self, name == "__deepcopy__")
     base = type.__getattribute__(cls, BASE)
     if base is None:
-        if name in _COROUTINE and type.__getattribute__(cls, CLAIM) is types.CoroutineType:
+        if name in COROUTINE and type.__getattribute__(cls, CLAIM) is types.CoroutineType:
             return getattr(_driver(self), name)
     elif issubclass(base, BaseException):
-        if name in _EXCEPTION_OWN:
+        if name in EXCEPTION_OWN:
             return object.__getattribute__(self, name)
     elif name not in _OF_OBJECTS and any(name in vars(kind) for kind in base.__mro__):
         return _of_base(self, cls, base, name)
@@ -190,7 +138,7 @@ def _got(peer: Any, value: Any, name: str, kind: str) -> Any:
     Of a function it is noted that it was got as a method, by what name and of what type. Whatever else can be called
     may be one too, and one that does not say when it is given something to judge: it counts as if it had been.
     """
-    if name[:2] == "__" == name[-2:] and name not in _ASKED_FOR:
+    if name[:2] == "__" == name[-2:] and name not in ASKED_FOR:
         peer.keep_out()
         raise AttributeError(name)
     found = peer.request("g", value, name)
@@ -207,7 +155,7 @@ _OF_OBJECTS = ("__dict__", "__doc__", "__module__")
 def _of_base(self: Any, cls: type, base: type, name: str) -> Any:
     """Return what the plain type has under a name, unless the class's own is to be asked for."""
     peer = peer_of(self)
-    if name in type.__getattribute__(cls, OWN) and peer.may_own(name, self, operands=name not in _WITHOUT_OPERAND):
+    if name in type.__getattribute__(cls, OWN) and peer.may_own(name, self, operands=name not in WITHOUT_OPERAND):
         return peer.request("g", self, name)
     if name in MUTATORS and issubclass(base, MUTABLE_BASES):
         return _mutator(name).__get__(self) if peer.examines else peer.request("g", self, name)
@@ -234,7 +182,7 @@ def _mutator(name: str) -> Any:
 
 
 def _set(self: Any, name: str, value: Any) -> None:
-    if name in _EXCEPTION_OWN:
+    if name in EXCEPTION_OWN:
         object.__setattr__(self, name, value)
     else:
         peer_of(self).request("s", self, name, value)
@@ -319,8 +267,8 @@ def _deciding(name: str, base: Any) -> Any:
     return decide
 
 
-_METHODS: dict[str, Any] = {name: _forward(name) for name in _BLIND}
-_METHODS.update({name: _operator(name, kind) for name, kind in _OPERATORS.items()})
+_METHODS: dict[str, Any] = {name: _forward(name) for name in DOING}
+_METHODS.update({name: _operator(name, kind) for name, kind in OPERATORS.items()})
 _METHODS["__await__"] = _await
 
 
@@ -363,6 +311,11 @@ class Shape:
         self.kind = (home or "solution") + (f"<{base.__name__}" if base is not None else "")
 
 
+def _is_gone_through(body: dict[str, Any]) -> bool:
+    """Whether Python looks for something in such an object by going through it, from item to item or from index to index."""
+    return "__contains__" not in body and ("__iter__" in body or "__getitem__" in body)
+
+
 def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
     """Return a new class that stands for one over there; with no peer, that of things that are only called."""
     base = shape.base
@@ -375,15 +328,15 @@ def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
         body.update({name: _METHODS[name] for name in ("__str__", "__repr__")})
     for method in shape.methods:
         name = method.lstrip("!")
-        if plain and name in _BASE_DECIDES:
+        if plain and name in BASE_DECIDES:
             continue
         body[name] = None if method[0] == "!" else _METHODS[name]
-        if plain and method[0] != "!" and name not in _OPERATORS and hasattr(base, name):
+        if plain and method[0] != "!" and name not in OPERATORS and hasattr(base, name):
             body[name] = _deciding(name, base)
-    if base is None and "__iter__" in body and "__contains__" not in body:
+    if not plain and _is_gone_through(body):
         body["__contains__"] = _contains
     if base is not None and issubclass(base, MUTABLE_BASES):
-        body.update({name: _mutator(name) for name in _MUTATING if hasattr(base, name)})
+        body.update({name: _mutator(name) for name in MUTATING if hasattr(base, name)})
     if "__eq__" in body and "__hash__" not in body:
         body["__hash__"] = None
     if peer is None:
@@ -392,6 +345,8 @@ def make_class(peer: Any, token: int | None, shape: Shape) -> Any:
         body["__get__"] = _bind
     meta: type = Meta
     special = {name: _METHODS[name] for name in sorted(set(shape.special)) if name in _METHODS}
+    if _is_gone_through(special):
+        special["__contains__"] = _contains
     if special:  # one for all classes of a peer that have the same: bases and what extends them must agree
         meta = peer.metas.get(tuple(special)) or type("Meta", (Meta,), special)
         peer.metas[tuple(special)] = meta

@@ -1,0 +1,128 @@
+"""What becomes of the tests of an attempt: of those that ran, and of those that were not reached."""
+
+from __future__ import annotations
+
+import os
+
+from ..child import OUTPUT_EXIT
+from ..marking import CUT, Result, mark
+from . import inspection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..exchange.policy import Policy
+    from .separation import Plan
+    from .tasks import Task
+
+Counts = list[list[list[int]]]
+"""For each test the parts that went well, each with how often."""
+NOT_RUN: Result = {"p": False, "k": "a", "t": "", "m": "not run"}
+
+
+def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], done: Counts) -> bool:
+    """Whether a test that ran apart is to be decided beside the candidate.
+
+    It is if something was answered here, or each side saw another copy of a container; if it passed, but other parts
+    of it were executed than by the right answer; if it failed, and something could not be done from here, a plain type
+    answered for a class with an answer of its own, or nobody knows a right answer. What ended a call with a
+    StopIteration has failed: beside the test it would end its loops.
+    """
+    result = record["tests"][index]
+    if result["v"] == "flagged" or (policy.stopped and not result["p"]):
+        return False
+    if policy.copied or policy.answered or (policy.judged if plan["sure"] else policy.based):
+        return True
+    if result["p"]:
+        wanted = plan.get("done")
+        known = wanted[index] if wanted is not None else None
+        return known != done[index] if known is not None else [CUT, 1] in done[index]
+    return policy.refused or policy.based or not plan["sure"]
+
+
+def settled(apart: Result, other: Result, *, known: Any) -> Result:
+    """Return what became of a test that was decided beside the candidate in the end.
+
+    Where a right answer is known to pass it apart, a pass that nothing proves does not count.
+    """
+    if not (known and other["v"] == "unchecked"):
+        return other
+    if not apart["p"]:
+        return apart
+    text = "parts of the test that the right answer executes were not executed"
+    return {**apart, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": text}
+
+
+def timed_out() -> Result:
+    """Return the result of a test that the limit ended."""
+    return {"p": False, "k": "t", "t": "TimeoutError", "m": "the time limit was reached"}
+
+
+def crashed(end: dict[str, Any]) -> Result:
+    """Return the result of a test during which the process ended."""
+    if end.get("hit") in ("cpu", "wall"):
+        return timed_out()
+    if end.get("hit") == "file":
+        return {"p": False, "k": "o", "t": "FileLimitError", "m": "the solution wrote more than it may"}
+    status = end.get("status", 0)
+    if os.WIFSIGNALED(status):
+        message = f"the process was ended by signal {os.WTERMSIG(status)}"
+    elif os.WEXITSTATUS(status) == OUTPUT_EXIT:
+        return {"p": False, "k": "o", "t": "OutputLimitError", "m": "the solution printed more than it may"}
+    else:
+        message = f"the process ended with status {os.WEXITSTATUS(status)} before its tests did"
+    return {"p": False, "k": "o", "t": "ProcessExited", "m": message}
+
+
+def settle(
+    task: Task,
+    record: dict[str, Any],
+    results: list[Result],
+    verdict: str = "in_process",
+    which: set[int] | None = None,
+) -> dict[str, Any]:
+    """Give every test a result, of all or `which` were to run: those not reached failed by what ended the attempt."""
+    error = record["error"]
+    if error is None and record.pop("gone", False):
+        results.append(error := crashed(record))
+        if not os.WIFSIGNALED(record["status"]) and os.WEXITSTATUS(record["status"]) == OUTPUT_EXIT:
+            record["hit"] = "output"
+        record["error"] = error if len(results) == 1 else None
+    whole: list[Result] = []
+    for index, (fault, test) in enumerate(zip(task.faults, task.compiled, strict=True)):
+        if fault:
+            whole.append({"p": False, "k": "f", "t": "", "m": fault})
+        elif which is not None and index not in which:
+            whole.append(dict(NOT_RUN))
+        elif results:
+            whole.append(results.pop(0))
+        else:
+            whole.append(dict(error) if error else {"p": False, "k": "a", "t": "", "m": "not run"})
+        if test[3] and not whole[-1].get("parts"):
+            whole[-1] = {**whole[-1], "parts": [whole[-1]] * test[3]}
+    return {**record, "tests": [{**result, "v": verdict} for result in whole]}
+
+
+def inspect(task: Task, code: str, results: list[Result]) -> None:
+    """Fail the tests whose demands on the text of the solution itself are not met."""
+    tree: Any = None
+    for index, test in enumerate(task.tests):
+        names, pattern = test.get("inspection") or [], task.patterns[index]
+        if not names and pattern is None:
+            continue
+        if names and tree is None:
+            tree = inspection.parse(code)
+        reason = inspection.inspect(code, tree, names, pattern)
+        if reason and results[index]["p"]:
+            results[index] = {**results[index], "p": False, "k": "a", "t": "InspectionError", "m": reason}
+
+
+def text_tests(task: Task, text: str) -> list[Result]:
+    """Run the tests of an answer that is no program but a text."""
+    namespace: dict[str, Any] = {"text": text, "candidate_solution": text, "__name__": "test"}
+    found = [
+        {"p": False, "k": "f", "t": "", "m": task.faults[i]} if task.faults[i] else mark(test, namespace)
+        for i, test in enumerate(task.compiled)
+    ]
+    return [{**result, "v": "separated"} for result in found]
