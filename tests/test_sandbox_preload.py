@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -127,3 +128,10 @@ def test_what_is_no_json_is_told_apart_where_json_itself_is_not_loaded():
     assert "read" not in said.stdout
     assert len(said.stdout.split()) == 7
     assert said.stdout.startswith("False")
+
+
+@pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn is not installed")
+def test_a_package_that_says_something_as_it_is_imported_costs_no_worker():
+    (found,) = outcomes(["import sklearn\ndef f(): return 3"])
+
+    assert (found.passed, found.error_type) == (True, "")

@@ -11,6 +11,7 @@ import os
 import resource
 import select
 import struct
+import sys
 import time
 
 from . import child, memory, program, scratch, traces, wire
@@ -138,11 +139,13 @@ class Zygote:
         """Import what many solutions will: once here, instead of in the child of each that does."""
         missing = [name for name in names.split(",") if name not in self._loaded]
         self._loaded.update(missing)
+        self._stage.output.left = sys.maxsize  # some say something as they are imported
         for name in missing:
             try:
                 __import__(name)
             except Exception:  # noqa: S112 - not installed, or broken: whoever imports it will be told the same
                 continue
+        self._stage.output.left = 0
         if missing:
             memory.settle()
 
