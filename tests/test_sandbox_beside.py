@@ -12,9 +12,10 @@ from verdict_kit import labels, run
 
 from markbook.sandbox import Sandbox
 from markbook.sandbox.guest.examination.beside import Right, canaries, proved
+from markbook.sandbox.guest.examination.expectations import Finder
 from markbook.sandbox.guest.examination.sites import OPERATOR
 from markbook.sandbox.guest.examination.tasks import Task
-from markbook.sandbox.guest.examination.wrong import is_computed, replace, replace_all
+from markbook.sandbox.guest.examination.wrong import draw_from, is_computed, replace, replace_all
 from markbook.types import Isolation, Test
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -511,3 +512,34 @@ def test_a_wrong_answer_that_hides_a_part_of_the_test_is_not_proved(box):
     found = run(box, hides, Test(program=program), canonical="", kind="program").tests[0]
 
     assert not found.passed or found.verdict == "unchecked"
+
+
+def wrong_texts(program, name, count=200):
+    """Return what a literal becomes that is made wrong, in so many draws, as text."""
+    found = Counter()
+    for seed in range(count):
+        draw_from(seed)
+        tree = ast.parse(program)
+        site = next(site for site in Finder([tree], {"f"}).sites if site.node and ast.unparse(site.node) == name)
+        site.change()
+        found[ast.unparse(site.node)] += 1
+    return found
+
+
+def test_wrong_values_look_like_what_the_test_expects_or_asks():
+    words = wrong_texts("assert f('()') == 'Yes'\nassert f('(') == 'No'\n", "'Yes'")
+    picked = wrong_texts("assert f([4, 9, 700]) == 700\nassert f([35, 7]) == 35\n", "700")
+    moved = wrong_texts("assert f([3, 1, 2]) == [1, 2, 3]\n", "[1, 2, 3]")
+    filled = wrong_texts("assert f([]) == []\nassert f(['b', 'a']) == ['a', 'b']\n", "[]")
+
+    assert words["'No'"] > 50
+    assert sum(picked[text] for text in ("4", "9", "35", "7")) > 50
+    assert sum(moved[text] for text in ("[2, 1, 3]", "[1, 3, 2]")) > 30
+    assert set(filled) == {"['b']", "['a']"}
+
+
+def test_what_a_comparison_without_order_takes_for_equal_is_not_wrong():
+    program = "import unittest\ncase = unittest.TestCase()\ncase.assertCountEqual(f(3), [1, 2, 3])\nassert sorted(f(3)) == sorted('abc')\n"
+
+    assert not {"[2, 1, 3]", "[1, 3, 2]"} & wrong_texts(program, "[1, 2, 3]").keys()
+    assert all(sorted(eval(text)) != ["a", "b", "c"] for text in wrong_texts(program, "sorted('abc')"))

@@ -5,18 +5,28 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from ..marking import OTHER
 from . import inspection, wrong
+from .changes import (
+    ORDER,
+    all_of,
+    denied_order,
+    is_choice,
+    make_other,
+    name_of,
+    rename,
+    swap_error,
+    swap_type,
+)
 from .expressions import assignments, called, difference, is_literal, key_of, mentions
 from .sites import INPUT, LIKELY, OPERATOR, SURE, Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
     Operands = tuple[ast.expr, ast.expr]
-    Put = Callable[[ast.expr], None]
-    """Puts another expression in the place of one."""
+    from .changes import Put
 
 _EQUAL = frozenset(
     [
@@ -27,11 +37,11 @@ _EQUAL = frozenset(
     ]
 )  # fmt: skip
 """Calls that say that two things are equal."""
+_UNORDERED = frozenset(("assertCountEqual", "assertSetEqual"))
 _MORE = {"assertGreater": True, "assertGreaterEqual": True, "assertLess": False, "assertLessEqual": False}
 _RAISE = frozenset(("assertRaises", "assertRaisesRegex", "raises"))
 _OPPOSITE = {"assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIsNone": "assertIsNotNone"}
 _TOLERANCE = frozenset(("abs", "abs_tol", "atol", "delta", "places", "rel", "rel_tol", "rtol", "decimal"))
-_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _STEPS = 3
 """So many assignments are followed from an expectation to its literal."""
 
@@ -59,6 +69,11 @@ class Finder:
         self.sites: list[Site] = []
         self._claim = 0
         self._of = ""
+        self._given: list[Any] = []
+        """What is asked where an expectation is being looked at."""
+        self._ordered = True
+        self._wanted: list[Any] = []
+        """The values that are expected anywhere in the test."""
         self._entry = entry
         self._nodes = [node for tree in trees for node in inspection.nodes(tree)]
         self._made = assignments(self._nodes)
@@ -66,7 +81,7 @@ class Finder:
         used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute))
         loads = [key_of(node) for node in used if isinstance(node.ctx, ast.Load)]
         self._uses = {name: loads.count(name) for name in self._made}
-        self._optional = {id(part) for node in self._nodes if _is_choice(node) for part in ast.walk(node)}
+        self._optional = {id(part) for node in self._nodes if is_choice(node) for part in ast.walk(node)}
         """What need not be true if something else is."""
         self._denied = {id(node.operand) for node in self._nodes if isinstance(node, ast.UnaryOp)}
         self._settled: set[int] = set()
@@ -95,7 +110,7 @@ class Finder:
         elif isinstance(node, ast.Try) and any(self._is_told(part) for part in node.body):
             for handler in node.handlers:
                 if isinstance(handler.type, ast.Name) and handler.type.id not in ("Exception", "BaseException"):
-                    self._add(_swap_error(handler, "type"), sure=False)
+                    self._add(swap_error(handler, "type"), sure=False)
 
     # what comes from the candidate
 
@@ -141,14 +156,14 @@ class Finder:
                 self._truth(value, partial(node.values.__setitem__, place))
         elif isinstance(node, ast.Compare):
             self._compare(node)
-        elif isinstance(node, ast.Call) and (parts := _all_of(node)) is not None:
+        elif isinstance(node, ast.Call) and (parts := all_of(node)) is not None:
             for part in parts:
                 self._truth(part)
         elif isinstance(node, ast.Call) and (called(node) in _EQUAL or called(node) == "equals"):
             self._call(node)
         elif isinstance(node, ast.Call) and called(node) == "isinstance" and len(node.args) == 2:
-            self._add(_swap_type(node.args, 1), sure=False)
-        elif (denied := _denied_order(node)) is not None:
+            self._add(swap_type(node.args, 1), sure=False)
+        elif (denied := denied_order(node)) is not None:
             self._order(denied, denied=True)
         elif self._is_told(node):
             bare = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else node
@@ -184,7 +199,7 @@ class Finder:
                     for site in self.sites[before:]:
                         site.claim = -site.claim
                 self._settled.add(id(node))
-                self._site(partial(_make_other, partial(node.comparators.__setitem__, 0), right), SURE, is_shown=True)
+                self._site(partial(make_other, partial(node.comparators.__setitem__, 0), right), SURE, is_shown=True)
             return
         if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left):
             self._add(partial(node.comparators.__setitem__, -1, left), sure=False)
@@ -192,7 +207,7 @@ class Finder:
             return
         if len(node.ops) == 1 and isinstance(operator, ast.Gt | ast.GtE) and self._near(right, left):
             return
-        if isinstance(operator, _ORDER):
+        if isinstance(operator, ORDER):
             self._order(node)
         elif isinstance(operator, ast.In):
             for side in (left, right):
@@ -212,13 +227,13 @@ class Finder:
         if isinstance(operator, ast.Eq | ast.NotEq):
             self._judged((node.left, node.comparators[0]), (first, second), rank)
         elif isinstance(operator, ast.In | ast.NotIn):
-            self._site(partial(_make_other, first, node.left), rank, is_shown=True)
+            self._site(partial(make_other, first, node.left), rank, is_shown=True)
 
     def _judged(self, pair: Operands, puts: tuple[Put, Put], rank: int = OPERATOR) -> None:
         """Note that what is tested may say itself whether it is equal to what is expected, wherever these stand."""
         if any(map(self._is_told, pair)):
             expected = self._expected(pair)[0]
-            self._site(partial(_make_other, puts[expected is pair[1]], expected), rank, is_shown=True)
+            self._site(partial(make_other, puts[expected is pair[1]], expected), rank, is_shown=True)
 
     def _near(self, size: ast.expr, bound: ast.expr) -> bool:
         """Find what is expected where the size of a difference has a bound; return whether this is such a place."""
@@ -250,9 +265,9 @@ class Finder:
         if isinstance(expected, ast.Constant) and isinstance(tested, ast.Constant):
             return
         before = len(self.sites)
-        self._of = ast.dump(tested)
+        self._of, self._given = ast.dump(tested), self._asked(tested) if sure else []
         self._literals(expected, sure=sure)
-        self._of = ""
+        self._of, self._given = "", []
         if len(self.sites) == before or self.sites[-1].rank != SURE:
             self._indices(expected)
             self._inputs(tested)
@@ -273,7 +288,7 @@ class Finder:
         if literal:
             sure = sure and not wrong.is_computed(node)
             rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
-            self._site(partial(wrong.replace, node), rank, node=node)
+            self._site(self._replaced(node, sure=rank == SURE, direct=steps == _STEPS), rank, node=node)
             return
         seen = set() if seen is None else seen
         if not steps:
@@ -285,6 +300,21 @@ class Finder:
             for value in self._made[name]:
                 known = sure and self._uses[name] == len(self._made[name]) == 1 and bool(key_of(node))
                 self._literals(value, sure=known, steps=steps - 1, seen=seen)
+
+    def _replaced(self, node: ast.expr, *, sure: bool, direct: bool) -> Callable[[], None]:
+        """Return what makes a literal wrong: where it is certain that nothing else is right, by what looks right."""
+        if not sure:
+            return partial(wrong.replace, node)
+        self._wanted += [part.value for part in wrong.constants(node)]
+        has_call = any(isinstance(part, ast.Call) for part in ast.walk(node))
+        asked, ordered = self._given, direct and self._ordered and not has_call
+        return lambda: wrong.replace(node, self._wanted, asked, ordered=ordered)
+
+    def _asked(self, tested: ast.expr) -> list[Any]:
+        """Return the constants that a call of what is tested is given, by itself or by a name."""
+        names = {key_of(part) for part in ast.walk(tested)} & self._made.keys()
+        nodes = [tested, *(value for name in sorted(names) for value in self._made[name])]
+        return [part.value for node in nodes for part in ast.walk(node) if isinstance(part, ast.Constant)]
 
     def _made_of(self, node: ast.expr) -> tuple[bool, list[str]]:
         """Return whether an expression is a literal, and which names that are given values in the test are in it."""
@@ -300,7 +330,7 @@ class Finder:
             if isinstance(part, ast.Call) and mentions(part.func, self._told):
                 for place, value in enumerate(part.args):
                     if isinstance(value, ast.Name) and value.id.endswith("Error"):
-                        self._site(_swap_error(part.args, place), INPUT)
+                        self._site(swap_error(part.args, place), INPUT)
                 for value in [*part.args, *(keyword.value for keyword in part.keywords)]:
                     inner = value.value if isinstance(value, ast.Starred) else value
                     if not self._is_told(inner):
@@ -313,10 +343,12 @@ class Finder:
         """Find the sites of a call that asserts something."""
         name, arguments = called(node), node.args
         if name in _RAISE and arguments:
-            self._add(_swap_error(arguments, 0), sure=wrong.is_told_apart(_name(arguments[0])))
+            self._add(swap_error(arguments, 0), sure=wrong.is_told_apart(name_of(arguments[0])))
         elif name in _EQUAL and len(arguments) >= 2:
             exact = len(arguments) == 2 and not any(keyword.arg in _TOLERANCE for keyword in node.keywords)
+            self._ordered = name not in _UNORDERED
             self._equal((arguments[0], arguments[1]), sure=exact)
+            self._ordered = True
             if exact:
                 puts = partial(arguments.__setitem__, 0), partial(arguments.__setitem__, 1)
                 self._judged((arguments[0], arguments[1]), puts)
@@ -331,75 +363,12 @@ class Finder:
             self._truth(arguments[0])
         elif name in _OPPOSITE and arguments:
             if name == "assertIsNone" or self._is_answer(arguments[0]):
-                self._add(partial(_rename, node, _OPPOSITE[name]), sure=True)
+                self._add(partial(rename, node, _OPPOSITE[name]), sure=True)
             self._inputs(arguments[0])
         elif name == "assertIsInstance" and len(arguments) >= 2:
-            self._add(_swap_type(arguments, 1), sure=False)
+            self._add(swap_type(arguments, 1), sure=False)
         elif name.startswith("assert"):
             for part in arguments:
                 if not self._is_told(part):
                     self._literals(part, sure=False)
             self._inputs(node)
-
-
-def _is_choice(node: ast.AST) -> bool:
-    return isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or)
-
-
-def _denied_order(node: ast.expr) -> ast.Compare | None:
-    """Return the `f(x) < 5` of `not f(x) < 5` where it has a number for a bound."""
-    inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else None
-    if not isinstance(inner, ast.Compare) or len(inner.ops) > 1 or not isinstance(inner.ops[0], _ORDER):
-        return None
-    ends = (inner.left, inner.comparators[0])
-    return inner if any(isinstance(end, ast.Constant) and type(end.value) in (int, float) for end in ends) else None
-
-
-def _all_of(node: ast.Call) -> Sequence[ast.expr] | None:
-    """Return what all is to be true by `all([.., ..])`, `all(.. for ..)` and `(.. == ..).all()`; None for anything else."""
-    if called(node) != "all" or len(node.args) > 1:
-        return None
-    owner = getattr(node.func, "value", None)
-    inner = node.args[0] if node.args else owner
-    if isinstance(inner, ast.GeneratorExp | ast.ListComp):
-        return [inner.elt]
-    if isinstance(inner, ast.Compare) or (not node.args and isinstance(inner, ast.Call)):
-        return [inner]
-    return getattr(inner, "elts", ()) if node.args else None
-
-
-def _swap_error(holder: ast.ExceptHandler | list[ast.expr], place: str | int) -> Callable[[], None]:
-    return partial(_swap, holder, place, wrong.other_error)
-
-
-def _swap_type(holder: list[ast.expr], place: int) -> Callable[[], None]:
-    return partial(_swap, holder, place, wrong.other_type)
-
-
-def _swap(holder: ast.ExceptHandler | list[ast.expr], place: str | int, name: Callable[[str], str]) -> None:
-    old = holder[int(place)] if isinstance(holder, list) else holder.type
-    if old is None:
-        return
-    new = ast.copy_location(ast.Name(name(_name(old)), ast.Load()), old)
-    if isinstance(holder, list):
-        holder[int(place)] = new
-    else:
-        holder.type = new
-
-
-def _name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _make_other(put: Put, value: ast.expr) -> None:
-    """Put in the place of a value something of its type that is not equal to it."""
-    place = {name: getattr(value, name) for name in ("lineno", "col_offset")}
-    by = ast.Constant(wrong.step(), **place)
-    put(ast.Call(ast.Name(OTHER, ast.Load(), **place), [value, by], [], **place))
-
-
-def _rename(node: ast.Call, name: str) -> None:
-    if isinstance(node.func, ast.Attribute):
-        node.func.attr = name
-    elif isinstance(node.func, ast.Name):
-        node.func.id = name

@@ -9,6 +9,7 @@ from _random import Random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 _LITERAL = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
@@ -22,6 +23,10 @@ _ERRORS = (
 )  # fmt: skip
 _TYPES = ("bool", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple")
 """What tests name: a solution is not to tell a wrong one by how seldom it is expected."""
+_FAR = 50
+"""A number of the test takes the place of another only if it is farther from it than this part of it: some tests round."""
+_WAYS = 5
+"""Of making something wrong: a swap, what is asked, twice what is expected elsewhere, and anything else."""
 _SCALES = 6
 """A bound is moved by about as much as it is large, or by so many times twice as much."""
 _NUMBERS = frozenset(("Decimal", "Fraction", "complex", "float", "int"))
@@ -92,10 +97,18 @@ def is_computed(node: ast.expr) -> bool:
     return not all(isinstance(part, _MADE) for part in ast.walk(node))
 
 
-def replace(node: ast.expr) -> None:
+def replace(node: ast.expr, wanted: Iterable[Any] = (), asked: Iterable[Any] = (), *, ordered: bool = False) -> None:
     """Make a literal another one: one of its constants, all of them where it computes with them.
 
-    What takes the place of one stands nowhere else in the literal: sorted or as a set it would be the same one else.
+    What takes the place of one stands nowhere else in the literal: sorted or as a set it would be the same one else. As
+    often as not it is a value that an answer could be taken in by: one that the test expects elsewhere, or a piece of
+    what it asks; and of a literal that is compared as it stands, two parts that have changed places.
+
+    Args:
+        node: the literal.
+        wanted: what the test expects elsewhere, where no other value than this one is right here.
+        asked: what it asks here.
+        ordered: whether the order of its parts counts.
     """
     found = constants(node)
     useful = [part for part in found if part.value is not None] or found
@@ -103,16 +116,59 @@ def replace(node: ast.expr) -> None:
         for part in useful:
             part.value = other(part.value)
         return
+    values = [constant.value for constant in found]
     if useful:
+        way = _draw(_WAYS)
+        if way == 0 and ordered and _swap(node):
+            return
         part = useful[_draw(len(useful))]
-        part.value = _fresh(part.value, [constant.value for constant in found])
+        likely = _likely(part.value, values, asked if way == 1 else wanted) if way < _WAYS - 1 else []
+        part.value = likely[_draw(len(likely))] if likely else _fresh(part.value, values)
         return
-    extra = ast.Constant(2 + _draw(7), lineno=node.lineno, col_offset=node.col_offset)
+    likely = _likely(None, values, [*wanted, *asked])
+    value = likely[_draw(len(likely))] if likely else 2 + _draw(7)
+    extra = ast.Constant(value, lineno=node.lineno, col_offset=node.col_offset)
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         node.elts.append(extra)
     elif isinstance(node, ast.Dict):
         node.keys.append(extra)
         node.values.append(extra)
+
+
+def _likely(value: Any, values: list[Any], near: Iterable[Any]) -> list[Any]:
+    """Return those of the values of a test that may stand for this one: of its type, and none of these."""
+    found: list[Any] = []
+    for other in near:
+        if value is None:
+            found += [other] if type(other) in (int, str) else []
+        elif type(other) is not type(value):
+            continue
+        elif type(value) is str:
+            found += [other, *other.split()]
+        elif type(value) is bytes or (type(value) is int and abs(other - value) > abs(value) // _FAR):
+            found.append(other)
+    kept = [one for one in dict.fromkeys(found) if one not in values and one != ""]
+    return [one for one in kept if not isinstance(one, str | bytes) or value is None or set(one) != set(value)]
+
+
+def _swap(node: ast.expr) -> bool:
+    """Have two unequal parts of a list, or two letters of a text, change places; return whether there are such."""
+    if isinstance(node, ast.Constant) and type(node.value) is str:
+        text = node.value
+        pairs = [place for place in range(len(text) - 1) if text[place] != text[place + 1]]
+        if not pairs:
+            return False
+        place = pairs[_draw(len(pairs))]
+        node.value = text[:place] + text[place + 1] + text[place] + text[place + 2 :]
+        return True
+    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else []
+    plain = [part for part in parts if isinstance(part, ast.Constant) and type(part.value) in (int, str)]
+    pairs = [place for place in range(len(plain) - 1) if plain[place].value != plain[place + 1].value]
+    if not pairs:
+        return False
+    one, other = plain[pairs[_draw(len(pairs))] :][:2]
+    one.value, other.value = other.value, one.value
+    return True
 
 
 def copy_values(changed: ast.expr, node: ast.expr) -> None:
