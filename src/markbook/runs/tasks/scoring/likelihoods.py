@@ -10,9 +10,9 @@ from typing import Any
 
 from markbook.config import Function, Task, Use
 from markbook.errors import ConfigError
+from markbook.load.choices import Weighing
 from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, called
-from markbook.load.weighing import Weighing
 from markbook.plugins import suggest
 from markbook.runs.tasks.scoring.aggregations import AGGREGATIONS
 from markbook.runs.tasks.scoring.scorers import UNBOUNDED, RowAnswer, Scored, Scorer, scored_of

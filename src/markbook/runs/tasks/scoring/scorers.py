@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from markbook.config import Function, Task, Use
+from markbook.load.choices import Weighing
 from markbook.load.foreign import Find, ForeignError, called
-from markbook.load.weighing import Weighing
 from markbook.runs.tasks.scoring.aggregations import Aggregation, aggregation_of
 from markbook.types import Attempt, Direction, Measurement, Missing, MissingKind, Sample
 
