@@ -96,7 +96,8 @@ def _reached(tracker: str, hint: str) -> Iterator[None]:
 def _settings(results: Results) -> dict[str, object]:
     """Return the run's plain options."""
     config = results.overview()["config"]
-    return {name: value for name, value in config.items() if isinstance(value, str | int | float | bool)}
+    held = config.items() if isinstance(config, Mapping) else ()
+    return {name: value for name, value in held if isinstance(value, str | int | float | bool)}
 
 
 def _name(name: str) -> str:

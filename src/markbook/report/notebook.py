@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markbook.errors import DataError
 from markbook.report import charts
 from markbook.report.page import Section
 from markbook.report.pictures import svg
-from markbook.results.kind import Shown, results_of
+from markbook.results.kind import Shown, Value, results_of
 from markbook.results.standing import Standing, standings
 from markbook.store import Run
 from markbook.text import Table, terminal, visible
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def rows(run: Run) -> list[dict[str, Any]]:
+def rows(run: Run) -> list[dict[str, Value]]:
     """Return one flat row an attempt.
 
     Raises:

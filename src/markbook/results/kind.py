@@ -86,7 +86,7 @@ class Results(Protocol):
         """Return what to say of a run that broke off, empty for a whole one."""
         ...
 
-    def overview(self) -> dict[str, Any]:
+    def overview(self) -> dict[str, object]:
         """Return what the run is and its main numbers as plain JSON: every value beside its n and what is missing.
 
         `config` holds the options, `models` or `summary` the numbers.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from markbook.results.files_view import FilesView
+from markbook.results.stopping import StoppedRecord
 from markbook.types import SummaryRecord
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class TasksSummary(TypedDict):
     tasks: dict[str, TaskRecord]
     groups: dict[str, GroupRecord]
     comparisons: list[Mapping[str, object]]
-    stopped: NotRequired[dict[str, object]]
+    stopped: NotRequired[StoppedRecord]
 
 
 TasksView = FilesView[AnswerRow, TasksSummary]

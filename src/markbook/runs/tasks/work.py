@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
-from markbook.results.stopping import words_of
+from markbook.results.stopping import StoppedRecord, words_of
 from markbook.runs.asking import Replies, check_generator, generator_of, goes_on, timings, usage_of
 from markbook.runs.conductor import conduct
 from markbook.runs.kind import Ended, Planned, Skipped, Watcher
@@ -163,7 +162,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     """Ask what is not answered yet, run what is not run yet, and measure."""
     options, box = plan.options, machines.box
     replies_to = _replies(plan, journal, watch)
-    stopped: dict[str, Any] = {}
+    stopped: StoppedRecord | None = None
     with remembered(plan.plan, journal, watch) as (judged, memory):
         done = judged
 
@@ -300,7 +299,7 @@ def _execute(
         key = answer.key(name)
         if key not in done and answer.reply.missing is None and answer.sample.tests:
             # A right solution, by which the sandbox finds out how to keep tests and candidate apart.
-            sample = dataclasses.replace(answer.sample, references=answer.sample.canonical, language=language)
+            sample = replace(answer.sample, references=answer.sample.canonical, language=language)
             waiting[json.dumps(key)] = (key, Job(json.dumps(key), answer.text, sample, limits))
     for job, outcome in box.run([job for _key, job in waiting.values()]):
         key = waiting[job.key][0]
