@@ -94,7 +94,7 @@ class _Review(Grouped):
     help="Take the success threshold from this percentile of human reviews.",
 )
 @click.option(
-    "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
+    "-o", "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
 )
 @label_options
 @resume_option

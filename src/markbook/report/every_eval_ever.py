@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from markbook.installed import version
 from markbook.report.names import folder_names
+from markbook.results.entries import in_benchmark_order
 from markbook.results.kind import Content, Entry, Results
 from markbook.results.sheet import Sheet
 from markbook.results.standing import Standing, standings
@@ -92,9 +93,9 @@ def _uncertainty(summary: Summary) -> dict[str, object]:
 
 def _instances(results: Results, model: str, evaluation: str, name: str) -> Iterator[str]:
     """Yield a line an attempt with a score; one without is counted in the record, for the format has no word for it."""
-    for entry in results.entries():
-        if entry.model == model and entry.score is not None:
-            yield json.dumps(_instance(results, entry, evaluation, name), ensure_ascii=False, allow_nan=False) + "\n"
+    scored = (entry for entry in results.entries() if entry.model == model and entry.score is not None)
+    for entry in in_benchmark_order(results, scored):
+        yield json.dumps(_instance(results, entry, evaluation, name), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _instance(results: Results, entry: Entry, evaluation: str, name: str) -> dict[str, object]:

@@ -53,6 +53,8 @@ class Entry(NamedTuple):
     """What kind of error there was, empty if none."""
     topic: str = ""
     seconds: float | None = None
+    attempt: int = 0
+    """Which of several at the sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class Results(Protocol):
         ...
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every attempt for the list of attempts, in the order in which they lie."""
+        """Yield every attempt for the list of attempts, in the order in which they lie: that in which they were done."""
         ...
 
     def shown(self, location: int) -> Shown:

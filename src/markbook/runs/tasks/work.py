@@ -28,6 +28,7 @@ from markbook.runs.tasks.results import MarkCollector
 from markbook.runs.tasks.scoring.shards import Workers, start_workers
 from markbook.runs.tasks.stopping import TaskStop, ask_until_enough, plan_stop
 from markbook.store import Manifest, Run, RunWriter
+from markbook.store.find import latest_run
 from markbook.types import Limits, Sample
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def run_task(
 
     Args:
         task: one or more YAML files (ours or lm-evaluation-harness's) or names of ready tasks.
-        predictions: a file of answers, or a folder with one file a task.
+        predictions: a file of answers, a folder with one file a task, or a run (`latest`, `DIR/latest`).
         model: `PROVIDER:NAME` to ask instead.
         base_url: where an OpenAI-compatible server listens.
         data: a file of rows to use instead of the one that the tasks name.
@@ -119,6 +120,9 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
         UsageError: neither predictions nor a model, or both.
     """
     options = with_answerer(options, has_answers=options.predictions is not None, of="--predictions")
+    if options.predictions is not None:
+        # Before this run is made: afterwards it is the latest itself.
+        options = replace(options, predictions=latest_run(options.predictions))
     answers_at = None if options.predictions is None else Path(options.predictions)
     workers = machines.open(start_workers(options.engine, options.workers, answers_at))
     if workers is not None and workers.is_local:

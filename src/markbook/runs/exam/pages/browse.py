@@ -31,8 +31,8 @@ def entries(run: ReadableJournal, config: Mapping[str, Any]) -> Iterator[Entry]:
             model, task = str(row.key[0]), str(row.key[1])
             got = mark_of_record(gradings.get(task, unknown), as_outcome_record(row.data))
             score = got.measurement(policy).value
-            error = str(row.data["error"] or "")
-            yield Entry(location, model, task, status_of(got), score, error, topics.get(task, ""), row.data["seconds"])
+            error, topic, seconds = str(row.data["error"] or ""), topics.get(task, ""), row.data["seconds"]
+            yield Entry(location, model, task, status_of(got), score, error, topic, seconds, int(row.key[2]))
 
 
 def shown(run: ReadableJournal, location: int, samples: SampleFinder) -> Shown:
