@@ -41,6 +41,8 @@ def reduce_logprobs(tokens: Iterable[Mapping[str, object]]) -> tuple[TokenRecord
         digits: dict[str, float] = {}
         listed = token.get("top_logprobs")
         for alternative in listed if isinstance(listed, list) else ():
+            if not isinstance(alternative, Mapping):
+                continue
             name, value = str(alternative.get("token", "")).strip(), alternative.get("logprob")
             if name in _DIGITS and isinstance(value, int | float) and -math.inf < value < _CERTAIN:
                 # Two spellings of one digit (with and without a space) add up.

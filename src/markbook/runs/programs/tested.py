@@ -33,7 +33,7 @@ LIMITS: Mapping[Result, str] = {"TLE": "cpu", "MLE": "memory", "OLE": "output"}
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class JudgedTest:
     """What became of one test."""
 
     checked: Checked
@@ -46,7 +46,7 @@ class Tested:
     why: Raw | None = None
 
 
-def scored(sample: Sample, found: Mapping[int, Tested], fault: str) -> tuple[float | None, str]:
+def scored(sample: Sample, found: Mapping[int, JudgedTest], fault: str) -> tuple[float | None, str]:
     """Return the share, 0..1, of what a problem's tests are worth where that is not the share passed, or why there is none."""
     group = sample.group
     if fault:
@@ -86,7 +86,7 @@ def share(group: Group, found: Mapping[str, Checked], *, is_judged: bool) -> tup
     return min(1.0, max(0.0, graded.score / most)), ""
 
 
-def result_of(tested: Tested) -> TestResult:
+def result_of(tested: JudgedTest) -> TestResult:
     """Return a test's result as every report shows it."""
     checked = tested.checked
     if checked.result == "AC":

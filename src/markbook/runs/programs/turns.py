@@ -20,7 +20,7 @@ from markbook.runs.programs.judging import (
     said_by_all,
     says,
 )
-from markbook.runs.programs.tested import KINDS, LIMITS, NOT_RUN, Tested, result_of, scored
+from markbook.runs.programs.tested import KINDS, LIMITS, NOT_RUN, JudgedTest, result_of, scored
 from markbook.sandbox.guest.examination import rules
 from markbook.sandbox.job import Job, limits_for, wall_limits
 from markbook.sandbox.outcomes import all_failed, clean
@@ -72,12 +72,12 @@ class AttemptInTurns:
         if built and not built[0].is_good:
             said = compiler_said(built[0], made.files) if self._explain else None
             return self._outcome({}, refused=Checked("CE", not_built(self._tool, built[0])), built=said)
-        found: dict[int, Tested] = {}
+        found: dict[int, JudgedTest] = {}
         while (place := self._next(found)) is not None:
             found[place] = yield from self._test(made, place)
         return self._outcome(found)
 
-    def _next(self, found: Mapping[int, Tested]) -> int | None:
+    def _next(self, found: Mapping[int, JudgedTest]) -> int | None:
         """Return the place of the test that is to be run next, None after the last."""
         slow = sum(one.checked.result == "TLE" for one in found.values())
         meets_all = self._job.meets_all and slow < _OUT_OF_TIME
@@ -88,7 +88,7 @@ class AttemptInTurns:
             return None
         return len(found) if len(found) < len(self._sample.tests) else None
 
-    def _test(self, made: Whole, place: int) -> Steps[Tested]:
+    def _test(self, made: Whole, place: int) -> Steps[JudgedTest]:
         judge, test = self._sample.judge, self._sample.tests[place]
         given = as_bytes(test.stdin or "")
         kept: Mapping[str, bytes] = {}
@@ -109,7 +109,7 @@ class AttemptInTurns:
         why = self._why(place, given, made, tested) if self._explain else None
         return replace(tested, seconds=self._cpu - cpu, wall=self._wall - wall, ran=None, why=why)
 
-    def _why(self, place: int, given: bytes, made: Whole, tested: Tested) -> Raw | None:
+    def _why(self, place: int, given: bytes, made: Whole, tested: JudgedTest) -> Raw | None:
         checked, ran = tested.checked, tested.ran
         if ran is None or checked.result in ("AC", "JE"):
             return None
@@ -118,22 +118,22 @@ class AttemptInTurns:
 
     def _checked(
         self, ran: Executed, judge: Judge | None, test: Test, kept: Mapping[str, bytes], left: int
-    ) -> Steps[tuple[Tested, Mapping[str, bytes]]]:
+    ) -> Steps[tuple[JudgedTest, Mapping[str, bytes]]]:
         """Judge what a program printed."""
         state = self._state(ran)
         if state.result != "AC":
-            return Tested(state, limit=ran.limit, ran=ran), kept
+            return JudgedTest(state, limit=ran.limit, ran=ran), kept
         if judge is None:
             said = rules.parse(test.checker).judge(as_bytes(test.stdout), ran.stdout)
             checked = Checked("AC") if said.accepted else Checked("WA", said.message)
-            return Tested(checked, rule=said.by, ran=ran), kept
+            return JudgedTest(checked, rule=said.by, ran=ran), kept
         phases = judge_phases(judge, test, kept, ran.stdout)
         heard = (yield Turn(judge=judge_run(phases, judge)))[WorkerRole.JUDGE]
-        return Tested(said_by_all(judge, heard, left), rule=judge.convention, ran=ran), heard[-1].files
+        return JudgedTest(said_by_all(judge, heard, left), rule=judge.convention, ran=ran), heard[-1].files
 
     def _talk(
         self, phase: Phase, made: Whole, test: Test, kept: Mapping[str, bytes], left: int
-    ) -> Steps[tuple[Tested, Mapping[str, bytes]]]:
+    ) -> Steps[tuple[JudgedTest, Mapping[str, bytes]]]:
         """Let a program and its interactor talk, and say whose fault it is if that went wrong."""
         judge = self._sample.judge
         assert judge is not None
@@ -155,7 +155,7 @@ class AttemptInTurns:
         if checked.result == state.result and state.result != "AC":
             checked = state
         limit = ran.limit if checked is state else ""
-        return Tested(checked, rule=judge.convention, limit=limit, ran=ran), heard.files
+        return JudgedTest(checked, rule=judge.convention, limit=limit, ran=ran), heard.files
 
     def _state(self, ran: Executed) -> Checked:
         """Return what is to be said of a run before anybody looks at what it printed; `AC` if nothing is."""
@@ -187,12 +187,12 @@ class AttemptInTurns:
             self._wall += one.wall_seconds
 
     def _outcome(
-        self, found: Mapping[int, Tested], refused: Checked | None = None, built: Raw | None = None
+        self, found: Mapping[int, JudgedTest], refused: Checked | None = None, built: Raw | None = None
     ) -> Outcome:
         """Return what all tests come to; `refused`: why none could be run, `built`: what the compiler said."""
         count = len(self._sample.tests)
         if refused is not None:
-            found = {place: Tested(refused) for place in range(count)}
+            found = {place: JudgedTest(refused) for place in range(count)}
         first = next((one for _, one in sorted(found.items()) if one.checked.result not in ("AC", "WA", "JE")), None)
         fault = next((one.checked.message for one in found.values() if one.checked.result == "JE"), "")
         kind, name = KINDS[first.checked.result] if first else (None, "")

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from markbook.results.files_view import FilesView
-from markbook.results.stopping import StoppedRecord
 from markbook.types import SummaryRecord
 
 if TYPE_CHECKING:
     from markbook.judge.cases import PanelAgreement
+    from markbook.results.stopping import StoppedRecord
 
 
 class TestedRecord(TypedDict):
