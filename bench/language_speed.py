@@ -28,7 +28,7 @@ from bench.languages import jobs_of
 from markbook.languages import Toolchain, find
 from markbook.languages.prebuilt import Prebuilt
 from markbook.languages.toolchain import SYSTEM
-from markbook.runs.programs import ProgramMarker
+from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
 from markbook.sandbox.program import Phase, ProgramRun
 from markbook.sandbox.program_box import ProgramSandbox

@@ -25,7 +25,7 @@ from markbook.languages.prebuilt import Prebuilt
 from markbook.load.answers import load_answers
 from markbook.load.benchmark import Benchmark, load_benchmark
 from markbook.runs.exam.plan import available
-from markbook.runs.programs import ProgramMarker
+from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
 from markbook.sandbox.program import Phase, ProgramRun
 from markbook.sandbox.program_box import ProgramSandbox

@@ -34,8 +34,8 @@ from bench.task_language import check_task
 from markbook import config
 from markbook.config import Task
 from markbook.errors import MarkbookError
+from markbook.load.choices import Weighing
 from markbook.load.foreign import nothing
-from markbook.load.weighing import Weighing
 from markbook.runs.tasks.scoring.likelihoods import right_places
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -47,6 +47,13 @@ def test_every_option_of_a_long_page_stands_in_a_section(name):
     assert len(own & set(grouped)) == len([one for one in grouped if one in own]), "none stands twice"
 
 
+@pytest.mark.parametrize("name", ["demo", "exam", "get", "import", "report", "review", "run", "site"])
+def test_the_output_has_a_short_form_wherever_a_folder_is_written(name):
+    (output,) = (one for one in COMMANDS[name,].params if one.name == "output")
+
+    assert output.opts == ["-o", "--output"]
+
+
 def completed(*words):
     complete = ShellComplete(cli, {}, "markbook", "_MARKBOOK_COMPLETE")
     return {item.value for item in complete.get_completions(list(words[:-1]), words[-1])}

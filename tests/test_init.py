@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from exam_kit import answer, hold, problem
 from review_kit import markbook, only_run
 
 import markbook as markbook_api
 from markbook.errors import UsageError
+from markbook.runs.exam.finished import ExamResults
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
@@ -121,3 +123,15 @@ def test_a_run_in_python_has_scores_and_failures(tmp_path):
     assert "exam done" in repr(run)
     with pytest.raises(UsageError, match="no model 'third'"):
         run.score("third")
+
+
+def test_failures_come_in_the_order_of_the_benchmark_whatever_was_done_first(tmp_path, monkeypatch):
+    names, wrong = ["p2", "p1", "p3"], ["def f(x):\n    return -x\n", "def f(x):\n    return x + 1\n"]
+    answers = [answer(name, text, model, sample=n) for name in names for model in "ba" for n, text in enumerate(wrong)]
+    run = hold(tmp_path, [problem(name) for name in names], answers)
+    entries = ExamResults.entries
+    monkeypatch.setattr(ExamResults, "entries", lambda self: reversed(list(entries(self))))
+
+    found = [(each.model, each.sample, dict(each.facts)["Attempt"]) for each in run.failures()]
+
+    assert found == [(model, name, number) for model in "ba" for name in names for number in "12"]

@@ -138,6 +138,11 @@ def test_the_documented_profile_reads_2000_characters_and_says_so():
     assert asked.coverage == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize("alternatives", [7, "4", [3], None, {"token": "4"}])
+def test_alternatives_that_are_none_leave_a_token_without_digits(alternatives):
+    assert reduce_logprobs([{"token": "4", "top_logprobs": alternatives}]) == ({"token": "4", "digits": {}},)
+
+
 def tokens(*spelled, alternatives=None):
     made = []
     for token in spelled:

@@ -16,8 +16,8 @@ from markbook.languages import find, language, names, prebuilt, toolchain
 from markbook.load.benchmark import load_benchmark
 from markbook.load.replies import answer_of
 from markbook.metrics.code.pass_at_k import pass_at_k
-from markbook.runs import batches
-from markbook.runs.programs import ProgramMarker
+from markbook.runs.programs import batches
+from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
 from markbook.types import ErrorKind, Limits, Sample, Test, Verdict
 
@@ -271,7 +271,7 @@ def test_where_the_self_test_goes_wrong_nothing_is_marked(at, said, monkeypatch)
     spoilt = list(tool.language.self_test)
     spoilt[at] = spoilt[1 - at]
     broken = replace(tool, language=replace(tool.language, self_test=tuple(spoilt)))
-    monkeypatch.setattr("markbook.runs.programs.find", lambda _name: broken)
+    monkeypatch.setattr("markbook.runs.programs.marker.find", lambda _name: broken)
     marker = ProgramMarker(["bash"], workers=1, isolation="weak")
 
     with pytest.raises(EnvironmentUnfitError, match=said):

@@ -14,8 +14,8 @@ from markbook.languages.whole import whole
 from markbook.load.benchmark import load_benchmark
 from markbook.load.replies import with_imports
 from markbook.runs.exam.check import check_benchmark
-from markbook.runs.judging import build_phases
-from markbook.runs.programs import ProgramMarker
+from markbook.runs.programs.judging import build_phases
+from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
 from markbook.sandbox.program import Phase, ProgramRun
 from markbook.sandbox.program_box import ProgramSandbox

@@ -9,8 +9,8 @@ import pytest
 from exam_kit import hold, rows
 
 from markbook.languages import find
-from markbook.runs import recall
 from markbook.runs.kind import Watcher
+from markbook.runs.programs import recall
 
 PROBLEMS = {
     "linked": {"task_id": "a", "language": "bash", "tests": "set -e\n[[ $(twice 2) = 4 ]]\n"},
@@ -79,7 +79,7 @@ def test_a_toolchain_is_another_one_once_its_commands_or_its_language_change(tmp
 
 
 def test_a_toolchain_has_one_name_in_every_process():
-    code = "from markbook.languages import find, language; from markbook.runs.recall import identity; from dataclasses import replace; "
+    code = "from markbook.languages import find, language; from markbook.runs.programs.recall import identity; from dataclasses import replace; "
     code += "print(identity(replace(find('bash'), language=language('cpp'))))"
     found = {
         subprocess.run(

@@ -13,7 +13,7 @@ from payloads import HTML
 from markbook import plugins
 from markbook.cli.report import command
 from markbook.errors import DataError, UsageError
-from markbook.report.overview import numbers
+from markbook.report.loggers import numbers
 from markbook.report.renew import write_report
 from markbook.results.compare import compare
 from markbook.results.kind import results_of

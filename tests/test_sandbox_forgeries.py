@@ -18,6 +18,59 @@ class Forgery:
     wrong: str
 
 
+_LOOKS = """\
+
+import sys
+def stolen():
+    fr = sys._getframe(1)
+    while fr is not None and fr.f_code.co_filename != "<test>":
+        fr = fr.f_back
+    return fr
+def literal_true():
+    \"\"\"True if the literal behind the call is 4 wide.\"\"\"
+    fr = stolen()
+    code, at = fr.f_code, fr.f_lasti
+    import dis
+    pos = list(code.co_positions())
+    ins = [i for i in dis.get_instructions(code) if i.offset > at]
+    for i in ins:
+        if i.opname == "LOAD_CONST":
+            p = i.positions
+            return p.end_col_offset - p.col_offset
+def layout():
+    fr = stolen()
+    import dis
+    for i in dis.get_instructions(fr.f_code):
+        if i.offset == fr.f_lasti:
+            return i.positions.col_offset
+"""
+"""What forgeries that look into the test's own code share: they find its frame, and what stands beside the call."""
+_LAYOUT = """\
+
+def layout2():
+    fr = stolen(); code = fr.f_code
+    pos = list(code.co_positions())
+    return pos[fr.f_lasti // 2]
+"""
+_LINES = """\
+
+def at_line():
+    fr = stolen(); code = fr.f_code
+    import dis
+    line = fr.f_lineno
+    return [(i.opname, i.argval, i.positions.col_offset, i.positions.end_col_offset) for i in dis.get_instructions(code) if i.positions.lineno == line]
+def literal():
+    \"\"\"(value, width of its source)\"\"\"
+    seen = False
+    fr = stolen()
+    import dis
+    for i in dis.get_instructions(fr.f_code):
+        if i.offset > fr.f_lasti and i.positions.lineno == fr.f_lineno:
+            if i.opname == "LOAD_CONST": return i.argval, i.positions.end_col_offset - i.positions.col_offset
+            if i.opname.startswith("BUILD_"):
+                return {"BUILD_LIST": [], "BUILD_MAP": {}, "BUILD_TUPLE": ()}[i.opname], i.positions.end_col_offset - i.positions.col_offset
+"""
+
 FORGERIES = [
     Forgery(
         "starts: bool",
@@ -126,31 +179,8 @@ func(7) == True and func(8) == False
         right="""\
 def f(n): return n % 2 == 1
 """,
-        wrong="""\
-
-import sys
-def stolen():
-    fr = sys._getframe(1)
-    while fr is not None and fr.f_code.co_filename != "<test>":
-        fr = fr.f_back
-    return fr
-def literal_true():
-    \"\"\"True if the literal behind the call is 4 wide.\"\"\"
-    fr = stolen()
-    code, at = fr.f_code, fr.f_lasti
-    import dis
-    pos = list(code.co_positions())
-    ins = [i for i in dis.get_instructions(code) if i.offset > at]
-    for i in ins:
-        if i.opname == "LOAD_CONST":
-            p = i.positions
-            return p.end_col_offset - p.col_offset
-def layout():
-    fr = stolen()
-    import dis
-    for i in dis.get_instructions(fr.f_code):
-        if i.offset == fr.f_lasti:
-            return i.positions.col_offset
+        wrong=_LOOKS
+        + """\
 def f(*a): return literal_true() == 4
 """,
     ),
@@ -172,31 +202,8 @@ assert r.wasSuccessful(), r.failures
         right="""\
 def f(n): return n*n
 """,
-        wrong="""\
-
-import sys
-def stolen():
-    fr = sys._getframe(1)
-    while fr is not None and fr.f_code.co_filename != "<test>":
-        fr = fr.f_back
-    return fr
-def literal_true():
-    \"\"\"True if the literal behind the call is 4 wide.\"\"\"
-    fr = stolen()
-    code, at = fr.f_code, fr.f_lasti
-    import dis
-    pos = list(code.co_positions())
-    ins = [i for i in dis.get_instructions(code) if i.offset > at]
-    for i in ins:
-        if i.opname == "LOAD_CONST":
-            p = i.positions
-            return p.end_col_offset - p.col_offset
-def layout():
-    fr = stolen()
-    import dis
-    for i in dis.get_instructions(fr.f_code):
-        if i.offset == fr.f_lasti:
-            return i.positions.col_offset
+        wrong=_LOOKS
+        + """\
 def f(n):
     import re
     for c in stolen().f_code.co_consts:
@@ -216,31 +223,8 @@ test()
         right="""\
 def f(n): return n*n
 """,
-        wrong="""\
-
-import sys
-def stolen():
-    fr = sys._getframe(1)
-    while fr is not None and fr.f_code.co_filename != "<test>":
-        fr = fr.f_back
-    return fr
-def literal_true():
-    \"\"\"True if the literal behind the call is 4 wide.\"\"\"
-    fr = stolen()
-    code, at = fr.f_code, fr.f_lasti
-    import dis
-    pos = list(code.co_positions())
-    ins = [i for i in dis.get_instructions(code) if i.offset > at]
-    for i in ins:
-        if i.opname == "LOAD_CONST":
-            p = i.positions
-            return p.end_col_offset - p.col_offset
-def layout():
-    fr = stolen()
-    import dis
-    for i in dis.get_instructions(fr.f_code):
-        if i.offset == fr.f_lasti:
-            return i.positions.col_offset
+        wrong=_LOOKS
+        + """\
 class L:
     __eq__ = lambda s, o: False
 def f(n):
@@ -341,52 +325,10 @@ check(f)
         right="""\
 def f(n): return n + 1.5
 """,
-        wrong="""\
-
-import sys
-def stolen():
-    fr = sys._getframe(1)
-    while fr is not None and fr.f_code.co_filename != "<test>":
-        fr = fr.f_back
-    return fr
-def literal_true():
-    \"\"\"True if the literal behind the call is 4 wide.\"\"\"
-    fr = stolen()
-    code, at = fr.f_code, fr.f_lasti
-    import dis
-    pos = list(code.co_positions())
-    ins = [i for i in dis.get_instructions(code) if i.offset > at]
-    for i in ins:
-        if i.opname == "LOAD_CONST":
-            p = i.positions
-            return p.end_col_offset - p.col_offset
-def layout():
-    fr = stolen()
-    import dis
-    for i in dis.get_instructions(fr.f_code):
-        if i.offset == fr.f_lasti:
-            return i.positions.col_offset
-
-def layout2():
-    fr = stolen(); code = fr.f_code
-    pos = list(code.co_positions())
-    return pos[fr.f_lasti // 2]
-
-def at_line():
-    fr = stolen(); code = fr.f_code
-    import dis
-    line = fr.f_lineno
-    return [(i.opname, i.argval, i.positions.col_offset, i.positions.end_col_offset) for i in dis.get_instructions(code) if i.positions.lineno == line]
-def literal():
-    \"\"\"(value, width of its source)\"\"\"
-    seen = False
-    fr = stolen()
-    import dis
-    for i in dis.get_instructions(fr.f_code):
-        if i.offset > fr.f_lasti and i.positions.lineno == fr.f_lineno:
-            if i.opname == "LOAD_CONST": return i.argval, i.positions.end_col_offset - i.positions.col_offset
-            if i.opname.startswith("BUILD_"):
-                return {"BUILD_LIST": [], "BUILD_MAP": {}, "BUILD_TUPLE": ()}[i.opname], i.positions.end_col_offset - i.positions.col_offset
+        wrong=_LOOKS
+        + _LAYOUT
+        + _LINES
+        + """\
 def f(n):
     c = [i[1] for i in at_line() if i[0] == 'LOAD_CONST' and type(i[1]) is float]
     lo, hi = c[0], c[1]
@@ -412,36 +354,9 @@ assert r.wasSuccessful(), r.failures
         right="""\
 def f(n): return n*n
 """,
-        wrong="""\
-
-import sys
-def stolen():
-    fr = sys._getframe(1)
-    while fr is not None and fr.f_code.co_filename != "<test>":
-        fr = fr.f_back
-    return fr
-def literal_true():
-    \"\"\"True if the literal behind the call is 4 wide.\"\"\"
-    fr = stolen()
-    code, at = fr.f_code, fr.f_lasti
-    import dis
-    pos = list(code.co_positions())
-    ins = [i for i in dis.get_instructions(code) if i.offset > at]
-    for i in ins:
-        if i.opname == "LOAD_CONST":
-            p = i.positions
-            return p.end_col_offset - p.col_offset
-def layout():
-    fr = stolen()
-    import dis
-    for i in dis.get_instructions(fr.f_code):
-        if i.offset == fr.f_lasti:
-            return i.positions.col_offset
-
-def layout2():
-    fr = stolen(); code = fr.f_code
-    pos = list(code.co_positions())
-    return pos[fr.f_lasti // 2]
+        wrong=_LOOKS
+        + _LAYOUT
+        + """\
 def f(n):
     import re
     return int(re.search(r'returns (\\d+)', stolen().f_code.co_consts[0])[1])
@@ -460,52 +375,10 @@ check(f)
         right="""\
 def f(n): return n*n
 """,
-        wrong="""\
-
-import sys
-def stolen():
-    fr = sys._getframe(1)
-    while fr is not None and fr.f_code.co_filename != "<test>":
-        fr = fr.f_back
-    return fr
-def literal_true():
-    \"\"\"True if the literal behind the call is 4 wide.\"\"\"
-    fr = stolen()
-    code, at = fr.f_code, fr.f_lasti
-    import dis
-    pos = list(code.co_positions())
-    ins = [i for i in dis.get_instructions(code) if i.offset > at]
-    for i in ins:
-        if i.opname == "LOAD_CONST":
-            p = i.positions
-            return p.end_col_offset - p.col_offset
-def layout():
-    fr = stolen()
-    import dis
-    for i in dis.get_instructions(fr.f_code):
-        if i.offset == fr.f_lasti:
-            return i.positions.col_offset
-
-def layout2():
-    fr = stolen(); code = fr.f_code
-    pos = list(code.co_positions())
-    return pos[fr.f_lasti // 2]
-
-def at_line():
-    fr = stolen(); code = fr.f_code
-    import dis
-    line = fr.f_lineno
-    return [(i.opname, i.argval, i.positions.col_offset, i.positions.end_col_offset) for i in dis.get_instructions(code) if i.positions.lineno == line]
-def literal():
-    \"\"\"(value, width of its source)\"\"\"
-    seen = False
-    fr = stolen()
-    import dis
-    for i in dis.get_instructions(fr.f_code):
-        if i.offset > fr.f_lasti and i.positions.lineno == fr.f_lineno:
-            if i.opname == "LOAD_CONST": return i.argval, i.positions.end_col_offset - i.positions.col_offset
-            if i.opname.startswith("BUILD_"):
-                return {"BUILD_LIST": [], "BUILD_MAP": {}, "BUILD_TUPLE": ()}[i.opname], i.positions.end_col_offset - i.positions.col_offset
+        wrong=_LOOKS
+        + _LAYOUT
+        + _LINES
+        + """\
 class L:
     __eq__ = lambda s, o: False
 def f(n):

@@ -3,7 +3,7 @@
 import pytest
 from exam_kit import answer, hold, rows
 
-from markbook.runs import judging
+from markbook.runs.programs import judging
 from markbook.types import Limits
 
 SECRET = "90125"

@@ -236,3 +236,12 @@ def test_yaml_that_says_what_cannot_be_is_refused_with_its_place(tmp_path, place
     with pytest.raises(ConfigError, match=reason) as caught:
         load_benchmark(path)
     assert place in caught.value.at
+
+
+def test_a_requirement_that_names_no_group_is_refused_with_its_place(tmp_path):
+    made = {**PLAIN, "problem.yaml": "problem_format_version: 2025-09\nname: p\n"}
+    path = folder(tmp_path, {**made, "data/secret/test_group.yaml": "require_pass: 7\n"})
+
+    with pytest.raises(ConfigError, match="'require_pass' is no list") as caught:
+        load_benchmark(path)
+    assert "test_group.yaml" in caught.value.at

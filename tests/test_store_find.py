@@ -1,5 +1,8 @@
 """`latest` and a folder of runs are understood wherever a RUN is."""
 
+import json
+import shlex
+
 import pytest
 from exam_kit import answer, problem, write_rows
 from review_kit import markbook
@@ -48,6 +51,24 @@ def test_latest_is_the_newest_run(runs, tmp_path):
     assert markbook("compare", "latest", "generated/evaluation_1790000000", "--fail-under", "bad=50%")[0] == 1
     with pytest.raises(AssertionError, match="bad"):
         assert_marks("latest", at_least=0.5)
+
+
+def test_latest_may_hold_the_answers_of_a_task(tmp_path):
+    code, said, _ = markbook("init", "task", tmp_path / "mine")
+    words = shlex.split(said.strip().splitlines()[-1])
+    assert (code, words[1]) == (0, "run")
+    assert markbook(*words[1:], "-o", tmp_path / "out")[0] == 0
+    (first,) = find_runs(tmp_path / "out")
+
+    for _ in range(2):  # the second time a newer run is the latest: its own answers are no other
+        code, _, told = markbook("run", words[2], "--predictions", tmp_path / "out" / "latest", "-o", tmp_path / "out")
+        assert code == 0, told
+    again = find_runs(tmp_path / "out")
+
+    assert len(again) == 3
+    assert len({(run / "results.jsonl").read_bytes() for run in again}) == 1
+    sources = json.loads((again[1] / "run.json").read_text())["sources"]
+    assert sources["predictions"] == str(first)
 
 
 def test_latest_is_resolved_before_a_new_run_is_made(runs, tmp_path):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import completing, fail_under_option, map_option, opened_runs, run_names
+from markbook.cli.options import fail_under_option, map_option, opened_runs, runs_argument
 
 if TYPE_CHECKING:
     from markbook.results.comparison import Comparison
@@ -35,14 +35,7 @@ PIPED = 240
 
 
 @click.command("compare", epilog=_EXAMPLES)
-@click.argument(
-    "runs",
-    nargs=-1,
-    required=True,
-    type=click.Path(),
-    metavar="RUN...",
-    shell_complete=completing(run_names, files=True),
-)
+@runs_argument
 @click.option(
     "--metric",
     multiple=True,

@@ -6,16 +6,14 @@ from typing import Literal
 
 import click
 
-from markbook.cli.options import ended_by_signal, isolation_option
+from markbook.cli.options import ended_by_signal, isolation_option, output_option
 
 _SECONDS = 2.0
 """The demo's CPU limit: one of its answers loops for ever, and nobody wants to wait a minute to see that."""
 
 
 @click.command("demo")
-@click.option(
-    "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
-)
+@output_option
 @isolation_option
 def command(output: str, isolation: Literal["auto", "strict", "weak"]) -> int:
     """Mark three recorded models on the bundled exam: no network, no key, a few seconds."""

@@ -19,6 +19,7 @@ from markbook.cli.options import (
     isolation_option,
     json_option,
     label_options,
+    output_option,
     part_names,
     python_option,
     read_baseline,
@@ -59,9 +60,7 @@ class _Exam(SpreadCommand):
 @click.option("--benchmark", type=click.Path(), help="The benchmark: a file, or a folder of .jsonl files.")
 @click.option("--solutions", type=click.Path(), multiple=True, help="Answers: files or folders, one or several models.")
 @asking_options
-@click.option(
-    "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
-)
+@output_option
 @click.option("--verbose", is_flag=True, help="Name each skipped row with its file and line.")
 @timeout_option("a solution may use")
 @click.option(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from markbook.cli.options import completing, map_option, opened_runs, run_names
+from markbook.cli.options import map_option, opened_runs, runs_argument
 
 _EXAMPLES = """
 \b
@@ -19,14 +19,7 @@ Examples:
 
 
 @click.command("noise", epilog=_EXAMPLES)
-@click.argument(
-    "runs",
-    nargs=-1,
-    required=True,
-    type=click.Path(),
-    metavar="RUN...",
-    shell_complete=completing(run_names, files=True),
-)
+@runs_argument
 @click.option("--metric", multiple=True, help="By this metric, where a run has several.")
 @map_option
 @click.option("--seed", type=int, default=0, show_default=True, help="For the halves that are drawn.")

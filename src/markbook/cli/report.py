@@ -38,7 +38,9 @@ Examples:
     show_default=True,
     help="html, md, latex, junit, csv, json, lm-eval, parquet, every-eval-ever, documented, or a report plugin.",
 )
-@click.option("--output", type=click.Path(), help="Folder for it, or - for stdout [default: the run's own folder].")
+@click.option(
+    "-o", "--output", type=click.Path(), help="Folder for it, or - for stdout [default: the run's own folder]."
+)
 @click.option(
     "--figures", type=click.Path(), metavar="DIR", help="Write the charts there instead, as SVG and PNG files."
 )

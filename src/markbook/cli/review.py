@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import click
 
@@ -23,11 +23,12 @@ from markbook.cli.options import (
     resume_option,
 )
 from markbook.cli.options.help import REVIEW, Grouped
-from markbook.cli.options.judge import judge_choices, read_judge_options
+from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
 from markbook.cli.options.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
 from markbook.runs.kind import Planned, Watcher
 
 if TYPE_CHECKING:
+    from markbook.model.budget import AccountRecord
     from markbook.results.compare import Baseline
     from markbook.results.gates import Gate, GateMark
     from markbook.runs.reviews.clock import TierTime
@@ -46,6 +47,23 @@ Examples:
   markbook review --rescore generated/evaluation_1790000000 \\
       --config other_weights.json
 """
+
+
+class _Asked(JudgeChoices):
+    """What the command is asked, as far as it is read here."""
+
+    papers: Path | None
+    reviews: Path | None
+    tool_reference: Path | None
+    judges: tuple[str, ...]
+    config_file: Path | None
+    policy: str
+    similarity: str
+    calibrate: float | None
+    output: Path
+    rescored: Path | None
+    profile: Literal["corrected", "documented"]
+    seed: int
 
 
 class _Review(Grouped):
@@ -76,7 +94,7 @@ class _Review(Grouped):
     help="Take the success threshold from this percentile of human reviews.",
 )
 @click.option(
-    "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
+    "-o", "--output", type=_FILE, default=Path("generated"), show_default=True, help="Where the run folder is made."
 )
 @label_options
 @resume_option
@@ -114,7 +132,8 @@ def command(**options: Any) -> None:
     check_gates(gates, _marks())
     baseline = read_baseline(options["fail_if_worse"], "review")
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
-        run = _rescore(options, baseline) if options["rescored"] else _review(options, baseline)
+        asked = cast("_Asked", options)
+        run = _review(asked, baseline) if asked["rescored"] is None else _rescore(asked, asked["rescored"], baseline)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     _finish(run, gates)
     hold_against_baseline(run, options["fail_if_worse"], options["seed"])
@@ -184,7 +203,7 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
         handler.close()
 
 
-def _config(options: Mapping[str, Any]) -> ReviewConfig:
+def _config(options: _Asked) -> ReviewConfig:
     from dataclasses import replace
 
     from markbook.runs.reviews.config import check_policy, default_config, parse_similarity, read_config
@@ -206,7 +225,7 @@ def _config(options: Mapping[str, Any]) -> ReviewConfig:
     return config
 
 
-def _review(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
+def _review(options: _Asked, baseline: Baseline | None) -> Run:
     from markbook.errors import UsageError
     from markbook.runs.conductor import conduct
     from markbook.runs.options import options_among
@@ -233,12 +252,12 @@ def _review(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
     return conduct(Reviews(), options_among(ReviewRequest, given), _Lines(baseline))
 
 
-def _rescore(options: Mapping[str, Any], baseline: Baseline | None) -> Run:
+def _rescore(options: _Asked, folder: Path, baseline: Baseline | None) -> Run:
     from markbook.runs.reviews.rescore import rescore
     from markbook.runs.reviews.scoring.from_journal import systems_of
     from markbook.store import open_run
 
-    run = open_run(options["rescored"])
+    run = open_run(folder)
     if baseline is not None:
         baseline.check(systems_of(run))
     return rescore(run, _config(options), options["output"])
@@ -307,7 +326,7 @@ def _times(performance: Mapping[str, TierTime]) -> None:
         click.echo(f"Time for one review: {', '.join(parts)}")
 
 
-def _judges(accounts: Mapping[str, Any]) -> None:
+def _judges(accounts: Mapping[str, AccountRecord]) -> None:
     """Say what each judge cost, apart from what the agents did; what is not known is said to be so."""
     from markbook.text import terminal
 

@@ -20,6 +20,7 @@ from markbook.cli.options import (
     isolation_option,
     json_option,
     label_options,
+    output_option,
     read_baseline,
     resume_option,
     stopping_options,
@@ -55,12 +56,12 @@ class _Run(SpreadCommand):
 
 @click.command("run", cls=_Run, epilog=_EXAMPLES)
 @click.argument("tasks", nargs=-1, metavar="TASK...", shell_complete=completing(task_names, files=True))
-@click.option("--predictions", type=click.Path(), help="Answers that exist: a file, or a folder with one file a task.")
+@click.option(
+    "--predictions", type=click.Path(), help="Answers that exist: a file, a folder with one file a task, or a run."
+)
 @asking_options
 @click.option("--data", type=click.Path(), help="A file of rows to use instead of the one that the tasks name.")
-@click.option(
-    "--output", type=click.Path(), default="generated", show_default=True, help="Where the run folder is made."
-)
+@output_option
 @click.option("--limit", type=click.IntRange(min=1), help="Rows of each task at most.")
 @click.option(
     "--num-fewshot", type=click.IntRange(0, 100), help="Worked examples a question [default: what the task says]."

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,11 +96,8 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
         getattr(metric, "check", lambda: None)()
     check_gates(gates, _marks(made))
     read = _read(file, named, strict=strict, needs_reference=any(m.needs_reference for m in made.values()))
-    if workers > 1:
-        with create("engines", "local", workers=workers) as executor:
-            found = measure_rows(made, read.candidates, read.references, given, executor=executor, **read.beside)
-    else:
-        found = measure_rows(made, read.candidates, read.references, given, **read.beside)
+    with create("engines", "local", workers=workers) if workers > 1 else nullcontext() as executor:
+        found = measure_rows(made, read.candidates, read.references, given, executor=executor, **read.beside)
     summaries = {name: summarise_with(made[name], found[name], seed=seed) for name in names}
     panels = {name: told for name in names if (told := _panel(made[name], found[name])) is not None}
     for problem in read.problems:
@@ -137,7 +135,7 @@ class _Read:
         self.places.append(at)
 
     @property
-    def beside(self) -> dict[str, Any]:
+    def beside(self) -> dict[str, list[object]]:
         """What metrics may read of a row beside the two texts."""
         return {"questions": self.questions, "contexts": self.contexts}
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
@@ -21,6 +20,24 @@ Examples:
   curl -s localhost:8080/v1/mark -H 'Content-Type: application/json' -d \\
     '{"items": [{"id": "a", "code": "f = abs", "tests": ["f(-1) == 1"]}]}'
 """
+
+
+class _Asked(TypedDict):
+    """What the command is asked."""
+
+    host: str
+    port: int
+    workers: int | None
+    benchmarks: str | None
+    token_file: str | None
+    timeout: float
+    deadline: float
+    queue: int
+    cache: int
+    grace: float
+    isolation: Literal["auto", "strict", "weak"]
+    python: str
+    engine: str
 
 
 @click.command("serve", epilog=_EXAMPLES)
@@ -63,7 +80,7 @@ Examples:
 @isolation_option
 @python_option("programs")
 @engine_option
-def command(**options: Any) -> int:
+def command(**options: Unpack[_Asked]) -> int:
     """Answer rewards over HTTP: programs marked in isolation, a number or a reason, until interrupted.
 
     POST /v1/mark, /v1/score, /run_code, /get_reward; GET /health, /metrics, /openapi.json, and a page that shows load.
@@ -94,7 +111,7 @@ def command(**options: Any) -> int:
     return 0
 
 
-def _settings(options: Mapping[str, Any], token: str) -> ServerSettings:
+def _settings(options: _Asked, token: str) -> ServerSettings:
     from pathlib import Path
 
     from markbook.rewards.items import Defaults

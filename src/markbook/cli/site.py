@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from markbook.cli.options import completing, map_option, opened_runs, run_names
+from markbook.cli.options import map_option, opened_runs, runs_argument
 
 _EXAMPLES = """
 \b
@@ -19,14 +19,7 @@ Examples:
 
 
 @click.command("site", epilog=_EXAMPLES)
-@click.argument(
-    "runs",
-    nargs=-1,
-    required=True,
-    type=click.Path(),
-    metavar="RUN...",
-    shell_complete=completing(run_names, files=True),
-)
+@runs_argument
 @click.option(
     "-o", "--output", required=True, type=click.Path(), help="Folder for the pages; a new or empty one, or a site."
 )

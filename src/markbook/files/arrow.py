@@ -95,13 +95,14 @@ def _files(folder: Path) -> list[Path]:
             "this data set is a selection kept beside all rows", at=str(folder), hint="flatten_indices(), save again"
         )
     listed = about.get("_data_files")
-    names = [each.get("filename") if isinstance(each, dict) else None for each in listed or ()]
+    listed = listed if isinstance(listed, list) else []
+    names = [each.get("filename") if isinstance(each, dict) else None for each in listed]
     if not names or len(names) > _MOST_FILES or not all(isinstance(name, str) and _is_plain(name) for name in names):
         raise DataError("the list of its files is damaged", at=str(folder / _STATE))
     return [folder / str(name) for name in names]
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read(path: Path) -> Mapping[str, object]:
     found = parse_object(whole(path, limit=_MOST_STATE).strip(SPACE), str(path))
     if isinstance(found, Rejection):
         raise DataError(found.reason, at=str(path))

@@ -90,13 +90,13 @@ def _row(model: str, at: tuple[_Instance, int], metrics: Mapping[str, float | Mi
     return Row(model, called, metrics, trial, shown(asked), "", "" if perturbed else content_of("helm", asked))
 
 
-def _stats(stats: list[Mapping[str, Any]]) -> Iterator[tuple[str, float | Missing]]:
+def _stats(stats: list[Mapping[str, object]]) -> Iterator[tuple[str, float | Missing]]:
     for stat in stats:
         name = str(mapping(stat.get("name")).get("name"))
         if name.startswith(_BESIDES):
             continue
         count, total = stat.get("count"), stat.get("sum")
-        if isinstance(count, int | float) and count > 0 and total is not None:
+        if isinstance(count, int | float) and count > 0 and isinstance(total, int | float):
             yield name, value_of(total / count)
         else:
             yield name, Missing(MissingKind.UNDEFINED, "HELM counted no value for this instance")

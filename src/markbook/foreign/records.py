@@ -48,7 +48,7 @@ class Probe:
         return is_zip(self.path)
 
     @cached_property
-    def first(self) -> Mapping[str, Any]:
+    def first(self) -> Mapping[str, object]:
         """The object on the first line, where there is one."""
         found = parse_object(self.head.partition("\n")[0].strip().encode(), "", numbers="open")
         return found.record if isinstance(found, Line) else {}

@@ -7,7 +7,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 from markbook.judge.client import EndRecord, Judged, from_record, to_record
 from markbook.judge.prompts import PART_CHARS, REVIEW_CHARS, Call, Cut, Part, cut, question, system_text
@@ -238,12 +238,26 @@ class Assessment:
     quotes_found: int
 
 
-def settle(rubric: Rubric, rows: Sequence[Mapping[str, Any]], *, profile: str = "corrected") -> Assessment:
+class PartRecord(TypedDict):
+    """What is kept of a judge's answer about one part of a text, beside the answer itself (`judge.client.from_record`)."""
+
+    model: str
+    sample: int
+    part: int
+    chars: int
+    coverage: float
+    weighted: NotRequired[Mapping[str, Sequence[float]] | None]
+    quotes: NotRequired[int]
+    quotes_found: NotRequired[int]
+
+
+def settle(rubric: Rubric, kept: Sequence[Mapping[str, object]], *, profile: str = "corrected") -> Assessment:
     """Return the assessment that kept answers amount to; all rows are of one review and rubric.
 
     A sample counts if all its parts were answered; parts weigh by their length. With several judges the median a
     criterion is taken over those that answered.
     """
+    rows = cast("Sequence[PartRecord]", kept)
     whole, gaps = _whole_samples(rubric, rows)
     by_judge = {
         model: {c.name: statistics.fmean(marks[c.name] for marks in many) for c in rubric.criteria}
@@ -270,7 +284,7 @@ def settle(rubric: Rubric, rows: Sequence[Mapping[str, Any]], *, profile: str = 
 
 
 def _whole_samples(
-    rubric: Rubric, rows: Sequence[Mapping[str, Any]]
+    rubric: Rubric, rows: Sequence[PartRecord]
 ) -> tuple[dict[str, list[dict[str, float]]], list[Missing]]:
     """Return for each judge the marks of every sample whose parts were all answered, and why others count for nothing."""
     samples: dict[tuple[str, int], list[_Marked | Missing]] = defaultdict(list)
@@ -304,7 +318,7 @@ class _Marked:
         return float(self.weighted[name][0]) if name in self.weighted else self.marks[name].score
 
 
-def _marks(rubric: Rubric, row: Mapping[str, Any]) -> _Marked | Missing:
+def _marks(rubric: Rubric, row: PartRecord) -> _Marked | Missing:
     judged = from_record(row)
     if judged.answer is None:
         return judged.missing or Missing(MissingKind.FAILED, "no answer")
@@ -314,7 +328,7 @@ def _marks(rubric: Rubric, row: Mapping[str, Any]) -> _Marked | Missing:
         return Missing(MissingKind.FAILED, str(error))
 
 
-def _evidence(rubric: Rubric, rows: Sequence[Mapping[str, object]]) -> dict[str, dict[str, object]]:
+def _evidence(rubric: Rubric, rows: Sequence[PartRecord]) -> dict[str, dict[str, object]]:
     for row in rows:
         marks = _marks(rubric, row)
         if not isinstance(marks, Missing):

@@ -6,7 +6,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import TypedDict, cast
 
 from markbook.judge.assess import WHOLE, Assessment, JudgeQuestion, JudgeSettings, questions_of, settle
 from markbook.judge.client import EndRecord, Judged, from_record, to_record
@@ -180,11 +180,21 @@ def _stats(found: Assessment) -> dict[str, object]:
 _WORTH = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
 
-def _settle_duels(rows: Sequence[Mapping[str, Any]]) -> Settled:
+class _DuelRecord(TypedDict):
+    """What is kept of a judge's answer about two texts, beside the answer itself."""
+
+    model: str
+    sample: int
+    order: str
+    coverage: float
+
+
+def _settle_duels(kept: Sequence[Mapping[str, object]]) -> Settled:
     """Return 1 for a win, .5 for a tie, 0 for a loss: the mean over samples, the median over judges."""
+    rows = cast("Sequence[_DuelRecord]", kept)
     ends: dict[tuple[str, int], dict[str, str | Missing]] = defaultdict(dict)
-    for row in sorted(rows, key=lambda row: (str(row["model"]), int(row["sample"]), str(row["order"]))):
-        ends[str(row["model"]), int(row["sample"])][str(row["order"])] = _winner(row)
+    for row in sorted(rows, key=lambda row: (row["model"], row["sample"], row["order"])):
+        ends[row["model"], row["sample"]][row["order"]] = _winner(row)
     values: dict[str, list[float]] = defaultdict(list)
     gaps: list[Missing] = []
     flips = 0
@@ -202,7 +212,7 @@ def _settle_duels(rows: Sequence[Mapping[str, Any]]) -> Settled:
     if not values:
         return Settled(None, gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"), stats)
     by_judge = {model: statistics.fmean(some) for model, some in values.items()}
-    stats |= {"flipped": flips, "coverage": min(float(row["coverage"]) for row in rows)}
+    stats |= {"flipped": flips, "coverage": min(row["coverage"] for row in rows)}
     if len(by_judge) > 1:
         stats["by_judge"] = {model: {"preferred": value} for model, value in by_judge.items()}
     every = [value for some in values.values() for value in some]

@@ -199,8 +199,7 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
 ) -> JudgeMetric:
     """Return how well an answer does by a rubric, as a language model judges it: 0..1, higher is better.
 
-    Missing: what the rubric reads is not there, or the judges gave no reply that counts (`unavailable`, `failed`,
-    `timeout`, `budget`), with the reason.
+    Missing: the rubric's texts are not there, or no judge's reply counts (`unavailable`, `failed`, `timeout`, `budget`).
 
     Args:
         rubric: the name of a ready one, a `.yaml` file, or a mapping as such a file holds it.
@@ -224,16 +223,6 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
         ConfigError: a rubric that cannot be honoured, an option out of its range.
         UsageError: no judge, or one that is named twice.
     """
-    read = read_rubric(rubric, folder)
-    if mode not in ("auto", "tool", "native", "prompted"):
-        raise ConfigError(f"judge: mode must be auto, tool, native or prompted, not {mode!r:.40}")
-    _hold("samples", samples, 1, 100)
-    _hold("workers", workers, 1, 64)
-    _hold("retries", retries, 0, 20)
-    _hold("temperature", 0 if temperature is None else temperature, 0, 2)
-    named = [models] if isinstance(models, str) else list(models)
-    if not all(isinstance(one, str) for one in named):
-        raise ConfigError(f"judge: models must be a text or a list of texts, not {models!r:.60}")
     options = JudgeOptions(
         base_url=base_url,
         cassette=None if cassette is None else Path(cassette),
@@ -246,9 +235,31 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
         price=price,
         token_weights=token_weights,
     )
-    plan = plan_panel(named, options, seed=seed, retries=retries, seconds=seconds)
+    plan = plan_panel(_named(models), _held(options, retries), seed=seed, retries=retries, seconds=seconds)
+    return _metric(read_rubric(rubric, folder), plan)
+
+
+def _metric(read: Rubric, plan: JudgePlan) -> JudgeMetric:
     needs_reference = read.is_pairwise or "reference" in map(role, read.reads)
     return JudgeMetric(read, plan, _signature(read, plan), needs_reference)
+
+
+def _named(models: str | Sequence[str]) -> list[str]:
+    named = [models] if isinstance(models, str) else list(models)
+    if not all(isinstance(one, str) for one in named):
+        raise ConfigError(f"judge: models must be a text or a list of texts, not {models!r:.60}")
+    return named
+
+
+def _held(options: JudgeOptions, retries: int) -> JudgeOptions:
+    """Return options each of which lies in its range."""
+    _hold("retries", retries, 0, 20)
+    if options.mode not in ("auto", "tool", "native", "prompted"):
+        raise ConfigError(f"judge: mode must be auto, tool, native or prompted, not {options.mode!r:.40}")
+    _hold("samples", options.samples, 1, 100)
+    _hold("workers", options.workers, 1, 64)
+    _hold("temperature", 0 if options.temperature is None else options.temperature, 0, 2)
+    return options
 
 
 def _hold(name: str, value: object, low: float, high: float) -> None:

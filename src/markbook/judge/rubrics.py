@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 PROMPT_VERSION = 1
 """Raised whenever a word of a prompt changes: it is part of every cassette key."""
@@ -68,10 +67,10 @@ class Rubric:
     version: str = "1"
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         """Return the JSON schema of a reply: for each criterion a reason, quotes, then the mark."""
         low, high = self.scale
-        properties: dict[str, Any] = {}
+        properties: dict[str, object] = {}
         for criterion in self.criteria:
             properties[f"{criterion.name}_reason"] = {
                 "type": "string",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 _DIGITS = tuple("0123456789")
 _CERTAIN = 0.01
@@ -34,12 +34,15 @@ def token_of(kept: object) -> TokenRecord:
     )
 
 
-def reduce_logprobs(tokens: Iterable[Mapping[str, Any]]) -> tuple[TokenRecord, ...]:
+def reduce_logprobs(tokens: Iterable[Mapping[str, object]]) -> tuple[TokenRecord, ...]:
     """Return each token with the log probabilities of the digits among its alternatives, all that is needed."""
     reduced = []
     for token in tokens:
         digits: dict[str, float] = {}
-        for alternative in token.get("top_logprobs") or ():
+        listed = token.get("top_logprobs")
+        for alternative in listed if isinstance(listed, list) else ():
+            if not isinstance(alternative, Mapping):
+                continue
             name, value = str(alternative.get("token", "")).strip(), alternative.get("logprob")
             if name in _DIGITS and isinstance(value, int | float) and -math.inf < value < _CERTAIN:
                 # Two spellings of one digit (with and without a space) add up.

@@ -17,10 +17,10 @@ from typing import Self
 
 from markbook.errors import DataError, beside
 from markbook.files.jsonl import Line, Rejection, read_jsonl
+from markbook.load.answer_spool import AnswerSpool, SpooledAnswer
 from markbook.load.assembly import Extract, RowText, assemble
 from markbook.load.benchmark import Benchmark, RowError, data_files
 from markbook.load.formats.mbpp import mbpp_id
-from markbook.load.spool import RowSpool
 from markbook.types import Attempt, ProblemType, Sample
 
 KEPT_REJECTIONS = 1000
@@ -131,7 +131,7 @@ class Answers:
         self._indexes: dict[str, _Index] = {}
         self._lacking: dict[str, Counter[int]] = {}
         self._sources: dict[str, str] = {}
-        self._spool = RowSpool()
+        self._spool = AnswerSpool()
 
     def __enter__(self) -> Self:
         return self
@@ -230,7 +230,7 @@ class Answers:
         index.problem.append(place)
         index.number.append(len(index) if number is None else number)
         index.digest.append(int.from_bytes(digest, "big"))
-        kept = {"text": code.text, "step": code.step, "form": code.form, "at": at, "n": number, "language": language}
+        kept = SpooledAnswer(text=code.text, step=code.step, form=code.form, at=at, n=number, language=language)
         index.offset.append(self._spool.put(kept))
 
     def _language_of(self, record: Mapping[str, object], sample: Sample) -> str:

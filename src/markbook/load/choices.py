@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from markbook.config import Task, Text
@@ -12,10 +13,21 @@ from markbook.load.foreign import Find, ForeignError, called
 from markbook.load.joining import answered, asked
 from markbook.load.rows import Row
 from markbook.load.templates import RenderError, check_template, render
-from markbook.load.weighing import Weighing
 
 _MAX_LITERAL = 200_000
 """The longest text that is read as a list, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """One row of a task that is answered by log-likelihoods: texts with what may follow them, and which of those is right."""
+
+    pairs: tuple[tuple[str, str], ...]
+    """Each a context and its continuation, in the order in which lm-evaluation-harness asks them."""
+    choices: tuple[str, ...] = ()
+    """The texts to choose from, where there is a choice."""
+    gold: object = None
+    """What is right: a place among the choices, one of their texts, or a list of places."""
 
 
 class Weigher:

@@ -13,7 +13,7 @@ from markbook.config import ContextMode, Function, Task, Text, load
 from markbook.errors import ConfigError, DataError
 from markbook.files.jsonl import Rejection
 from markbook.files.spool import Spool, SpooledMap
-from markbook.load.choices import Weigher, prefix_of
+from markbook.load.choices import Weigher, Weighing, prefix_of
 from markbook.load.few_shot import Examples
 from markbook.load.fields import as_references, asked_of, field_texts, is_equal, right_answers, shown_context
 from markbook.load.filters import unregistered
@@ -22,7 +22,6 @@ from markbook.load.joining import answered, asked as joined, beside
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
 from markbook.load.rows import Numbered, Reading, Row, data_file, read_rows, read_task_rows
 from markbook.load.templates import RenderError, check_template, render
-from markbook.load.weighing import Weighing
 from markbook.types import Sample, TaskRow, Test
 
 

@@ -99,7 +99,7 @@ def _named(at: str) -> str:
     return f", in the template at {at}" if at else ""
 
 
-def render_references(source: str, row: Mapping[str, Any], at: str, *, exact: bool = False) -> tuple[str, ...]:
+def render_references(source: str, row: Mapping[str, object], at: str, *, exact: bool = False) -> tuple[str, ...]:
     """Return the right answers that a template stands for: several where it is one expression with a list.
 
     Args:
@@ -112,8 +112,9 @@ def render_references(source: str, row: Mapping[str, Any], at: str, *, exact: bo
         ConfigError, RenderError: as `render`.
     """
     alone = _EXPRESSION.fullmatch(source if exact else source.strip())
-    if alone and isinstance(row.get(alone[1].strip()), str):
-        return (row[alone[1].strip()],)  # the common case, without a template: a field alone
+    field = row.get(alone[1].strip()) if alone else None
+    if isinstance(field, str):
+        return (field,)  # the common case, without a template: a field alone
     if alone:
         _compiled(source, at)
         try:

@@ -13,7 +13,6 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from markbook.errors import DataError, OutputError, StorageError
 
@@ -48,7 +47,7 @@ class Cassette:
         self.path = path
         self.hits = 0
         self.recorded = 0
-        self._answers: dict[str, Mapping[str, Any]] = {}
+        self._answers: dict[str, Mapping[str, object]] = {}
         self._glue = ""
         """What has to come before the next line: a recording killed between a line and its end left none."""
         self.is_whole = False
@@ -58,7 +57,7 @@ class Cassette:
         else:
             self._write_new()
 
-    def find(self, key: str) -> Mapping[str, Any] | None:
+    def find(self, key: str) -> Mapping[str, object] | None:
         """Return the recorded answer of a call."""
         answer = self._answers.get(key)
         self.hits += answer is not None

@@ -81,7 +81,7 @@ class ServerQuestion:
         """There is nothing to wait for."""
         return _NOTHING
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Return what is sent beside the question."""
         return stated(self.request) | ({"n": self.count} if self.count > 1 else {})
 
@@ -215,7 +215,7 @@ def without_thoughts(text: str) -> str:
     return "".join((*found, text))
 
 
-def _said(choice: Mapping[str, Any]) -> ChatAnswer:
+def _said(choice: Mapping[str, object]) -> ChatAnswer:
     message = choice.get("message")
     if not isinstance(message, dict):
         raise Garbled("the reply holds no message")

@@ -67,7 +67,7 @@ class Continue(ServerQuestion):
         """Return what a reply holds."""
         return self.heard([self._said(choice) for choice in response.choices], response.usage)
 
-    def _said(self, choice: Mapping[str, Any]) -> ChatAnswer:
+    def _said(self, choice: Mapping[str, object]) -> ChatAnswer:
         request, finish = self.request, finish_of(choice)
         if finish == "error" or request.continuation is None:
             text = choice.get("text", "" if finish == "error" else None)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from markbook.installed import version
 from markbook.report.names import folder_names
-from markbook.results.kind import Entry, Results
+from markbook.results.entries import in_benchmark_order
+from markbook.results.kind import Content, Entry, Results
 from markbook.results.sheet import Sheet
 from markbook.results.standing import Standing, standings
 from markbook.types import Summary
@@ -17,21 +17,23 @@ from markbook.types import Summary
 SCHEMA = "0.2.1"
 
 
-def every_eval_ever() -> Callable[[Results], Mapping[str, object]]:
+def every_eval_ever() -> Callable[[Results], Mapping[str, Content]]:
     """Return the renderer of `every_eval_ever/<model>.json` and `.jsonl`, of schema 0.2.1."""
     return _files
 
 
-def _files(results: Results) -> dict[str, Any]:
+def _files(results: Results) -> dict[str, Content]:
     sheet = results.sheet(None)
     folders = folder_names(sheet.models)
-    found: dict[str, Any] = {}
+    found: dict[str, Content] = {}
     for one in standings(sheet):
         name = f"{folders[one.model]}.jsonl"
-        record = _record(results, sheet, one) | {"detailed_evaluation_results": {"format": "jsonl", "file_path": name}}
+        evaluation = f"{_benchmark(results)}/{one.model}/{_started(results)}"
+        lines = {"detailed_evaluation_results": {"format": "jsonl", "file_path": name}}
+        record = _record(results, sheet, one, evaluation) | lines
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
         found[f"every_eval_ever/{folders[one.model]}.json"] = text + "\n"
-        found[f"every_eval_ever/{name}"] = _instances(results, one.model, record["evaluation_id"], _benchmark(results))
+        found[f"every_eval_ever/{name}"] = _instances(results, one.model, evaluation, _benchmark(results))
     return found
 
 
@@ -39,17 +41,20 @@ def _benchmark(results: Results) -> str:
     return str(results.manifest.get("config", {}).get("benchmark_name") or results.manifest.get("command"))
 
 
-def _record(results: Results, sheet: Sheet, one: Standing) -> dict[str, Any]:
+def _started(results: Results) -> str:
+    return str(results.manifest.get("started", ""))
+
+
+def _record(results: Results, sheet: Sheet, one: Standing, evaluation: str) -> dict[str, object]:
     name = _benchmark(results)
-    started = str(results.manifest.get("started", ""))
     summary = one.summary
     low, high = sheet.range
-    ends = {"min_score": low, "max_score": high} if high - low < float("inf") else {}
+    ends: dict[str, object] = {"min_score": low, "max_score": high} if high - low < float("inf") else {}
     lacking = {f"missing_{kind}": str(count) for kind, count in summary.n_missing.items()}
     return {
         "schema_version": SCHEMA,
-        "evaluation_id": f"{name}/{one.model}/{started}",
-        "retrieved_timestamp": started,
+        "evaluation_id": evaluation,
+        "retrieved_timestamp": _started(results),
         "source_metadata": {
             "source_name": "markbook",
             "source_type": "evaluation_run",
@@ -88,9 +93,9 @@ def _uncertainty(summary: Summary) -> dict[str, object]:
 
 def _instances(results: Results, model: str, evaluation: str, name: str) -> Iterator[str]:
     """Yield a line an attempt with a score; one without is counted in the record, for the format has no word for it."""
-    for entry in results.entries():
-        if entry.model == model and entry.score is not None:
-            yield json.dumps(_instance(results, entry, evaluation, name), ensure_ascii=False, allow_nan=False) + "\n"
+    scored = (entry for entry in results.entries() if entry.model == model and entry.score is not None)
+    for entry in in_benchmark_order(results, scored):
+        yield json.dumps(_instance(results, entry, evaluation, name), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _instance(results: Results, entry: Entry, evaluation: str, name: str) -> dict[str, object]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from markbook.errors import IncompleteError
 from markbook.plugins import need
-from markbook.report.overview import numbers
 from markbook.results.kind import Results
 from markbook.text import redact
 
@@ -97,9 +96,26 @@ def _reached(tracker: str, hint: str) -> Iterator[None]:
 def _settings(results: Results) -> dict[str, object]:
     """Return the run's plain options."""
     config = results.overview()["config"]
-    return {name: value for name, value in config.items() if isinstance(value, str | int | float | bool)}
+    held = config.items() if isinstance(config, Mapping) else ()
+    return {name: value for name, value in held if isinstance(value, str | int | float | bool)}
 
 
 def _name(name: str) -> str:
     """Return a name that both trackers take: letters, digits and a few signs."""
     return "".join(char if char.isascii() and (char.isalnum() or char in "_-. /") else "_" for char in name)[:240]
+
+
+def numbers(results: Results) -> dict[str, float]:
+    """Return every number of the overview under a flat name, for loggers that take such; missing ones are left out."""
+    found: dict[str, float] = {}
+    record = results.overview()
+    _collect("", record.get("models", record.get("summary", {})), found)
+    return found
+
+
+def _collect(name: str, value: Any, found: dict[str, float]) -> None:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            _collect(f"{name}/{key}" if name else str(key), part, found)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        found[name] = float(value)

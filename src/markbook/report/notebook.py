@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markbook.errors import DataError
 from markbook.report import charts
 from markbook.report.page import Section
 from markbook.report.pictures import svg
-from markbook.results.kind import Shown, results_of
+from markbook.results.entries import in_benchmark_order
+from markbook.results.kind import Shown, Value, results_of
 from markbook.results.standing import Standing, standings
 from markbook.store import Run
 from markbook.text import Table, terminal, visible
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def rows(run: Run) -> list[dict[str, Any]]:
+def rows(run: Run) -> list[dict[str, Value]]:
     """Return one flat row an attempt.
 
     Raises:
@@ -42,15 +43,15 @@ def scores(run: Run, metric: str | None) -> dict[str, Summary]:
 
 
 def failures(run: Run, model: str | None) -> Iterator[Shown]:
-    """Yield the attempts, of one model or all, that did not pass or are not there.
+    """Yield the attempts, of one model or all, that did not pass or are not there, in the order of the benchmark.
 
     Raises:
         DataError: the run is not finished.
     """
     results = results_of(run)
-    for entry in results.entries():
-        if entry.status not in ("passed", "scored") and model in (None, entry.model):
-            yield results.shown(entry.location)
+    lost = (entry for entry in results.entries() if entry.status not in ("passed", "scored"))
+    for entry in in_benchmark_order(results, (entry for entry in lost if model in (None, entry.model))):
+        yield results.shown(entry.location)
 
 
 def tables(run: Run) -> str:

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal, TypedDict
 
 from markbook.results.sheet import Cell, Sheet
 
@@ -16,6 +16,23 @@ def digest(content: object) -> str:
     """Return what a sample's content is known by: the same for equal JSON values in any order of keys."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+class AlignedRun(TypedDict):
+    """One of several runs: its samples, and how many have no counterpart in every other run."""
+
+    run: str
+    n: int
+    n_unpaired: int
+
+
+class AlignmentRecord(TypedDict):
+    """How the samples of several runs were paired."""
+
+    by: Literal["content", "id"]
+    n_common: int
+    n_same_id_other_content: int
+    runs: list[AlignedRun]
 
 
 @dataclass(slots=True)
@@ -145,18 +162,18 @@ def _titles(sheets: Sequence[tuple[str, Sheet]]) -> dict[tuple[int, str], str]:
 
 def _alignment(
     sheets: Sequence[tuple[str, Sheet]], named: Sequence[Mapping[str, str]], register: _Register
-) -> dict[str, object]:
+) -> AlignmentRecord:
     """Return by what the samples were paired, and how many of each run have a counterpart in every other one."""
     common = set.intersection(*(set(names.values()) for names in named))
-    runs = [
+    runs: list[AlignedRun] = [
         {"run": run, "n": len(names), "n_unpaired": len(set(names.values()) - common)}
         for (run, _), names in zip(sheets, named, strict=True)
     ]
-    by = "content" if any(sheet.by_place and sheet.digests for _, sheet in sheets) else "id"
+    by: Literal["content", "id"] = "content" if any(sheet.by_place and sheet.digests for _, sheet in sheets) else "id"
     return {"by": by, "n_common": len(common), "n_same_id_other_content": register.differing, "runs": runs}
 
 
-def _words(alignment: Mapping[str, Any]) -> list[str]:
+def _words(alignment: AlignmentRecord) -> list[str]:
     lost = [one for one in alignment["runs"] if one["n_unpaired"]]
     if not lost:
         return []

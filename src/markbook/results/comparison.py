@@ -47,7 +47,7 @@ class Comparison:
     n_common: int
     """Samples for which every model has a mark."""
     notes: tuple[str, ...] = ()
-    alignment: Mapping[str, Any] = field(default_factory=dict)
+    alignment: Mapping[str, object] = field(default_factory=dict)
     """How the samples of several runs were paired and how many were not; empty for a single run."""
 
     def pair(self, first: str, second: str) -> Pair:
@@ -63,7 +63,7 @@ class Comparison:
                 return pair.turned()
         raise KeyError((first, second))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return plain JSON values: `ranking` one record a model, `pairs` one record a pair; never NaN."""
         return {
             "schema": 1,
@@ -97,7 +97,7 @@ class Comparison:
                 found.setdefault(letter, []).append(standing.model)
         return [found[letter] for letter in sorted(found, key=lambda one: (len(one), one))]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """Return one flat row a pair, for tables and data frames."""
         rows = []
         for pair in self.pairs:

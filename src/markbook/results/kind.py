@@ -53,6 +53,8 @@ class Entry(NamedTuple):
     """What kind of error there was, empty if none."""
     topic: str = ""
     seconds: float | None = None
+    attempt: int = 0
+    """Which of several at the sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Results(Protocol):
         """Return what to say of a run that broke off, empty for a whole one."""
         ...
 
-    def overview(self) -> dict[str, Any]:
+    def overview(self) -> dict[str, object]:
         """Return what the run is and its main numbers as plain JSON: every value beside its n and what is missing.
 
         `config` holds the options, `models` or `summary` the numbers.
@@ -123,7 +125,7 @@ class Results(Protocol):
         ...
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every attempt for the list of attempts, in the order in which they lie."""
+        """Yield every attempt for the list of attempts, in the order in which they lie: that in which they were done."""
         ...
 
     def shown(self, location: int) -> Shown:

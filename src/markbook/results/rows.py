@@ -10,9 +10,14 @@ from markbook.results.kind import Case, Value
 from markbook.types import Missing, MissingKind
 
 
-def reasons_of(row: Mapping[str, Any]) -> dict[str, Missing]:
+def reasons_of(row: Mapping[str, object]) -> dict[str, Missing]:
     """Return why values of a row, or of a part of one, are missing: by the name of the value."""
-    return {name: Missing.from_record(record) for name, record in (row.get("missing") or {}).items()}
+    return {name: Missing.from_record(record) for name, record in _lost(row).items()}
+
+
+def _lost(row: Mapping[str, object]) -> Mapping[str, Mapping[str, object]]:
+    found = row.get("missing")
+    return found if isinstance(found, Mapping) else {}
 
 
 def reasons_text(row: Mapping[str, object]) -> str:
@@ -20,12 +25,12 @@ def reasons_text(row: Mapping[str, object]) -> str:
     return "; ".join(f"{name}: {reason.kind} {reason.detail}" for name, reason in reasons_of(row).items())
 
 
-def value_of(values: Mapping[str, Any], name: str, row: Mapping[str, Any]) -> float | Missing:
+def value_of(values: Mapping[str, object], name: str, row: Mapping[str, object]) -> float | Missing:
     """Return a value, or the reason that its row gives for having none."""
     value = values.get(name)
-    if value is not None:
+    if isinstance(value, int | float):
         return float(value)
-    record = (row.get("missing") or {}).get(name)
+    record = _lost(row).get(name)
     return Missing(MissingKind.ABSENT, "the row gives no reason") if record is None else Missing.from_record(record)
 
 

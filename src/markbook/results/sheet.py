@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Never
 
 from markbook.types import Direction, Missing
 
@@ -19,10 +19,10 @@ CLUSTER = "cluster"
 """Where a sample's meta says which others it belongs together with."""
 _NO_GAPS: dict[str, int] = {}
 """One for all cells without any: there may be a million."""
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOTHING: Mapping[str, Never] = MappingProxyType({})
 
 
-def _nothing() -> Mapping[str, Any]:
+def _nothing() -> Mapping[str, Never]:
     return _NOTHING
 
 
@@ -103,7 +103,7 @@ class Sheet:
     """Whether the ids are places in a file, which identify nothing."""
     loose: bool = False
     """Whether the ids are another tool's: a sample whose id nobody else has is then paired by its content."""
-    alignment: Mapping[str, Any] = field(default_factory=_nothing)
+    alignment: Mapping[str, object] = field(default_factory=_nothing)
     """How the samples of several runs were paired, and how many were not."""
     notes: tuple[str, ...] = ()
     """What a reader of a comparison has to know about its inputs."""

@@ -10,13 +10,13 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, NotRequired, TypedDict
 
 from markbook.errors import DataError, UsageError
 from markbook.results.alignment import merged
 from markbook.results.compare import counterpart
 from markbook.results.sheet import Cell, Sheet
-from markbook.stats.records import Estimate
+from markbook.stats.records import Estimate, EstimateRecord
 from markbook.stats.sequential import anytime_difference, anytime_mean
 from markbook.stats.sequential_signs import SequentialSigns
 
@@ -72,6 +72,34 @@ def drawn_order(samples: Sequence[str], seed: int) -> list[str]:
     return found
 
 
+class StandRecord(TypedDict):
+    """A `Stand` as JSON."""
+
+    model: str
+    baseline: str
+    n: int
+    n_missing: int
+    decided_at: int | None
+    better: str | None
+    difference: EstimateRecord
+
+
+class StoppedRecord(TypedDict):
+    """How a run ended that stops when it has seen enough, as its journal and its files hold it."""
+
+    metric: NotRequired[str]
+    rule: str
+    alpha: float
+    method: str
+    planned: int
+    """Samples that the run has without a rule."""
+    in_order: int
+    done: int
+    samples: list[str]
+    """Those that were done."""
+    models: list[StandRecord]
+
+
 @dataclass(frozen=True, slots=True)
 class Stand:
     """Where one model stands."""
@@ -89,10 +117,17 @@ class Stand:
     better: str | None = None
     """Which of the two is shown to be better; None where a difference is not decided, or not asked for."""
 
-    def to_record(self) -> dict[str, object]:
+    def to_record(self) -> StandRecord:
         """Return it as JSON."""
-        held = ("model", "baseline", "n", "n_missing", "decided_at", "better")
-        return {**{name: getattr(self, name) for name in held}, "difference": self.estimate.to_record()}
+        return {
+            "model": self.model,
+            "baseline": self.baseline,
+            "n": self.n,
+            "n_missing": self.n_missing,
+            "decided_at": self.decided_at,
+            "better": self.better,
+            "difference": self.estimate.to_record(),
+        }
 
 
 class Stopping:
@@ -179,7 +214,7 @@ class Stopping:
             return False
         return (found.high - found.low) / 2 <= self.rule.half_width
 
-    def record(self, done: int, planned: int, stands: Sequence[Stand]) -> dict[str, Any]:
+    def record(self, done: int, planned: int, stands: Sequence[Stand]) -> StoppedRecord:
         """Return what the journal keeps of the end.
 
         Args:
@@ -223,16 +258,16 @@ def _only(sheet: Sheet, model: str) -> Sheet:
     )  # fmt: skip
 
 
-def words_of(record: Mapping[str, Any]) -> list[str]:
+def words_of(record: StoppedRecord) -> list[str]:
     """Return what a report says of how a run ended, a sentence a model and one of what was saved."""
-    done, planned = int(record["done"]), int(record["planned"])
+    done, planned = record["done"], record["planned"]
     found = [
         f"Stopped by `{record['rule']}` after {done} of {planned} samples in a drawn order: "
         f"{100 * (1 - done / planned):.0f} % were not needed."
         if done < planned
         else f"The rule `{record['rule']}` took all {planned} samples: nothing was saved."
     ]
-    found += [_of_model(one, str(record["rule"])) for one in record["models"]]
+    found += [_of_model(one, record["rule"]) for one in record["models"]]
     found.append(
         f"These intervals hold at all looks together, and so does the error of {100 * record['alpha']:g} % of the "
         f"decision ({record['method']}); p values and intervals elsewhere are those of a size fixed beforehand."
@@ -240,7 +275,7 @@ def words_of(record: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _of_model(one: Mapping[str, Any], rule: str) -> str:
+def _of_model(one: StandRecord, rule: str) -> str:
     found = one["difference"]
     interval = found["interval"]
     ends = "" if interval is None else f" [{interval['low']:+.3f}, {interval['high']:+.3f}]"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.runs.engines import lost_workers, other_engine
+from markbook.runs.programs.streams import language_of
 from markbook.runs.sandboxes import BoxSettings, RemoteSandbox
-from markbook.runs.streams import language_of
 from markbook.sandbox import Job
 from markbook.types import Isolation, Outcome
 

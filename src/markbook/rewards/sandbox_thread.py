@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 from markbook.errors import MarkbookError
 from markbook.rewards.bell import Bell
 from markbook.rewards.work_queue import SharedWork, State, WorkQueue
+from markbook.runs.programs.streams import language_of
 from markbook.runs.sandboxes import BoxSettings
-from markbook.runs.streams import language_of
 from markbook.sandbox import Job, Sandbox, Stopped
 from markbook.sandbox.outcomes import LOST
 from markbook.types import Missing, MissingKind, Outcome
 
 if TYPE_CHECKING:
     from markbook.rewards.engine_sandboxes import EngineSandboxes
-    from markbook.runs.programs import ProgramMarker
+    from markbook.runs.programs.marker import ProgramMarker
 
     Said = Callable[[SharedWork, Outcome | Missing], None]
 

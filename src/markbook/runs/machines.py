@@ -13,7 +13,7 @@ from markbook.runs.engines import lost_workers, other_engine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from markbook.runs.programs import MixedBox
+    from markbook.runs.programs.marker import MixedBox
     from markbook.runs.sandboxes import BoxSettings, RemoteSandbox
     from markbook.sandbox import Sandbox
 

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 from markbook.types import ErrorKind, Isolation, Outcome, TestResult, Verdict
 from markbook.why import why_of
 
 
-def outcome_record(outcome: Outcome) -> dict[str, Any]:
+class OutcomeRecord(TypedDict):
+    """An outcome as JSON values."""
+
+    tests: list[list[Any]]
+    """Of each test: whether it passed, its verdict, the error's type and message, its operator, its parts, its stream."""
+    error: str | None
+    error_type: str
+    error_message: str
+    limit: str
+    benchmark_fault: str
+    isolation: str
+    flags: list[str]
+    seconds: float | None
+    wall_seconds: float | None
+    score: NotRequired[float]
+    why: NotRequired[Mapping[str, object]]
+
+
+def outcome_record(outcome: Outcome) -> OutcomeRecord:
     """Return an outcome as JSON values."""
-    return {
+    found: OutcomeRecord = {
         "tests": [_test_record(result) for result in outcome.tests],
         "error": outcome.error.value if outcome.error else None,
         "error_type": outcome.error_type,
@@ -22,13 +40,22 @@ def outcome_record(outcome: Outcome) -> dict[str, Any]:
         "flags": list(outcome.flags),
         "seconds": outcome.seconds,
         "wall_seconds": outcome.wall_seconds,
-        **({} if outcome.score is None else {"score": outcome.score}),
-        **({"why": outcome.why.to_record()} if outcome.why else {}),
     }
+    if outcome.score is not None:
+        found["score"] = outcome.score
+    if outcome.why:
+        found["why"] = outcome.why.to_record()
+    return found
 
 
-def outcome_of(record: Mapping[str, Any]) -> Outcome:
+def as_outcome_record(kept: Mapping[str, object]) -> OutcomeRecord:
+    """Return a journal's row of an attempt as what was written there."""
+    return cast("OutcomeRecord", kept)
+
+
+def outcome_of(kept: Mapping[str, object]) -> Outcome:
     """Return the outcome that a record was made of."""
+    record = as_outcome_record(kept)
     return Outcome(
         tests=tuple(_test_result(test) for test in record["tests"]),
         error=ErrorKind(record["error"]) if record["error"] else None,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from markbook.runs.engines import other_engine
-from markbook.runs.programs import MixedBox, ProgramMarker
+from markbook.runs.programs.marker import MixedBox, ProgramMarker
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.record_store import usual

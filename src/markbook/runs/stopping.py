@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from markbook.errors import DataError, UsageError
 from markbook.results.alignment import digest
 from markbook.results.kind import Results, results_of
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.stopping import Stand, Stopping
+from markbook.results.stopping import Stand, StoppedRecord, Stopping
 from markbook.store import RunWriter, find_runs, open_run
 
 ORDER = "order"
@@ -49,7 +48,7 @@ def _values(cells: Mapping[str, Cell]) -> dict[str, float | None]:
 
 def until_enough(
     stopping: Stopping, journal: RunWriter, planned: int, step: Callable[[Sequence[str]], Marks]
-) -> dict[str, Any]:
+) -> StoppedRecord:
     """Do batches of samples in the drawn order until every model's difference is known well enough.
 
     Args:

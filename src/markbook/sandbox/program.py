@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
+from typing import NotRequired, TypedDict, cast
 
 from markbook.sandbox.job import wall_limits
 from markbook.types import Limits
@@ -140,8 +140,25 @@ def _phase(phase: Phase) -> dict[str, object]:
     }
 
 
-def executed(record: Mapping[str, Any]) -> Executed:
+class _ExecutedRecord(TypedDict):
+    """What a worker says of a phase; bytes are text in Latin-1."""
+
+    exit: int | None
+    signal: int
+    hit: str
+    out: str
+    err: str
+    cpu: float
+    wall: float
+    memory: int
+    refused: str
+    ended: float
+    files: NotRequired[dict[str, str]]
+
+
+def executed(said: Mapping[str, object]) -> Executed:
     """Return what a worker says of a phase."""
+    record = cast("_ExecutedRecord", said)
     return Executed(
         status=record["exit"],
         signal=record["signal"],

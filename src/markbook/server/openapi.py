@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -52,11 +53,11 @@ _TEXT, _NUMBER, _WHOLE, _YES = {"type": "string"}, {"type": "number"}, {"type": 
 _MAYBE_NUMBER, _MAYBE_TEXT = {"type": ["number", "null"]}, {"type": ["string", "null"]}
 
 
-def _many(items: dict[str, Any]) -> dict[str, Any]:
+def _many(items: Mapping[str, object]) -> dict[str, object]:
     return {"type": "array", "items": items}
 
 
-def _object(required: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any]:
+def _object(required: tuple[str, ...] = (), /, **properties: object) -> dict[str, object]:
     return {"type": "object", "required": list(required), "properties": properties}
 
 

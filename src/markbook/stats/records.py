@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypedDict
 
+from markbook.measurements import IntervalRecord
 from markbook.types import Interval
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -13,6 +15,15 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 def _nothing() -> Mapping[str, float]:
     return _NOTHING
+
+
+class EstimateRecord(TypedDict):
+    """An `Estimate` as JSON."""
+
+    value: float | None
+    n: int
+    interval: IntervalRecord | None
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +57,7 @@ class Estimate:
             return None
         return Interval(self.low, self.high, self.method, self.confidence)
 
-    def to_record(self) -> dict[str, object]:
+    def to_record(self) -> EstimateRecord:
         """Return the number beside its n and its interval, as JSON."""
         interval = self.interval
         return {

@@ -104,7 +104,7 @@ class Run:
         return found[model]
 
     def failures(self, model: str | None = None) -> Iterator[Any]:
-        """Yield the answers that did not pass, one at a time, as they lie in the journal, each as `view` shows it.
+        """Yield the answers that did not pass, model by model in the order of the benchmark, each as `view` shows it.
 
         Each has `model`, `sample`, `status`, `prompt`, `text`, `error` and `tests`. What is marked by a number alone, such as
         a similarity, neither passes nor fails, and is left out.

@@ -292,7 +292,7 @@ def _new_folder(disk: Disk, output: Path) -> Path:
         return folder
 
 
-def _check_same(old: Mapping[str, Any], manifest: Manifest, folder: Path) -> None:
+def _check_same(old: Mapping[str, object], manifest: Manifest, folder: Path) -> None:
     if old.get("identity") == manifest.identity:
         return
     if old.get("command") != manifest.command:
@@ -301,8 +301,7 @@ def _check_same(old: Mapping[str, Any], manifest: Manifest, folder: Path) -> Non
         changed = [
             f"{part}.{name}"
             for part, new in (("config", manifest.config), ("inputs", manifest.inputs))
-            for name in sorted({*old.get(part, {}), *new})
-            if encode(old.get(part, {}).get(name)) != encode(new.get(name))
+            for name in _differing(old.get(part), new)
         ]
         what = "what differs: " + ", ".join(changed[:8])
     raise UsageError(
@@ -310,6 +309,11 @@ def _check_same(old: Mapping[str, Any], manifest: Manifest, folder: Path) -> Non
         at=str(folder),
         hint="give the arguments it was started with, or leave out --resume for a new run",
     )
+
+
+def _differing(old: object, new: Mapping[str, object]) -> list[str]:
+    before = old if isinstance(old, Mapping) else {}
+    return [name for name in sorted({*before, *new}) if encode(before.get(name)) != encode(new.get(name))]
 
 
 def _to_bytes(content: Content) -> Iterator[bytes]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from markbook.cli.judge.correct import command as correct
 from markbook.cli.options import fail_under_option, json_option
-from markbook.cli.options.judge import judge_choices, read_judge_options
+from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
 
 if TYPE_CHECKING:
     from markbook.judge.probes import People, Told
@@ -26,6 +26,24 @@ Examples:
   markbook judge check --judge openai:gpt-4o-mini \\
       --rows labelled.jsonl --rubric helpfulness
 """
+
+
+class _Asked(JudgeChoices):
+    """What `check` is asked."""
+
+    judge: str
+    papers: Path | None
+    rows: Path | None
+    rubric: str | None
+    reviews: Path | None
+    limit: int
+    pairs: int
+    before: Path | None
+    min_kappa: str | None
+    fail_under: tuple[str, ...]
+    seed: int
+    output: Path | None
+    as_json: bool
 
 
 @click.group("judge")
@@ -55,7 +73,7 @@ command.add_command(correct)
 @click.option("--output", type=_FILE, help="Also write the report as JSON to this file.")
 @judge_choices
 @json_option
-def check(**options: Any) -> None:
+def check(**options: Unpack[_Asked]) -> None:
     """Report a judge's consistency, biases and agreement with people."""
     import json
 
@@ -71,7 +89,7 @@ def check(**options: Any) -> None:
         raise click.UsageError("Name --papers, or --rows with the --rubric that they are judged by.")
     if options["rows"] is not None and options["reviews"] is not None:
         raise click.UsageError("--reviews goes with --papers; rows name their `system`.")
-    report = _on_rows(options) if options["rows"] else _on_papers(options)
+    report = _on_papers(options) if options["rows"] is None else _on_rows(options, options["rows"])
     text = json.dumps(report, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     if options["output"]:
         try:
@@ -88,12 +106,13 @@ def check(**options: Any) -> None:
         raise IncompleteError(f"not every question was answered: {reasons}")
 
 
-def _on_papers(options: Mapping[str, Any]) -> Examined:
+def _on_papers(options: _Asked) -> Examined:
     from dataclasses import replace
 
     from markbook.runs.reviews.config import default_config
     from markbook.runs.reviews.judge_check import CheckRequest, check_judge
 
+    assert options["papers"] is not None  # else there are rows
     config = replace(default_config(), seed=options["seed"])
     if options["max_retries"] is not None:
         config = replace(config, max_retries=options["max_retries"])
@@ -113,7 +132,7 @@ def _on_papers(options: Mapping[str, Any]) -> Examined:
     )
 
 
-def _on_rows(options: Mapping[str, Any]) -> Examined:
+def _on_rows(options: _Asked, rows: Path) -> Examined:
     import asyncio
 
     from markbook.judge.marked_texts import read_earlier, read_known
@@ -122,7 +141,7 @@ def _on_rows(options: Mapping[str, Any]) -> Examined:
     from markbook.judge.rubric_file import read_rubric
 
     rubric = read_rubric(options["rubric"])
-    texts, problems = read_known(options["rows"], rubric, most=options["limit"])
+    texts, problems = read_known(rows, rubric, most=options["limit"])
     for problem in problems:
         click.echo(f"markbook: {problem}", err=True)
     before = None if options["before"] is None else read_earlier(options["before"])

@@ -111,16 +111,46 @@ def _one_run(_context: click.Context, _option: click.Parameter, value: str | Non
     return str(existing_run(value))
 
 
-def resume_option(function: _F) -> _F:
-    """Add `--resume RUN`."""
+def _run_option(flag: str, words: str) -> Callable[[_F], _F]:
     return click.option(
-        "--resume",
+        flag,
         type=click.Path(),
         shell_complete=completing(run_names, files=True),
         callback=_one_run,
         metavar="RUN",
-        help="Go on with this run folder (evaluation_*); the other arguments are taken from it.",
+        help=words,
+    )
+
+
+def runs_argument(function: _F) -> _F:
+    """Add `RUN...`, one at least: run folders, folders of them, other tools' results."""
+    return click.argument(
+        "runs",
+        nargs=-1,
+        required=True,
+        type=click.Path(),
+        metavar="RUN...",
+        shell_complete=completing(run_names, files=True),
     )(function)
+
+
+def output_option(function: _F) -> _F:
+    """Add `-o`, `--output DIR`."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(),
+        default="generated",
+        show_default=True,
+        help="Where the run folder is made.",
+    )(function)
+
+
+def resume_option(function: _F) -> _F:
+    """Add `--resume RUN`."""
+    return _run_option("--resume", "Go on with this run folder (evaluation_*); the other arguments are taken from it.")(
+        function
+    )
 
 
 def label_options(function: _F) -> _F:
@@ -227,13 +257,9 @@ def fail_under_option(names: str) -> Callable[[_F], _F]:
 
 def baseline_option(function: _F) -> _F:
     """Add `--fail-if-worse RUN`."""
-    return click.option(
+    return _run_option(
         "--fail-if-worse",
-        type=click.Path(),
-        shell_complete=completing(run_names, files=True),
-        callback=_one_run,
-        metavar="RUN",
-        help="Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
+        "Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
         "compare` shows it, lies on the worse side.",
     )(function)
 
@@ -247,14 +273,7 @@ def stopping_options(function: _F) -> _F:
         help="Do the samples in a drawn order and stop when the difference from --against is decided, or its interval "
         "is +-X or closer; both hold however often they are looked at.",
     )
-    against = click.option(
-        "--against",
-        type=click.Path(),
-        shell_complete=completing(run_names, files=True),
-        callback=_one_run,
-        metavar="RUN",
-        help="The earlier run, or another tool's results, that --stop-when is about.",
-    )
+    against = _run_option("--against", "The earlier run, or another tool's results, that --stop-when is about.")
     return stop(against(function))
 
 

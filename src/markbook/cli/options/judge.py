@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import click
 
@@ -13,44 +13,26 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path)
+_COUNT, _RETRIES, _AT_ONCE = click.IntRange(1, 100), click.IntRange(0, 20), click.IntRange(1, 64)
+_HEAT, _ABOVE = click.FloatRange(0, 2), click.FloatRange(min=0, min_open=True)
+_MODES = ("auto", "tool", "native", "prompted")
 
 _OPTIONS = (
     click.option("--base-url", default="", help="Where the judge's server is, if not at its provider's own address."),
     click.option("--cassette", type=_FILE, help="Record the judge's answers in this file; replay it if it is there."),
+    click.option("--samples", type=_COUNT, default=1, show_default=True, help="Answers a question and judge."),
+    click.option("--temperature", type=_HEAT, default=None, help="Of the judge; 0 for one sample, else 0.7."),
     click.option(
-        "--samples", type=click.IntRange(1, 100), default=1, show_default=True, help="Answers a question and judge."
+        "--judge-mode", type=click.Choice(_MODES), default="auto", help="How the structured reply is asked for."
     ),
     click.option(
-        "--temperature", type=click.FloatRange(0, 2), default=None, help="Of the judge; 0 for one sample, else 0.7."
+        "--max-retries", type=_RETRIES, help="Further HTTP requests for one judgement, whatever went wrong (2)."
     ),
     click.option(
-        "--judge-mode",
-        type=click.Choice(["auto", "tool", "native", "prompted"]),
-        default="auto",
-        help="How the structured reply is asked for.",
+        "--judge-timeout", type=_ABOVE, help="Deadline of one request in seconds, waiting for a turn aside (30)."
     ),
-    click.option(
-        "--max-retries",
-        type=click.IntRange(0, 20),
-        help="Further HTTP requests for one judgement, whatever went wrong (2).",
-    ),
-    click.option(
-        "--judge-timeout",
-        type=click.FloatRange(min=0, min_open=True),
-        help="Deadline of one request in seconds, waiting for a turn aside (30).",
-    ),
-    click.option(
-        "--requests-per-minute",
-        type=click.FloatRange(min=0, min_open=True),
-        help="The most requests a minute to each judge.",
-    ),
-    click.option(
-        "--judge-workers",
-        type=click.IntRange(1, 64),
-        default=4,
-        show_default=True,
-        help="Judgements under way at once.",
-    ),
+    click.option("--requests-per-minute", type=_ABOVE, help="The most requests a minute to each judge."),
+    click.option("--judge-workers", type=_AT_ONCE, default=4, show_default=True, help="Judgements under way at once."),
     click.option(
         "--max-cost", type=click.FloatRange(min=0), help="Stop asking before the judge has cost this much (US dollars)."
     ),
@@ -62,13 +44,11 @@ _OPTIONS = (
 
 
 _RUN_OPTIONS = (
-    click.option("--judge-samples", type=click.IntRange(1, 100), help="Answers a question and judge [default: 1]."),
-    click.option(
-        "--judge-temperature", type=click.FloatRange(0, 2), help="Of the judges [default: 0 for one sample, else 0.7]."
-    ),
+    click.option("--judge-samples", type=_COUNT, help="Answers a question and judge [default: 1]."),
+    click.option("--judge-temperature", type=_HEAT, help="Of the judges [default: 0 for one sample, else 0.7]."),
     click.option(
         "--judge-mode",
-        type=click.Choice(["", "auto", "tool", "native", "prompted"]),
+        type=click.Choice(["", *_MODES]),
         default="",
         help="How the structured reply is asked for [default: auto].",
     ),
@@ -78,21 +58,15 @@ _RUN_OPTIONS = (
         default=None,
         help="Weigh marks by token probabilities, where the server gives them.",
     ),
-    click.option(
-        "--judge-retries", type=click.IntRange(0, 20), help="Further HTTP requests for one judgement [default: 2]."
-    ),
-    click.option(
-        "--judge-timeout",
-        type=click.FloatRange(min=0, min_open=True),
-        help="Deadline of one request to a judge in seconds [default: 30].",
-    ),
+    click.option("--judge-retries", type=_RETRIES, help="Further HTTP requests for one judgement [default: 2]."),
+    click.option("--judge-timeout", type=_ABOVE, help="Deadline of one request to a judge in seconds [default: 30]."),
     click.option(
         "--judge-requests-per-minute",
         "judge_per_minute",
-        type=click.FloatRange(min=0, min_open=True),
+        type=_ABOVE,
         help="The most requests a minute to each judge.",
     ),
-    click.option("--judge-workers", type=click.IntRange(1, 64), help="Judgements under way at once [default: 4]."),
+    click.option("--judge-workers", type=_AT_ONCE, help="Judgements under way at once [default: 4]."),
     click.option("--judge-max-cost", type=click.FloatRange(min=0), metavar="USD", help="What each judge may cost."),
     click.option("--judge-price", default="", metavar="IN/OUT", help="US dollars for a million tokens of the judges."),
 )
@@ -106,6 +80,23 @@ def run_judge_choices(function: _F) -> _F:
     return function
 
 
+class JudgeChoices(TypedDict):
+    """What `judge_choices` gives a command."""
+
+    base_url: str
+    cassette: Path | None
+    samples: int
+    temperature: float | None
+    judge_mode: Literal["auto", "tool", "native", "prompted"]
+    max_retries: int | None
+    judge_timeout: float | None
+    requests_per_minute: float | None
+    judge_workers: int
+    max_cost: float | None
+    judge_price: str
+    token_weights: bool
+
+
 def judge_choices(function: _F) -> _F:
     """Add how judges are asked: where, how often, how patiently and at what cost."""
     for option in reversed(_OPTIONS):
@@ -113,7 +104,7 @@ def judge_choices(function: _F) -> _F:
     return function
 
 
-def read_judge_options(options: Mapping[str, Any]) -> JudgeOptions:
+def read_judge_options(options: JudgeChoices) -> JudgeOptions:
     """Return what the command line says about its judges."""
     from markbook.judge.panel import JudgeOptions
 

@@ -108,16 +108,16 @@ def written(path: Path | None) -> str:
     return "" if path is None or path.is_file() else "would be written"
 
 
-def recorded(options: Mapping[str, Any], kept: Sequence[KeptOption], part: str) -> dict[str, Any]:
+def recorded(options: Mapping[str, object], kept: Sequence[KeptOption], part: str) -> dict[str, object]:
     """Return what a run keeps of the options that it keeps in this part of its record."""
     from markbook.model.connect import without_secrets
 
-    found = {}
+    found: dict[str, object] = {}
     for each in kept:
         value = options[each.name]
         if each.place != f"{part}.{each.name}" or value is None:
             continue
-        if each.name == "base_url":
+        if each.name == "base_url" and isinstance(value, str):
             value = without_secrets(value)
         found[each.name] = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
     return found

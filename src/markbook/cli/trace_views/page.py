@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from markbook.cli.trace_views.parts import grouped
@@ -65,7 +65,18 @@ def find_link(address: str, name: str) -> str:
     return urlunsplit(("http", parts.netloc, "/find", urlencode([*parse_qsl(parts.query), ("id", name)]), ""))
 
 
-def view(total: TraceSum) -> dict[str, Any]:
+class _Node(TypedDict):
+    """An agent's circle in the picture of who called whom."""
+
+    name: str
+    label: str
+    full: str
+    calls: int
+    x: float
+    y: float
+
+
+def view(total: TraceSum) -> dict[str, object]:
     """Return what the template lays out, every foreign word made plain."""
     assert total.first is not None
     nodes = _nodes(total)
@@ -134,9 +145,9 @@ def _cell(value: object) -> str:
     return f"{value:.1f}" if isinstance(value, float) else terminal(str(value), limit=80)
 
 
-def _nodes(total: TraceSum) -> list[dict[str, Any]]:
+def _nodes(total: TraceSum) -> list[_Node]:
     names = list(total.agents)[:_NODES]
-    made = []
+    made: list[_Node] = []
     for at, name in enumerate(names):
         turn = 2 * math.pi * at / max(1, len(names)) - math.pi / 2
         ring = _RING if len(names) > 1 else 0
@@ -148,9 +159,9 @@ def _nodes(total: TraceSum) -> list[dict[str, Any]]:
     return made
 
 
-def _edges(total: TraceSum, place: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _edges(total: TraceSum, place: dict[str, _Node]) -> list[dict[str, object]]:
     most = max(total.edges.values(), default=1)
-    made = []
+    made: list[dict[str, object]] = []
     for (one, other), count in total.edges.most_common(_EDGES):
         if one not in place or other not in place:
             continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from markbook.metrics.graph import balance, centrality, communication, paths, tools
 from markbook.metrics.graph.all_metrics import METRICS, PRIMARY
@@ -21,7 +20,7 @@ _GROUPS: tuple[tuple[str, Sequence[GraphMetric]], ...] = (
 )
 
 
-def grouped(metrics: Mapping[str, Measurement]) -> list[dict[str, Any]]:
+def grouped(metrics: Mapping[str, Measurement]) -> list[dict[str, object]]:
     """Return the numbers by what they are about; those that cannot be had once for each reason."""
     about = {metric.name: metric for metric in METRICS}
     made, seen = [], set()
@@ -34,7 +33,7 @@ def grouped(metrics: Mapping[str, Measurement]) -> list[dict[str, Any]]:
 
 
 def _group(title: str, metrics: Mapping[str, Measurement], about: Mapping[str, GraphMetric]) -> dict[str, object]:
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     missing: dict[str, list[str]] = {}
     for name, found in metrics.items():
         if found.missing is not None:

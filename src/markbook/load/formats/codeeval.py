@@ -58,7 +58,7 @@ class CodeEval:
         """Return 90 for tests with a solution, a topic or an object beside them."""
         return 90 if "tests" in probe.record and probe.record.keys() & {"canonical_solution", "topic", "object"} else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         kind = record.get("object")
         if kind not in OBJECTS:
@@ -76,7 +76,7 @@ class CodeEval:
             entry_point=_entry_point(text_field(record, "name", required=False), canonical),
             meta={"topic": text_field(record, "topic"), "complexity": int(level)},
             source=at,
-            problem_type=ProblemType(kind),
+            problem_type=ProblemType(str(kind)),
             preloaded=PRELOADED if is_older else (),
         )
 

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 from markbook.config.tree import MAX_BYTES, parse_tree, plain
 from markbook.errors import ConfigError, DataError
@@ -145,13 +145,7 @@ def read_package(path: Path) -> Package:
     if "problem.yaml" not in bundle:
         raise DataError("this is no problem package: it has no problem.yaml", at=str(path))
     about = _yaml(bundle, "problem.yaml")
-    version = about.get("problem_format_version", "legacy")
-    if version not in VERSIONS:
-        raise ConfigError(
-            f"unknown problem_format_version {str(version)[:40]!r}",
-            at=bundle.at("problem.yaml"),
-            hint=f"one of {', '.join(VERSIONS)}",
-        )
+    version = _version(bundle, about)
     kinds, flags = _kinds(about, version)
     limits = about.get("limits")
     limits = limits if isinstance(limits, Mapping) else {}
@@ -176,6 +170,18 @@ def read_package(path: Path) -> Package:
         cases=cases,
         group=_group(bundle, "", [case.name for case in cases], version),
         submissions=_submissions(bundle),
+    )
+
+
+def _version(bundle: Bundle, about: Mapping[str, object]) -> Version:
+    version = about.get("problem_format_version", "legacy")
+    for known in VERSIONS:
+        if version == known:
+            return known
+    raise ConfigError(
+        f"unknown problem_format_version {str(version)[:40]!r}",
+        at=bundle.at("problem.yaml"),
+        hint=f"one of {', '.join(VERSIONS)}",
     )
 
 
@@ -326,14 +332,16 @@ def _classic(group: Group, about: Mapping[str, object]) -> Group:
     return with_flags(changed, str(about.get("grader_flags") or ""))
 
 
-def _modern(group: Group, about: Mapping[str, Any]) -> Group:
+def _modern(group: Group, about: Mapping[str, object]) -> Group:
     kinds: Mapping[str, Aggregation] = {"pass-fail": "pass-fail", "sum": "sum", "min": "min"}
     usual = "pass-fail" if group.tests else "sum"
     aggregation = kinds.get(str(about.get("score_aggregation", usual)))
     if aggregation is None:
         raise ValueError("'score_aggregation' is none of pass-fail, sum, min")
-    required = about.get("require_pass") or ()
-    required = (required,) if isinstance(required, str) else required
+    required = about.get("require_pass") or []
+    required = [required] if isinstance(required, str) else required
+    if not isinstance(required, list):
+        raise ValueError("'require_pass' is no list of groups")  # noqa: TRY004 - the caller says in which file
     most = about.get("max_score")
     return replace(
         group,

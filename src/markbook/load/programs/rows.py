@@ -74,12 +74,13 @@ class StdinPrograms:
         first = tests[0] if isinstance(tests, list) and tests else None
         return 95 if isinstance(first, Mapping) and "stdout" in first else 0
 
-    def to_sample(self, record: Mapping[str, Any], at: str) -> Sample:
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
         tests = record.get("tests")
         if not isinstance(tests, list):
             raise RowError("'tests' is no list")
-        judge = _judge(record["checker"]) if isinstance(record.get("checker"), Mapping) else None
+        checker_of = record.get("checker")
+        judge = _judge(checker_of) if isinstance(checker_of, Mapping) else None
         checker = text_field(record, "checker", required=False) if judge is None else ""
         memory = number_of(record.get("memory_limit_mb"))
         if record.get("memory_limit_mb") is not None and not (memory and memory > 0):

@@ -7,11 +7,11 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
+from markbook.metrics.checks.child import TextAnswer
 from markbook.types import Missing, MissingKind
 
 SECONDS = 1.0
@@ -34,7 +34,7 @@ class Helper:
     ) -> None:
         self._end()
 
-    def ask(self, kind: str, **question: object) -> Mapping[str, Any] | Missing:
+    def ask(self, kind: str, **question: object) -> TextAnswer | Missing:
         """Return the answer to a question, or why there is none: it took too long, or could not be answered."""
         process = self._process or self._start()
         assert process.stdin is not None
@@ -51,7 +51,7 @@ class Helper:
             if code in _TOO_LONG:
                 return Missing(MissingKind.TIMEOUT, f"the {kind} takes longer than {SECONDS:g} s on this text")
             return Missing(MissingKind.FAILED, f"the {kind} could not be tried on this text (exit {code})")
-        found: dict[str, Any] = json.loads(answer)
+        found: TextAnswer = json.loads(answer)
         return Missing(MissingKind.FAILED, found["trouble"]) if "trouble" in found else found
 
     def _start(self) -> subprocess.Popen[bytes]:

@@ -12,11 +12,35 @@ import json
 import re
 import signal
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import NotRequired, TypedDict
 
 _MEMORY = 1 << 30
 _WALL = 20
 """How many times its processor time a question may last: a machine may be busy."""
+
+
+class TextQuestion(TypedDict):
+    """What is asked: a `regex` has a pattern, a `schema` a schema."""
+
+    kind: str
+    seconds: float
+    text: str
+    pattern: NotRequired[str]
+    flags: NotRequired[int]
+    whole: NotRequired[bool]
+    schema: NotRequired[dict[str, object] | bool]
+    path: NotRequired[list[str]]
+    """Where the schema validator is imported from."""
+
+
+class TextAnswer(TypedDict, total=False):
+    """What is answered: whether it holds and why not, or why that cannot be told."""
+
+    holds: bool
+    why: str
+    where: str
+    trouble: str
 
 
 def main() -> None:
@@ -26,14 +50,14 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     for line in sys.stdin.buffer:
-        question = json.loads(line)
+        question: TextQuestion = json.loads(line)
         if question["kind"] == "schema":
             _import_validator(question["path"])  # its time is not the question's
         # By default both signals end the process, whatever it is in the middle of.
         signal.setitimer(signal.ITIMER_PROF, question["seconds"])
         signal.setitimer(signal.ITIMER_REAL, question["seconds"] * _WALL)
         try:
-            answer = _ANSWERS[question["kind"]](question)
+            answer: TextAnswer = _ANSWERS[question["kind"]](question)
         except (ValueError, RecursionError, MemoryError, OverflowError, re.error) as error:
             answer = {"trouble": f"{type(error).__name__}: {error}"[:300]}
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -42,7 +66,7 @@ def main() -> None:
         sys.stdout.flush()
 
 
-def _regex(question: dict[str, Any]) -> dict[str, Any]:
+def _regex(question: TextQuestion) -> TextAnswer:
     pattern = re.compile(question["pattern"], question["flags"])
     find = pattern.fullmatch if question["whole"] else pattern.search
     return {"holds": find(question["text"]) is not None}
@@ -54,7 +78,7 @@ def _import_validator(path: list[str]) -> None:
     import referencing.exceptions  # noqa: F401 - as above
 
 
-def _schema(question: dict[str, Any]) -> dict[str, Any]:
+def _schema(question: TextQuestion) -> TextAnswer:
     from jsonschema import Draft202012Validator
     from referencing import Registry
     from referencing.exceptions import Unresolvable
@@ -70,7 +94,7 @@ def _schema(question: dict[str, Any]) -> dict[str, Any]:
     return {"holds": False, "why": found.message[:300], "where": found.json_path[:300]}
 
 
-_ANSWERS = {"regex": _regex, "schema": _schema}
+_ANSWERS: dict[str, Callable[[TextQuestion], TextAnswer]] = {"regex": _regex, "schema": _schema}
 
 if __name__ == "__main__":
     main()

@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from markbook.errors import ConfigError
 from markbook.metrics.checks.bounded import Helper
@@ -122,7 +121,7 @@ def _refuse(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     record = dict(pairs)
     if len(record) < len(pairs):
         raise ValueError("a key stands twice in one object")

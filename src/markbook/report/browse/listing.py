@@ -174,6 +174,12 @@ def copied(index: Index, query: Query, form: str) -> Iterator[str]:
     yield kept.getvalue()
 
 
+def _sorted_by(column: str, query: Query) -> dict[str, object]:
+    """Return what the list is asked for sorted by a column, the other way round where it is by now."""
+    falls = query.sort == column or (query.sort.lstrip("-") != column and column in ("score", "seconds"))
+    return {**asdict(query), "sort": f"-{column}" if falls else column}
+
+
 def run_page(index: Index, number: int, about: Mapping[str, object], asked: Mapping[str, str]) -> str:
     """Return the page of one run: what it is, its topics and errors, and its attempts.
 
@@ -187,16 +193,6 @@ def run_page(index: Index, number: int, about: Mapping[str, object], asked: Mapp
     query = query_of(asked, "sample" if index.is_done else "")
     found = listed(index, query, words, start)
     path = f"/run/{number}"
-
-    def at(**more: object) -> str:
-        return address(path, query, **{"text": words, **more})
-
-    def by(column: str) -> str:
-        """Return the address of the list sorted by a column, the other way round where it is by now."""
-        falls = query.sort == column or (query.sort.lstrip("-") != column and column in ("score", "seconds"))
-        values = {**asdict(query), "sort": f"-{column}" if falls else column, "text": words}
-        return address(path, Query(), **values)
-
     return render(
         "run.html.j2",
         number=number,
@@ -211,8 +207,8 @@ def run_page(index: Index, number: int, about: Mapping[str, object], asked: Mapp
         topics=index.by_topic() if index.is_done else [],
         index=index,
         indexed=len(index),
-        at=at,
-        by=by,
+        at=lambda **more: address(path, query, **{"text": words, **more}),
+        by=lambda column: address(path, Query(), **_sorted_by(column, query), text=words),
         of=lambda location: address(f"/attempt/{number}/{location}", query),
         plain=lambda **more: address(path, Query(), **more),
         copy_at=lambda form: address(f"/copy/{number}.{form}", query),

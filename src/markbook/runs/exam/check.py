@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from markbook.load.benchmark import Benchmark, is_package, load_benchmark
 from markbook.load.faults import TestFault, without_faults
@@ -60,7 +60,7 @@ class BenchmarkCheck:
         """Whether every item does what it says: each solution passes every time, and every test parses."""
         return not self.problems and not self.faults
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """Return it as JSON values."""
         return asdict(self)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
+from markbook.results.stopping import StoppedRecord
 from markbook.runs.exam.plan import ExamPlan
 from markbook.runs.exam.sheet import exam_sheet
 from markbook.runs.exam.stopping import ExamStop
@@ -41,7 +41,7 @@ class ExamSoFar:
         """Count an attempt."""
         self._tallies[model].add(self._places[task], outcome)
 
-    def until_enough(self, stop: ExamStop, run: Callable[[Iterable[Attempt]], None]) -> dict[str, Any]:
+    def until_enough(self, stop: ExamStop, run: Callable[[Iterable[Attempt]], None]) -> StoppedRecord:
         """Run attempts, problem by problem in the drawn order, until enough is seen; return what there is to say.
 
         Args:
@@ -57,7 +57,10 @@ class ExamSoFar:
             run(attempt for task in batch for attempt in attempts[task])
             return exam_sheet(list(self._tallies.values())).marks  # a problem without an attempt has 0
 
-        record = {"metric": "exam_score", **until_enough(stop.stopping, self._journal, len(self._samples), step)}
+        record: StoppedRecord = {
+            "metric": "exam_score",
+            **until_enough(stop.stopping, self._journal, len(self._samples), step),
+        }
         self._journal.add(STOPPED, (0,), record)
         self._journal.commit()
         return record

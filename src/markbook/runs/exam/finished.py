@@ -38,7 +38,7 @@ class ExamResults(ExamView):
         """What run.json holds."""
         return self._manifest
 
-    def overview(self) -> dict[str, Any]:
+    def overview(self) -> dict[str, object]:
         """Return the exam's main numbers, model by model."""
         from markbook.runs.exam.pages.overview import overview
 

@@ -8,10 +8,11 @@ could not judge has no score, but a reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from markbook.runs.outcomes import OutcomeRecord
 from markbook.types import (
     ErrorKind,
     Measurement,
@@ -142,7 +143,7 @@ def mark(sample: Sample, outcome: Outcome) -> Mark:
     return grading_of(sample).mark(passed, outcome.error, outcome.score, judged=judged)
 
 
-def mark_of_record(grading: Grading, record: Mapping[str, Any]) -> Mark:
+def mark_of_record(grading: Grading, record: OutcomeRecord) -> Mark:
     """Return the same of an outcome as the journal keeps it, without making one: for lists of many."""
     tests = record["tests"]
     judged = all(JUDGE_FAILED not in test[_RESULT:] for test in tests)

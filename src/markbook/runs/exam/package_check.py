@@ -14,7 +14,7 @@ from markbook.errors import MarkbookError
 from markbook.languages import find
 from markbook.languages.whole import language_of
 from markbook.load.programs.package import Package, Submission, package_benchmark, read_package
-from markbook.runs.programs import ProgramMarker
+from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
 from markbook.types import Limits, Outcome, Sample
 

@@ -19,8 +19,8 @@ from markbook.runs.exam.stopping import ExamStop, plan_stop
 from markbook.runs.kind import Planned, Skipped
 from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, AskingOptions, AskingSettings, aside, with_answerer
+from markbook.runs.programs.streams import language_of
 from markbook.runs.sandboxes import BoxSettings
-from markbook.runs.streams import language_of
 from markbook.store import Manifest
 from markbook.types import Limits, Sample
 

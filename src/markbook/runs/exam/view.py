@@ -11,13 +11,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from markbook.runs.exam.marks import ErrorPolicy, Mark, mark
 from markbook.runs.exam.tally import Tally
 from markbook.runs.outcomes import outcome_of, outcome_record
 from markbook.text import cut
 from markbook.types import Attempt, Measurement, Outcome, ProblemType, Sample, Test
+
+if TYPE_CHECKING:
+    from markbook.results.stopping import StoppedRecord
+    from markbook.runs.exam.journal_rows import AboutAnswer, ModelRecord, SampleRecord
 
 SAMPLE, MODEL, OUTCOME, FAULT, STOPPED = "sample", "model", "outcome", "fault", "stopped"
 """The kinds of journal row that an exam writes."""
@@ -74,7 +78,7 @@ class MarkedAttempt:
     sample: Sample
     index: int
     outcome: Outcome
-    data: Mapping[str, Any]
+    data: AboutAnswer
     """The rest of its journal row: code, step, form, source."""
     mark: Mark
     measurement: Measurement
@@ -87,7 +91,7 @@ class _Attempt:
 
     index: int
     outcome: Outcome
-    about: Mapping[str, Any]
+    about: AboutAnswer
 
 
 @dataclass(slots=True)
@@ -95,7 +99,7 @@ class _Journal:
     """A journal, read once from end to end."""
 
     samples: list[Sample] = field(default_factory=list)
-    models: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    models: dict[str, ModelRecord] = field(default_factory=dict)
     faults: list[dict[str, Any]] = field(default_factory=list)
     keys: dict[str, tuple[array[int], array[int]]] = field(default_factory=dict)
     """For each model the attempts' places and numbers in one number, and their locations."""
@@ -103,8 +107,8 @@ class _Journal:
     """What was decoded first, by location."""
     isolation: str = ""
     """The weakest level of any attempt."""
-    stopped: Mapping[str, Any] = field(default_factory=dict)
-    """How an exam ended that had seen enough; empty of one that did not stop by itself."""
+    stopped: StoppedRecord | None = None
+    """How an exam ended that had seen enough; None of one that did not stop by itself."""
 
     def add(self, location: int, row: JournalRow, place_of: Mapping[str, int]) -> None:
         """Take up where an attempt lies."""
@@ -137,7 +141,7 @@ class ExamView:
         return tuple(self._read.samples)
 
     @property
-    def models(self) -> dict[str, Mapping[str, Any]]:
+    def models(self) -> dict[str, ModelRecord]:
         """What is known of each model (source, attempts), in the order in which they were named."""
         return self._read.models
 
@@ -149,7 +153,7 @@ class ExamView:
     @property
     def planned(self) -> int:
         """How many attempts there are to mark."""
-        return sum(int(about["attempts"]) for about in self.models.values())
+        return sum(about["attempts"] for about in self.models.values())
 
     @property
     def marked(self) -> int:
@@ -182,8 +186,8 @@ class ExamView:
         )
 
     @property
-    def stopped(self) -> Mapping[str, Any]:
-        """How an exam ended that stopped when it had seen enough (`results.stopping`); empty of any other."""
+    def stopped(self) -> StoppedRecord | None:
+        """How an exam ended that stopped when it had seen enough (`results.stopping`); None of any other."""
         return self._read.stopped
 
     @cached_property
@@ -241,7 +245,7 @@ class ExamView:
         found = _Journal()
         samples: dict[int, Sample] = {}
         faults: dict[int, dict[str, Any]] = {}
-        models: dict[str, Mapping[str, Any]] = {}
+        models: dict[str, ModelRecord] = {}
         place_of: dict[str, int] = {}
         early: list[tuple[int, JournalRow]] = []
         first: int | None = None
@@ -259,12 +263,12 @@ class ExamView:
                 samples[_number(row)] = sample
                 place_of[sample.id] = _number(row)
             elif row.kind == MODEL:
-                models[str(row.key[0])] = row.data
+                models[str(row.key[0])] = cast("ModelRecord", row.data)
                 found.keys.setdefault(str(row.key[0]), (array("Q"), array("Q")))
             elif row.kind == FAULT:
                 faults[_number(row)] = dict(row.data)
             elif row.kind == STOPPED:
-                found.stopped = row.data
+                found.stopped = cast("StoppedRecord", row.data)
         for location, row in early:
             found.add(location, row, place_of)
         # By number and by name: a repaired journal has rows that were lost at its end.
@@ -276,7 +280,13 @@ class ExamView:
 
 
 def _attempt_of(row: JournalRow) -> _Attempt:
-    about = {name: row.data.get(name) for name in ("code", "step", "form", "source")}
+    data = row.data
+    about: AboutAnswer = {
+        "code": data.get("code", ""),
+        "step": data.get("step"),
+        "form": data.get("form"),
+        "source": data.get("source"),
+    }
     return _Attempt(int(row.key[2]), outcome_of(row.data), about)
 
 
@@ -348,8 +358,9 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def sample_of(data: Mapping[str, Any]) -> Sample:
+def sample_of(kept: Mapping[str, object]) -> Sample:
     """Return the problem of a journal record."""
+    data = cast("SampleRecord", kept)
     tests = tuple(
         Test(
             setup=test.get("setup", ""),

@@ -21,7 +21,7 @@ from markbook.runs.kind import Ended, Start, Step, Watcher
 from markbook.runs.machines import Machines
 from markbook.runs.options import options_of
 from markbook.runs.outcomes import outcome_of
-from markbook.runs.programs import MixedBox
+from markbook.runs.programs.marker import MixedBox
 from markbook.runs.sandboxes import RemoteSandbox
 from markbook.sandbox import Job, Sandbox
 from markbook.store import Run, RunWriter

@@ -43,8 +43,7 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         papers: a folder in the PeerRead layout, or one file of it.
         reviews: generated reviews: JSON or JSON Lines, or a folder of them or of runs.
         traces: a folder with one trace a paper.
-        tool_reference: which tools are right: a map of contexts to tools, `default` for the rest, for all papers or by
-            paper; or a JSON file of it.
+        tool_reference: the right tools by context (`default` for the rest), for all papers or by paper; or a file of it.
         judge: `PROVIDER:NAME`, several for a panel, or `off`.
         config: a `config_eval.json`, or a configuration made in Python.
         policy: `require_complete`, `renormalise` or `bounds`; empty takes the configuration's.
@@ -52,9 +51,8 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         output: where the run folder is made.
         resume: a run folder to go on with; give the same other arguments.
         options: how the judge is asked.
-        **settings: `workers` (processes that compare texts and read traces; judges are asked beside them in any case),
-            `engine` (where those run; of `markbook list engines`), `limit`, `name`, `tags` and so on, each with its type in
-            `markbook.runs.reviews.plan.ReviewSettings`.
+        **settings: `workers` (processes that compare texts and read traces), `engine` (where those run), `limit`, `name`,
+            `tags` and so on, each with its type in `markbook.runs.reviews.plan.ReviewSettings`.
 
     Raises:
         DataError: no paper or no generated review can be read.
@@ -64,7 +62,6 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
     """
     refuse_unknown(settings, [*inspect.signature(review).parameters, *ReviewSettings.__annotations__], "review")
     judges = (judge,) if isinstance(judge, str) else tuple(judge)
-    said = {"judges": list(judges), "policy": policy, "similarity": ",".join(similarity)}
     request = ReviewRequest(
         papers=Path(papers),
         reviews=Path(reviews),
@@ -74,14 +71,19 @@ def review(  # noqa: PLR0913 - the command's options, each with its own default
         judge_options=options or JudgeOptions(),
         output=output,
         resume=resume,
-        asked=_asked((papers, reviews, traces, config, tool_reference), said | (options or JudgeOptions()).asked()),
+        asked=_asked((papers, reviews, traces, config, tool_reference), (judges, policy, similarity), options),
         **settings,
     )
     return conduct(Reviews(), request)
 
 
-def _asked(places: Sequence[object], said: dict[str, object]) -> dict[str, object]:
+def _asked(
+    places: Sequence[object], words: tuple[Sequence[str], str, Sequence[str]], options: JudgeOptions | None
+) -> dict[str, object]:
     """Return what was asked for, as --resume takes it up; nothing where a part of it was made in Python."""
+    judges, policy, similarity = words
+    said: dict[str, object] = {"judges": list(judges), "policy": policy, "similarity": ",".join(similarity)}
+    said |= (options or JudgeOptions()).asked()
     names = ("papers", "reviews", "traces", "config_file", "tool_reference")
     given = {name: place for name, place in zip(names, places, strict=True) if place is not None}
     paths = {name: os.fspath(place) for name, place in given.items() if isinstance(place, str | os.PathLike)}

@@ -54,14 +54,6 @@ def _sections(weights: Schema) -> dict[str, Schema]:
         "fallback_strategy": {"enum": ["", None, "none", "tier1_only"]},
         "recommendation_scale": scale,
     }
-    judge = {
-        "max_retries": _NUMBER,
-        "timeout_seconds": _ABOVE,
-        "cost_budget_usd": {"type": ["number", "null"], "minimum": 0},
-        "model": {},
-        "weights": _nullable(_weights((*TIER_WEIGHTS, *RUBRIC_NAMES))),
-        "paper_excerpt_length": {},
-    }
     graph = {
         "tool_reference": {"type": ["string", "object", "null"]},
         "graph_weights": _nullable(_weights((*GRAPH_NAMES, *GRAPH_WEIGHTS))),
@@ -75,9 +67,20 @@ def _sections(weights: Schema) -> dict[str, Schema]:
         "composite_scoring": composite,
         "evaluation": {**tier1, "recommendation_weights": labels},
         "tier1_traditional": tier1,
-        "tier2_llm_judge": judge,
+        "tier2_llm_judge": _judge(),
         "tier3_graph": graph,
         "evaluation_system": system,
+    }
+
+
+def _judge() -> Schema:
+    return {
+        "max_retries": _NUMBER,
+        "timeout_seconds": _ABOVE,
+        "cost_budget_usd": {"type": ["number", "null"], "minimum": 0},
+        "model": {},
+        "weights": _nullable(_weights((*TIER_WEIGHTS, *RUBRIC_NAMES))),
+        "paper_excerpt_length": {},
     }
 
 

@@ -112,7 +112,7 @@ def _inputs(
 
 def _notes(
     request: ReviewRequest, papers: Papers, attempts: Sequence[Attempt], rejections: Sequence[Rejection]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what a reader of run.json wants to know."""
     return {
         "asked": dict(request.asked),

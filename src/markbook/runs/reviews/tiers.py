@@ -228,7 +228,7 @@ TraceWork = tuple[Path, Reference | None]
 """A trace, and what a good run would have done."""
 
 
-def tier3_rows(work: Iterable[TraceWork], profile: Profile, executor: Executor | None) -> Iterator[dict[str, Any]]:
+def tier3_rows(work: Iterable[TraceWork], profile: Profile, executor: Executor | None) -> Iterator[dict[str, object]]:
     """Yield what tier 3 keeps of each trace, in order."""
     return _each(executor, partial(tier3_row, profile=profile), work)
 

@@ -149,10 +149,11 @@ class _Review:
             if path is not None:
                 record = next(measured)
                 reason = record.get("reason")
-                if reason is not None:
+                lacking = False
+                if isinstance(reason, Mapping):
                     _log.info("trace %s: %s", path, reason["detail"])
-                # What this machine lacks is not kept: a resume where it is installed finds the trace.
-                lacking = reason is not None and reason["kind"] == MissingKind.UNAVAILABLE
+                    # What this machine lacks is not kept: a resume where it is installed finds the trace.
+                    lacking = reason["kind"] == MissingKind.UNAVAILABLE
                 self.writer.add("tier3_gap" if lacking else "tier3", key, record)
                 summaries[key] = ("", 1.0) if lacking else _summary_of(record)
             if asking is not None:
@@ -222,9 +223,10 @@ def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
         yield batch
 
 
-def _summary_of(record: Mapping[str, Any]) -> tuple[str, float]:
+def _summary_of(record: Mapping[str, object]) -> tuple[str, float]:
     """Return what a judge reads of a kept trace, and the share of its steps that this stands for."""
-    return str(record.get("summary", "")), float(record.get("summary_share", 1.0))
+    share = record.get("summary_share")
+    return str(record.get("summary", "")), float(share) if isinstance(share, int | float) else 1.0
 
 
 def _lost_answers(rows: Sequence[ReviewRow]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markbook.judge.client import Judged, to_record
 from markbook.judge.metric import JudgeMetric, Memory
@@ -68,7 +68,7 @@ class JournalMemory(Memory):
             self._spent[str(row.data["model"])] += row.data.get("paid") or 0.0
         self._count = 0
 
-    def find(self, key: str) -> Mapping[str, Any] | None:
+    def find(self, key: str) -> Mapping[str, object] | None:
         """Return the kept answer of a call."""
         return self._known.get(key)
 

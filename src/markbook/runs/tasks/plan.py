@@ -174,20 +174,8 @@ def _plan_one(
 ) -> TaskPlan:
     loaded, base, mode = wanted
     task = overridden(loaded.task, options)
-    is_documented = options.profile == "documented"
-    data = None if options.data is None else Path(options.data)
-    rows = load_samples(
-        task,
-        data=data,
-        limit=options.limit,
-        mode=mode,
-        find=find,
-        documented=is_documented,
-        turns=options.turns,
-        fetches=options.allow_download,
-    )
-    whole = row_scorer(task, find)
-    scorers = function_scorers(task, find)
+    rows = _rows(task, options, mode, find)
+    whole, scorers = row_scorer(task, find), function_scorers(task, find)
     metrics, passes = bind(
         task if whole is None else dataclasses.replace(task, metrics=()),
         options.profile,
@@ -213,6 +201,19 @@ def _plan_one(
         passes=passes,
         count=count,
         answers=answers,
+    )
+
+
+def _rows(task: Task, options: TaskOptions, mode: ContextMode | None, find: Find) -> TaskRows:
+    return load_samples(
+        task,
+        data=None if options.data is None else Path(options.data),
+        limit=options.limit,
+        mode=mode,
+        find=find,
+        documented=options.profile == "documented",
+        turns=options.turns,
+        fetches=options.allow_download,
     )
 
 

@@ -10,6 +10,7 @@ from markbook.types import SummaryRecord
 
 if TYPE_CHECKING:
     from markbook.judge.cases import PanelAgreement
+    from markbook.results.stopping import StoppedRecord
 
 
 class TestedRecord(TypedDict):
@@ -98,7 +99,7 @@ class TasksSummary(TypedDict):
     tasks: dict[str, TaskRecord]
     groups: dict[str, GroupRecord]
     comparisons: list[Mapping[str, object]]
-    stopped: NotRequired[dict[str, object]]
+    stopped: NotRequired[StoppedRecord]
 
 
 TasksView = FilesView[AnswerRow, TasksSummary]

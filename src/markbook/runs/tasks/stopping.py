@@ -11,7 +11,7 @@ from markbook.errors import UsageError
 from markbook.results.alignment import digest
 from markbook.results.kind import Results as Finished
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.stopping import Stopping, parse_rule
+from markbook.results.stopping import StoppedRecord, Stopping, parse_rule
 from markbook.runs.stopping import Marks, identity_of, open_against, until_enough
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.plan import Plan, TaskPlan
@@ -118,7 +118,7 @@ def narrowed(plan: Plan, names: Collection[str]) -> Plan:
 
 def ask_until_enough(
     stop: TaskStop, plan: Plan, journal: RunWriter, mark: Callable[[Plan], MarkCollector]
-) -> tuple[Plan, dict[str, Any]]:
+) -> tuple[Plan, StoppedRecord]:
     """Return the plan of the rows that it took, and what is to be said of the end.
 
     Args:
@@ -136,5 +136,5 @@ def ask_until_enough(
                 marks.update({f"{column.task}/{row}" if several else row: cell for row, cell in column.marks.items()})
         return {stop.model: marks}
 
-    record = {"metric": stop.metric, **until_enough(stop.stopping, journal, len(plan), step)}
+    record: StoppedRecord = {"metric": stop.metric, **until_enough(stop.stopping, journal, len(plan), step)}
     return narrowed(plan, set(record["samples"])), record

@@ -7,7 +7,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, cast
 
 from markbook.load.foreign import ForeignError
 from markbook.results.metric_summary import summarise_with
@@ -51,13 +51,21 @@ def row_mark(measurements: Sequence[Measurement], limits: tuple[float, float]) -
     return cell_of([measurement.result for measurement in measurements], limits)
 
 
-def pass_cell(value: float | Missing, stats: Mapping[str, Any], *, passed: bool | None = None) -> Cell:
+class _PassStats(TypedDict, total=False):
+    """What pass@k says beside its number."""
+
+    bounds: Sequence[float] | None
+    n_missing: Mapping[str, int]
+
+
+def pass_cell(value: float | Missing, stats: Mapping[str, object], *, passed: bool | None = None) -> Cell:
     """Return the cell of a row's pass@k, whose stats tell which of its answers are missing and what that leaves open."""
     if isinstance(value, Missing):
         return Cell(None, value, passed=passed)
-    bounds = stats.get("bounds")
+    said = cast("_PassStats", stats)
+    bounds = said.get("bounds")
     span = None if bounds is None else (float(bounds[0]), float(bounds[1]))
-    return Cell(value, passed=passed, n_missing=stats.get("n_missing") or {}, span=span)
+    return Cell(value, passed=passed, n_missing=said.get("n_missing") or {}, span=span)
 
 
 def summarise_column(column: TaskColumn, *, policy: Policy, seed: int) -> Summary:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
-from markbook.results.stopping import words_of
+from markbook.results.stopping import StoppedRecord, words_of
 from markbook.runs.asking import Replies, check_generator, generator_of, goes_on, timings, usage_of
 from markbook.runs.conductor import conduct
 from markbook.runs.kind import Ended, Planned, Skipped, Watcher
@@ -29,6 +28,7 @@ from markbook.runs.tasks.results import MarkCollector
 from markbook.runs.tasks.scoring.shards import Workers, start_workers
 from markbook.runs.tasks.stopping import TaskStop, ask_until_enough, plan_stop
 from markbook.store import Manifest, Run, RunWriter
+from markbook.store.find import latest_run
 from markbook.types import Limits, Sample
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def run_task(
 
     Args:
         task: one or more YAML files (ours or lm-evaluation-harness's) or names of ready tasks.
-        predictions: a file of answers, or a folder with one file a task.
+        predictions: a file of answers, a folder with one file a task, or a run (`latest`, `DIR/latest`).
         model: `PROVIDER:NAME` to ask instead.
         base_url: where an OpenAI-compatible server listens.
         data: a file of rows to use instead of the one that the tasks name.
@@ -120,6 +120,9 @@ def plan_run(options: TaskOptions, machines: Machines) -> TasksPlan:
         UsageError: neither predictions nor a model, or both.
     """
     options = with_answerer(options, has_answers=options.predictions is not None, of="--predictions")
+    if options.predictions is not None:
+        # Before this run is made: afterwards it is the latest itself.
+        options = replace(options, predictions=latest_run(options.predictions))
     answers_at = None if options.predictions is None else Path(options.predictions)
     workers = machines.open(start_workers(options.engine, options.workers, answers_at))
     if workers is not None and workers.is_local:
@@ -163,7 +166,7 @@ def answer_and_mark(plan: TasksPlan, journal: RunWriter, machines: Machines, wat
     """Ask what is not answered yet, run what is not run yet, and measure."""
     options, box = plan.options, machines.box
     replies_to = _replies(plan, journal, watch)
-    stopped: dict[str, Any] = {}
+    stopped: StoppedRecord | None = None
     with remembered(plan.plan, journal, watch) as (judged, memory):
         done = judged
 
@@ -300,7 +303,7 @@ def _execute(
         key = answer.key(name)
         if key not in done and answer.reply.missing is None and answer.sample.tests:
             # A right solution, by which the sandbox finds out how to keep tests and candidate apart.
-            sample = dataclasses.replace(answer.sample, references=answer.sample.canonical, language=language)
+            sample = replace(answer.sample, references=answer.sample.canonical, language=language)
             waiting[json.dumps(key)] = (key, Job(json.dumps(key), answer.text, sample, limits))
     for job, outcome in box.run([job for _key, job in waiting.values()]):
         key = waiting[job.key][0]

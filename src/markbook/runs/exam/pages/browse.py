@@ -10,7 +10,7 @@ from markbook.results.kind import Entry, Shown
 from markbook.runs.exam.marks import Grading, counted_tests, grading_of, mark, mark_of_record
 from markbook.runs.exam.pages.problems import assertions, status_of
 from markbook.runs.exam.view import OUTCOME, SAMPLE, ReadableJournal, sample_of
-from markbook.runs.outcomes import outcome_of
+from markbook.runs.outcomes import as_outcome_record, outcome_of
 from markbook.text import cut
 from markbook.types import Sample
 
@@ -29,10 +29,10 @@ def entries(run: ReadableJournal, config: Mapping[str, Any]) -> Iterator[Entry]:
             topics[row.data["id"]] = str(row.data["meta"].get("topic") or "")
         elif row.kind == OUTCOME:
             model, task = str(row.key[0]), str(row.key[1])
-            got = mark_of_record(gradings.get(task, unknown), row.data)
+            got = mark_of_record(gradings.get(task, unknown), as_outcome_record(row.data))
             score = got.measurement(policy).value
-            error = str(row.data["error"] or "")
-            yield Entry(location, model, task, status_of(got), score, error, topics.get(task, ""), row.data["seconds"])
+            error, topic, seconds = str(row.data["error"] or ""), topics.get(task, ""), row.data["seconds"]
+            yield Entry(location, model, task, status_of(got), score, error, topic, seconds, int(row.key[2]))
 
 
 def shown(run: ReadableJournal, location: int, samples: SampleFinder) -> Shown:

@@ -9,13 +9,14 @@ from itertools import groupby
 from typing import Any
 
 from markbook.report.names import folder_names, harness_date, harness_stamp
+from markbook.results.kind import Content
 from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import ExamView, MarkedAttempt
 
 PIPELINE = "none"
 
 
-def exam_files(view: ExamView, started: object) -> Mapping[str, Any]:
+def exam_files(view: ExamView, started: object) -> Mapping[str, Content]:
     """Return `results_<date>.json` and `samples_<benchmark>_<date>.jsonl`, by path; of several models in a folder for each.
 
     `exam_score` counts absent problems as 0, and `n_scored` says how many problems have an answer. A problem without an
@@ -24,7 +25,7 @@ def exam_files(view: ExamView, started: object) -> Mapping[str, Any]:
     task = str(view.config.get("benchmark_name") or "benchmark")
     name = folder_names([task])[task]
     several, stamp = len(view.models) > 1, harness_stamp(started)
-    files: dict[str, Any] = {}
+    files: dict[str, Content] = {}
     for model, folder in folder_names(view.models).items():
         place = f"{folder}/" if several else ""
         results = _results(view, view.tallies[model], task) | {"date": harness_date(started)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from markbook.errors import DataError
 from markbook.runs.reviews.config import ReviewConfig
@@ -20,7 +20,15 @@ Key = tuple[str | int, ...]
 Rows = Callable[[str], Iterator[Any]]
 
 
-def read_journal(rows: Rows) -> tuple[list[JournaledReview], dict[str, Mapping[str, object]]]:
+class HumanRecord(TypedDict):
+    """What a journal keeps of a paper's human reviews."""
+
+    reviews: int
+    pairs: list[dict[str, float | dict[str, str]]]
+    """For each pair of two reviews its similarities, or the reasons for having none."""
+
+
+def read_journal(rows: Rows) -> tuple[list[JournaledReview], dict[str, HumanRecord]]:
     """Return what a journal keeps of each review, in order of paper, system and index, and of human pairs."""
     kept: dict[Key, JournaledReview] = {}
 
@@ -56,7 +64,7 @@ def systems_of(run: Run) -> list[str]:
 
 def score(
     kept: Sequence[JournaledReview],
-    human: Mapping[str, Mapping[str, object]],
+    human: Mapping[str, HumanRecord],
     config: ReviewConfig,
     papers: Sequence[str],
     *,
@@ -72,13 +80,13 @@ def score(
     return rows, summary
 
 
-def _yardstick(human: Mapping[str, Mapping[str, Any]], config: ReviewConfig) -> Yardstick:
+def _yardstick(human: Mapping[str, HumanRecord], config: ReviewConfig) -> Yardstick:
     papers = []
     for record in (human[paper] for paper in sorted(human)):
         pairs: list[dict[str, float | Missing]] = [
             {name: from_json(value) for name, value in row.items()} for row in record["pairs"]
         ]
-        papers.append((int(record["reviews"]), pairs))
+        papers.append((record["reviews"], pairs))
     return measure_yardstick(papers, config.active_similarity())
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from markbook.config import Function, Task, Use
 from markbook.errors import ConfigError
+from markbook.load.choices import Weighing
 from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, called
-from markbook.load.weighing import Weighing
 from markbook.plugins import suggest
 from markbook.runs.tasks.scoring.aggregations import AGGREGATIONS
 from markbook.runs.tasks.scoring.scorers import UNBOUNDED, RowAnswer, Scored, Scorer, scored_of
@@ -71,14 +71,14 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
         known[name] = scored_of(name, use, find, f"{name}|foreign:{function.name}|v1")
 
-    def give(row: RowAnswer) -> Mapping[str, Any]:
+    def give(row: RowAnswer) -> Mapping[str, object]:
         results: list[Any] = list(row.texts) if len(row.texts) < 2 else [list(row.texts)]
         if row.weighing is not None:
             likelihoods, greedy = read_likelihoods(row.texts[0])
             is_rolling = task.output == "loglikelihood_rolling"
             results = list(likelihoods) if is_rolling else list(zip(likelihoods, greedy, strict=True))
         doc = {} if row.sample.row is None else dict(row.sample.row.record)
-        found: Mapping[str, Any] = called(function, own, doc, results)
+        found: Mapping[str, object] = called(function, own, doc, results)
         return found
 
     return Scorer(known, give, f"foreign:{function.name}|v1")

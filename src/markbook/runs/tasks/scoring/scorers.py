@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from markbook.config import Function, Task, Use
+from markbook.load.choices import Weighing
 from markbook.load.foreign import Find, ForeignError, called
-from markbook.load.weighing import Weighing
 from markbook.runs.tasks.scoring.aggregations import Aggregation, aggregation_of
 from markbook.types import Attempt, Direction, Measurement, Missing, MissingKind, Sample
 
@@ -133,7 +133,7 @@ def _is_of_pairs(use: Use, find: Find) -> bool:
 def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
     key = use.key or name
 
-    def give(row: RowAnswer) -> Mapping[str, Any]:
+    def give(row: RowAnswer) -> Mapping[str, object]:
         references = row.sample.references or ("",)
         text: Any = row.texts[0] if len(row.texts) == 1 else list(row.texts)
         return {key: (references[0] if len(references) == 1 else list(references), text)}
@@ -153,7 +153,7 @@ def _of_function(name: Function, use: Use, function: Callable[..., Any], find: F
         except TypeError:
             return function([reference, text])
 
-    def give(row: RowAnswer) -> Mapping[str, Any]:
+    def give(row: RowAnswer) -> Mapping[str, object]:
         references = row.sample.references or ("",)
         text: Any = row.texts[0] if len(row.texts) == 1 else list(row.texts)
         if len(references) == 1:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from markbook.languages import Language, Toolchain
-from markbook.runs.program_why import Raw
+from markbook.runs.programs.failures import Raw
 from markbook.sandbox.job import Job
 from markbook.sandbox.outcomes import clean
 from markbook.sandbox.program import Executed, Phase, ProgramRun

@@ -9,12 +9,21 @@ from typing import Literal
 from markbook.errors import EnvironmentUnfitError
 from markbook.languages import Toolchain, find
 from markbook.languages.prebuilt import Prebuilt
-from markbook.runs.batches import PendingBuild
-from markbook.runs.program_runs import Found, MarkedRun, Written, built_run, judged, not_built, whole_run, written
-from markbook.runs.program_why import Program, Raw, program_failed, programs_why
-from markbook.runs.recall import Recall
+from markbook.runs.programs.batches import PendingBuild
+from markbook.runs.programs.executions import (
+    Found,
+    MarkedRun,
+    Written,
+    built_run,
+    judged,
+    not_built,
+    whole_run,
+    written,
+)
+from markbook.runs.programs.failures import Program, Raw, program_failed, programs_why
+from markbook.runs.programs.recall import Recall
+from markbook.runs.programs.streams import StreamMarker, goes_in_turns, language_of
 from markbook.runs.self_check import ensure_marks
-from markbook.runs.streams import StreamMarker, goes_in_turns, language_of
 from markbook.sandbox import Sandbox
 from markbook.sandbox.job import Job
 from markbook.sandbox.outcomes import LOST, all_failed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from markbook.languages import Toolchain
 from markbook.languages.language import Batch
-from markbook.runs.program_runs import Written, build_limits
+from markbook.runs.programs.executions import Written, build_limits
 from markbook.sandbox.program import Executed, Phase, ProgramRun
 from markbook.types import Limits
 

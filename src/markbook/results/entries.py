@@ -1,0 +1,19 @@
+"""Attempts of a finished run in an order that does not depend on which was done first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from markbook.results.kind import Entry, Results
+
+
+def in_benchmark_order(results: Results, entries: Iterable[Entry]) -> list[Entry]:
+    """Return entries model by model, in the order of the benchmark's samples and their attempts."""
+    sheet = results.sheet(None)
+    models = {model: place for place, model in enumerate(sheet.models)}
+    samples = {sample: place for place, sample in enumerate(sheet.samples)}
+
+    def place(entry: Entry) -> tuple[int, int, int]:
+        return models.get(entry.model, len(models)), samples.get(entry.sample, len(samples)), entry.attempt
+
+    return sorted(entries, key=place)
