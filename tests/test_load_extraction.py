@@ -3,6 +3,7 @@
 import pytest
 
 from markbook.load.extraction import extract_code
+from markbook.load.replies import answer_of
 
 CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    return a + b\n"
 
@@ -50,3 +51,11 @@ def test_other_languages_fence_is_not_python():
 def test_hostile_nesting_is_not_code():
     assert extract_code("(" * 50_000).step == "none"
     assert extract_code("-" * 200_000 + "1").step == "none"
+
+
+@pytest.mark.parametrize("sign", ["`", "~"])
+def test_a_reply_that_never_stops_to_open_a_fence_is_read_once(sign):
+    """By a pattern that went back, a hundred thousand of them took twelve seconds, and a million half an hour."""
+    text = sign * 300_000
+    assert extract_code(text).step == "none"
+    assert answer_of(text, "", "") == (text, "as_is", "whole")

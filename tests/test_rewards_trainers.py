@@ -1,6 +1,7 @@
 """Rewards in the shapes of trainers, and from a server's address."""
 
 import asyncio
+import json
 import math
 import os
 import runpy
@@ -10,20 +11,42 @@ from pathlib import Path
 import pytest
 from test_server import RIGHT, SLEEP, TESTS, Running, item, settings
 
-from markbook.errors import IncompleteError, UsageError
+from markbook.errors import UsageError
 from markbook.rewards import Rewarder
-from markbook.rewards.trainers import TRLReward, VerifiersReward, VerlReward
+from markbook.rewards.records import Reward
+from markbook.rewards.trainers import (
+    NoReward,
+    TRLReward,
+    VerifiersReward,
+    VerlReward,
+    _item,
+    _known,
+    _neutral,
+    _truth,
+    text_of,
+)
+from markbook.types import Missing, MissingKind
 
 WRONG = "def f(x):\n    return 1\n"
 LOCAL = {"workers": 1, "isolation": "weak", "timeout": 5}
 
 
-def test_trl_gets_a_number_a_row_and_none_where_nothing_was_measured():
+def test_trl_gets_a_number_a_row_and_one_without_advantage_where_nothing_was_measured():
     with TRLReward(invalid="mask", retries=0, **{**LOCAL, "seconds": 1.5, "timeout": 50}) as reward:
         chat = [{"role": "assistant", "content": f"```python\n{WRONG}```"}]
-        columns = {"tests": [TESTS] * 3, "entry_point": ["f"] * 3, "level": [1, 2, 3]}
-        found = reward(prompts=["p"] * 3, completions=[RIGHT, chat, SLEEP], **columns)
-        assert (found, reward.mask) == ([1.0, 0.5, None], [True, True, False])
+        columns = {"tests": [TESTS] * 4, "entry_point": ["f"] * 4, "level": [1, 2, 3, 4]}
+        found = reward(prompts=["p", "p", "p", "q"], completions=[RIGHT, chat, SLEEP, WRONG], **columns)
+        # TRL adds up with nansum: None and NaN would be a 0, below the mean of the prompt (1 + 0.5) / 2
+        assert (found, reward.mask) == ([1.0, 0.5, 0.75, 0.5], [True, True, False, True])
+    late = Reward("0", None, Missing(MissingKind.TIMEOUT, "late"))
+    with pytest.raises(NoReward, match="nor for any other completion of its prompt"):
+        _neutral(["p", "q"], [late, Reward("1", 1.0)])
+
+
+@pytest.mark.parametrize("invalid", ["nan", math.nan])
+def test_trl_is_given_no_nan_for_it_takes_that_for_0(invalid):
+    with pytest.raises(UsageError, match="TRL counts NaN as a reward of 0"):
+        TRLReward(invalid=invalid)
 
 
 def test_verl_gets_a_score_and_whether_it_is_one():
@@ -47,15 +70,101 @@ def test_a_reward_without_a_value_becomes_what_the_user_says(invalid, wanted):
         got = score("mine", SLEEP, {"tests": TESTS})
         assert got["valid"] is False
         assert got["score"] == pytest.approx(wanted, nan_ok=True)
+        assert math.isnan(got["acc"])  # the mean of it is what verl's validation shows
 
 
 def test_a_reward_without_a_value_ends_the_training_by_default():
     with VerlReward(retries=0, **{**LOCAL, "seconds": 0.3, "timeout": 50}) as score:
-        with pytest.raises(IncompleteError, match="timeout: not marked within its deadline"):
+        with pytest.raises(NoReward, match="timeout: not marked within its deadline"):
             score("mine", SLEEP, {"tests": TESTS})
         assert score.mask == [False]
     with pytest.raises(UsageError, match="neither 'raise', 'nan', 'mask' nor a number"):
         VerlReward(invalid="zero")
+
+
+class Rubric:
+    """What verifiers makes of a reward function: every Exception is a 0."""
+
+    def __init__(self, function):
+        self._function = function
+
+    async def score(self, **state):
+        try:
+            return float(await self._function(**state))
+        except Exception:  # noqa: BLE001 - as there
+            return 0.0
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"completion": SLEEP, "answer": TESTS},
+        {"completion": RIGHT, "answer": ""},
+        {"completion": RIGHT, "answer": '{"tests": ['},
+        {"completion": RIGHT, "answer": {"tests": TESTS, "langauge": "python"}},
+        {"completion": RIGHT, "answer": {"tests": TESTS, "code": RIGHT}},
+        {"completion": 5, "answer": TESTS},
+        {"completion": [{"role": "tool", "content": RIGHT}], "answer": TESTS},
+        {"completion": [{"role": "assistant", "content": [{"type": "image"}]}], "answer": TESTS},
+    ],
+)
+def test_no_fault_is_a_0_where_a_rubric_makes_0_of_every_exception(state):
+    with VerifiersReward(retries=0, **{**LOCAL, "seconds": 0.5, "timeout": 50}) as rubric, pytest.raises(NoReward):
+        asyncio.run(Rubric(rubric.reward).score(prompt="p", state={}, **state))
+
+
+TWICE = "twice() { echo $(( 2 * $1 )); }\n"
+BASH = {"language": "bash", "tests": ["set -e\n[[ $(twice 2) = 4 ]]\n"]}
+
+
+def test_a_language_is_kept_in_every_shape():
+    with TRLReward(**LOCAL) as reward:
+        columns = {name: [value] for name, value in BASH.items()}
+        assert reward(prompts=["p"], completions=[TWICE], **columns) == [1.0]
+    wanted = {"code": TWICE, **BASH}
+    assert _truth(TWICE, BASH) == _truth(TWICE, json.dumps(BASH)) == wanted
+    assert _item(TWICE, _known({**BASH, "split": "train"})) == wanted
+
+
+class Array:
+    """What numpy and pandas make of a list."""
+
+    def __init__(self, *values):
+        self._values = list(values)
+
+    def tolist(self):
+        return self._values
+
+
+def test_tables_may_fill_what_a_row_has_not():
+    tests = Array({"assertion": "f(1) == 1", "setup": None, "inspection": Array("return")})
+    with VerlReward(**LOCAL) as score:
+        truth = {"tests": tests, "entry_point": "f", "kind": None}
+        assert score("mine", RIGHT, truth, reward_router_address="x")["score"] == 1.0
+
+
+class Message:
+    """A message that is a record, as newer trainers have it."""
+
+    def __init__(self, role, content):
+        self.role, self.content = role, content
+
+
+@pytest.mark.parametrize(
+    ("completion", "text"),
+    [
+        ("a", "a"),
+        ([{"role": "assistant", "content": "a"}], "a"),
+        ([{"content": "a"}], "a"),
+        ([{"role": "assistant", "content": None}], ""),
+        ([{"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}], "ab"),
+        ([{"role": "assistant", "content": "a"}, {"role": "tool", "content": "b"}], "a"),
+        ([Message("assistant", "a"), Message("user", "b")], "a"),
+        ([], None),
+    ],
+)
+def test_the_text_of_a_completion_is_what_the_model_said_last(completion, text):
+    assert text_of(completion) == text
 
 
 def test_a_server_marks_as_this_machine_does():
@@ -95,6 +204,64 @@ def test_a_server_that_refuses_is_quoted():
         asyncio.run(marked())
     server.drain()
     server.join()
+
+
+def test_a_batch_that_is_more_than_a_server_takes_is_sent_in_parts():
+    server = Running(settings())  # of one client six may wait
+    items = [item(f"{RIGHT}# {number}\n") for number in range(20)]
+
+    async def marked():
+        async with Rewarder(url=server.address, seconds=60) as rewarder:
+            return await rewarder.mark(items)
+
+    assert [one.reward for one in asyncio.run(marked())] == [1.0] * 20
+    server.drain()
+    server.join()
+
+
+@pytest.mark.parametrize(("said", "wait"), [("2", 2.0), ("Fri, 31 Dec 2027 23:59:59 GMT", 1.0), ("", 1.0), ("-3", 0.0)])
+def test_a_proxy_may_say_when_to_come_back(said, wait):
+    from markbook.rewards.remote import _wait
+
+    assert _wait(said) == wait
+
+
+def test_what_is_no_address_is_said_at_once():
+    with pytest.raises(UsageError, match="'localhost:8080' is no address of a server"):
+        Rewarder(url="localhost:8080")
+
+
+def test_a_rewarder_that_was_not_started_says_so():
+    with pytest.raises(UsageError, match="has not been started"):
+        asyncio.run(Rewarder(workers=1).mark([item(RIGHT)]))
+
+
+@pytest.mark.parametrize("options", [LOCAL, {"url": "http://127.0.0.1:9"}])
+@pytest.mark.parametrize("bad", [{"code": "\ud800"}, {"tests": ["'\ud800'"]}])
+def test_half_a_character_is_said_before_anything_is_run(options, bad):
+    async def marked():
+        async with Rewarder(**options) as rewarder:
+            await rewarder.mark([{**item(RIGHT), **bad}])
+
+    with pytest.raises(UsageError, match=r"half a character|surrogates not allowed"):
+        asyncio.run(marked())
+
+
+def test_what_a_full_pool_has_no_room_for_in_time_is_no_error():
+    from markbook.rewards.pool import Pool, PoolSettings
+    from markbook.rewards.rewarder import _Local
+    from markbook.runs.sandboxes import BoxSettings
+
+    async def main():
+        pool = Pool(PoolSettings(box=BoxSettings(workers=1, isolation="weak"), queue=2))
+        local = _Local(pool, "", 50.0)
+        await local.open()
+        try:
+            return [pair[1] async for pair in local.stream([item(f"{RIGHT}# {n}") for n in range(3)], 0.2)]
+        finally:
+            await local.close()
+
+    assert [(one.reward, one.missing.kind.value) for one in asyncio.run(main())] == [(None, "timeout")] * 3
 
 
 def test_the_example_runs(capsys, monkeypatch):

@@ -130,6 +130,8 @@ def test_openrlhf_gets_its_shape(client):
     body = {"query": ["P" + RIGHT, RIGHT], "prompts": ["P", ""], "labels": [label, json.dumps(label)]}
     got = client.post("/get_reward", json=body).json()
     assert got == {"rewards": [1.0, 1.0], "scores": [1.0, 1.0], "extra_logs": {"all_passed": [1.0, 1.0]}}
+    idle = client.post("/get_reward", json={"query": [], "prompts": [], "labels": []})  # fewer queries than servers
+    assert (idle.status_code, idle.json()["rewards"]) == (200, [])
     refused = client.post("/get_reward", json={"query": [None], "labels": [label]})
     assert refused.status_code == 503  # there is no place for a reason, and no number is made up
     assert "1 of 1 queries have no reward" in refused.json()["error"]

@@ -22,7 +22,8 @@ PARSE_CAP = 1 << 20
 """Longer texts, in characters, are not parsed here; the sandbox meets them as they are."""
 
 _FENCE = re.compile(
-    r"^[ \t]{0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n]*\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+    r"^[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n]*+\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
 )
 _PYTHON_TAGS = {"", "py", "python", "python3", "py3", "pycon"}
 _MARKER = re.compile(r"^[ \t]*\[/?[A-Za-z]{2,12}\][ \t]*$", re.MULTILINE)

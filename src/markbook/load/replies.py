@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
 _COMMENT = ("//", "#", "--", ";", "%", "*", "/*")

@@ -27,7 +27,8 @@ class BenchmarkShelf:
         found = list(files)
         if folder is not None:
             if not folder.is_dir():
-                raise DataError("the folder of benchmarks does not exist", at=str(folder))
+                what = "is no folder" if folder.exists() else "does not exist"
+                raise DataError(f"the folder of benchmarks {what}", at=str(folder))
             inner = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
             found += [*data_files(folder), *(path for path in inner if data_files(path))]
         for path in found:

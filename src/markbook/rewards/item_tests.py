@@ -43,7 +43,7 @@ class PlacedItem:
             raise UsageError(f"{key!r} is no string", at=self.at)
         if len(found) > most:
             raise UsageError(f"{key!r} has {len(found)} characters", at=self.at, hint=f"at most {most}")
-        return found
+        return writable(found, key, self.at)
 
     def number(self, key: str, default: float, most: float, *, least: float = 0.0) -> float:
         """Return a field that is a number within bounds."""
@@ -54,6 +54,19 @@ class PlacedItem:
             span = f"from {least:g} to {most:g}" if least else f"above 0 and at most {most:g}"
             raise UsageError(f"{key!r} is {str(found)[:40]}, and has to be a number {span}", at=self.at)
         return float(found)
+
+
+def writable(text: str, key: str, at: str) -> str:
+    """Return a text that can be written as UTF-8, as all that is executed has to be.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{key!r} holds half a character, at {error.start}", at=at, hint="a lone surrogate") from None
+    return text
 
 
 def read_tests(item: PlacedItem, *, elsewhere: bool) -> tuple[Test, ...]:
@@ -71,17 +84,23 @@ def read_tests(item: PlacedItem, *, elsewhere: bool) -> tuple[Test, ...]:
         raise UsageError("'tests' is neither a list nor a string", at=item.at)
     if len(value) > MAX_TESTS:
         raise UsageError(f"{len(value)} tests are too many", at=item.at, hint=f"at most {MAX_TESTS}")
-    found = tuple(_test(test, f"{item.at}.tests[{number}]", elsewhere) for number, test in enumerate(value))
-    if sum(len(text) for test in found for text in _texts(test)) > MAX_TEXT:
+    if _length(value) > MAX_TEXT:  # before any of it is parsed: that takes a hundred times the memory
         raise UsageError("the tests are too long", at=item.at, hint=f"at most {MAX_TEXT} characters together")
+    found = tuple(_test(test, f"{item.at}.tests[{number}]", elsewhere) for number, test in enumerate(value))
     if len({test.stdin is None for test in found}) > 1:
         hint = "a program reads and writes, or has tests that call it"
         raise UsageError("some of its tests have 'stdin' and others have not", at=item.at, hint=hint)
     return found
 
 
-def _texts(test: Test) -> tuple[str, ...]:
-    return test.setup, test.assertion, test.program, test.stdin or "", test.stdout
+def _length(value: object, depth: int = 3) -> int:
+    """Return the characters of all texts in a list of tests, and in their own lists."""
+    if isinstance(value, str):
+        return len(value)
+    if not depth:
+        return 0
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return sum(_length(part, depth - 1) for part in parts)
 
 
 def _test(value: object, at: str, elsewhere: bool) -> Test:  # noqa: FBT001 - a part of `read_tests`
@@ -89,6 +108,7 @@ def _test(value: object, at: str, elsewhere: bool) -> Test:  # noqa: FBT001 - a 
         value = {"program": value} if elsewhere else _claim(value)
     if not isinstance(value, Mapping):
         raise UsageError("it is neither a string nor an object", at=at)
+    value = {key: part for key, part in value.items() if part is not None}  # as tables fill what a row has not
     if "stdout" in value:
         return _of_streams(value, at)
     known = _ELSEWHERE if elsewhere else _IN_PYTHON
@@ -127,10 +147,10 @@ def _part(key: object, part: object, at: str, known: tuple[str, ...]) -> Any:
         words = [part] if isinstance(part, str) else part
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise UsageError("'inspection' is neither a string nor a list of strings", at=at)
-        return tuple(words)
+        return tuple(writable(word, key, at) for word in words)
     if not isinstance(part, str):
         raise UsageError(f"{key!r} is no string", at=at)
-    return part
+    return writable(part, str(key), at)
 
 
 def _claim(text: str) -> dict[str, str]:
@@ -139,7 +159,10 @@ def _claim(text: str) -> dict[str, str]:
     if tree is not None and len(tree.body) == 1:
         (node,) = tree.body
         if isinstance(node, ast.Assert):
-            return {"assertion": ast.unparse(node.test)}
+            try:
+                return {"assertion": ast.unparse(node.test)}
+            except RecursionError:  # too deep to be written anew: it is run as it stands
+                return {"program": text}
         if isinstance(node, ast.Expr):
             return {"assertion": text.strip()}
     return {"program": text}

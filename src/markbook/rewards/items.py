@@ -72,7 +72,7 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
         memory_bytes=int(item.number("memory_mb", defaults.memory_mb, defaults.most_memory_mb, least=64)) << 20,
     )
     seconds = item.number("deadline", 0.0, 86_400.0) if value.get("deadline") is not None else None
-    name = value.get("id", at)
+    name = at if value.get("id") is None else value["id"]
     if not isinstance(name, str | int) or isinstance(name, bool) or len(str(name)) > 200:
         raise UsageError("'id' is neither a short string nor a whole number", at=at)
     return Order(str(name), code, sample, limits, defaults.policy, seconds, missing)

@@ -28,6 +28,10 @@ _AT_ONCE = 64
 """Pieces of work given to an engine at a time; it runs as many of them at once as it has processors."""
 _RECENT = 30.0
 """Seconds over which the present rate is taken."""
+_OF_THE_MACHINE = ("wall", "processes", "file")
+"""Limits that may be the machine's at that moment: what hit them, or lost its worker, may go otherwise next time."""
+_MANY = 64
+"""Tests with which a verdict counts for two in the cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +86,13 @@ class Pool:
         ]
         self._works: dict[str, SharedWork] = {}
         self._cache: OrderedDict[str, Outcome] = OrderedDict()
+        self._cached = 0
+        """What the cache holds, by weight."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing = False
         self._ending: asyncio.Future[None] | None = None
+        self._until = math.inf
+        """Until when what is under way may still end, once it is closing."""
         self._ends: deque[float] = deque(maxlen=1000)
         """When the latest pieces of work ended."""
         self.counts: Counter[str] = Counter()
@@ -195,6 +203,8 @@ class Pool:
         is_new = work is None
         if work is None:
             work = self._works[key] = SharedWork(key, task, client, ticket.order)
+        else:
+            self._desk.join(work, client)
         ticket.work = work
         work.tickets.append(ticket)
         return work if is_new else None
@@ -268,23 +278,26 @@ class Pool:
             self._answer(ticket, found)
 
     def _remember(self, key: str, found: Outcome) -> None:
-        # what the wall clock ended, or the loss of a worker, may go otherwise next time
-        if not self.settings.cache or found.limit == "wall" or LOST in found.flags:
+        if not self.settings.cache or found.limit in _OF_THE_MACHINE or LOST in found.flags or key in self._cache:
             return
         self._cache[key] = found
-        if len(self._cache) > self.settings.cache:
-            self._cache.popitem(last=False)
+        self._cached += _weight(found)
+        while self._cached > self.settings.cache:
+            self._cached -= _weight(self._cache.popitem(last=False)[1])
 
     async def close(self, grace: float = 0.0) -> None:
-        """Take nothing new, give what is under way so many seconds, and end; what is left is `unavailable`."""
+        """Take nothing new, give what is under way so many seconds, and end; what is left is `unavailable`.
+
+        Asked again, it may only be less.
+        """
         self._closing = True
+        self._until = min(self._until, time.monotonic() + grace)
         if self._ending is None:
-            self._ending = asyncio.ensure_future(self._end(grace))
+            self._ending = asyncio.ensure_future(self._end())
         await self._ending
 
-    async def _end(self, grace: float) -> None:
-        until = time.monotonic() + grace
-        while self._works and time.monotonic() < until:  # noqa: ASYNC110 - once in its life; an event would be kept for it
+    async def _end(self) -> None:
+        while self._works and time.monotonic() < self._until:  # noqa: ASYNC110 - once in its life; an event would be kept for it
             await asyncio.sleep(0.02)
         for work in list(self._works.values()):
             for ticket in list(work.tickets):
@@ -295,6 +308,11 @@ class Pool:
             await asyncio.to_thread(lane.join)
         if self._remote is not None:
             self._remote.close()
+
+
+def _weight(found: Outcome) -> int:
+    """Return for how many verdicts one counts in the cache: memory goes by what is said of each test."""
+    return 1 + sum(1 + len(test.parts) for test in found.tests) // _MANY
 
 
 _ids: OrderedDict[int, tuple[object, str]] = OrderedDict()

@@ -19,6 +19,7 @@ _AT_ONCE = 8
 """Requests under way at a time."""
 _WAIT = 1.0
 """Seconds before a request is repeated where the server does not say."""
+_JSON = {"Content-Type": "application/json"}
 _MARGIN = 15.0
 """Seconds beyond the deadline after which no answer is expected any more."""
 
@@ -31,7 +32,10 @@ class Remote:
 
         Raises:
             ExtraMissingError: httpx is not installed.
+            UsageError: it is no address.
         """
+        if not url.startswith(("http://", "https://")):
+            raise UsageError(f"url={url!r} is no address of a server", hint="such as http://127.0.0.1:8080")
         self._httpx = need("httpx", extra="serve")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._options = {"base_url": url.rstrip("/"), "headers": headers, "trust_env": False}
@@ -75,9 +79,9 @@ class Remote:
         loop = asyncio.get_running_loop()
         why = "the server was not asked in time"
         while (left := until - loop.time()) > 0:
-            body = {"items": items, "deadline": left, "detail": True}
+            body = _body({"items": items, "deadline": left, "detail": True})
             try:
-                got = await self._client.post("/v1/mark", json=body, timeout=left + _MARGIN)
+                got = await self._client.post("/v1/mark", content=body, headers=_JSON, timeout=left + _MARGIN)
             except self._httpx.TransportError as error:
                 why, wait = f"the server cannot be reached: {type(error).__name__}: {error}", _WAIT
             else:
@@ -87,12 +91,35 @@ class Remote:
                 if got.status_code == 400 and "'deadline'" in why:
                     until = min(until, loop.time() + _most(why))
                     continue
+                if got.status_code == 413 and len(items) > 1:  # more than this server takes at once
+                    half = len(items) // 2
+                    return [*await self._asked(items[:half], until), *await self._asked(items[half:], until)]
                 if got.status_code not in (429, 502, 503, 504):
                     raise UsageError(f"the server refuses: {why}")
-                wait = float(got.headers.get("retry-after", _WAIT))
+                wait = _wait(got.headers.get("retry-after", ""))
             await asyncio.sleep(min(wait, max(0.0, until - loop.time())))
         missing = Missing(MissingKind.UNAVAILABLE, why)
         return [Reward(str(item.get("id", "")), None, missing, message=why) for item in items]
+
+
+def _body(value: object) -> bytes:
+    """Return what is sent.
+
+    Raises:
+        UsageError: it is no JSON: a number that is none, half a character, a type of somebody's own.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError(f"the items cannot be sent: {error}") from None
+
+
+def _wait(said: str) -> float:
+    """Return after how many seconds a server wants to be asked again; a proxy may name a time of day instead."""
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        return _WAIT
 
 
 def _most(why: str) -> float:

@@ -16,6 +16,7 @@ from markbook.rewards.pool import Pool, PoolSettings, Ticket
 from markbook.rewards.records import Busy, Order, Reward, reward_of
 from markbook.runs.options import options_of
 from markbook.runs.sandboxes import BoxSettings
+from markbook.types import Missing, MissingKind
 
 _TURN = 0.05
 """Seconds after which a full pool of one's own is asked again."""
@@ -64,6 +65,7 @@ class Rewarder:
             UsageError: an option that does not exist, or one that only a server has.
         """
         self._seconds = seconds
+        self._is_open = False
         self._source: _Source
         if url:
             if options:
@@ -77,6 +79,7 @@ class Rewarder:
 
     async def __aenter__(self) -> Self:
         await self._source.open()
+        self._is_open = True
         return self
 
     async def __aexit__(
@@ -98,6 +101,8 @@ class Rewarder:
 
     async def stream(self, items: Sequence[Mapping[str, object]]) -> Numbered:
         """Yield each item's number with its reward, as they are marked; leaving early stops the rest."""
+        if not self._is_open:
+            raise UsageError("the rewarder has not been started", hint="async with Rewarder(...) as rewarder:")
         if not items:
             return
         async for pair in self._source.stream(items, self._seconds):
@@ -126,17 +131,24 @@ class _Local:
         until = asyncio.get_running_loop().time() + seconds
         for start in range(0, len(orders), _AT_ONCE):
             part = orders[start : start + _AT_ONCE]
-            async for number, reward in rewards(self._pool, part, await self._offered(part, until)):
+            tickets = await self._offered(part, until)
+            if tickets is None:
+                missing = Missing(MissingKind.TIMEOUT, f"there was no room for it within {seconds:g} s")
+                for number, order in enumerate(part, start):
+                    yield number, reward_of(order, missing)
+                continue
+            async for number, reward in rewards(self._pool, part, tickets):
                 yield start + number, reward
 
-    async def _offered(self, orders: Sequence[Order], until: float) -> list[Ticket]:
+    async def _offered(self, orders: Sequence[Order], until: float) -> list[Ticket] | None:
+        """Return the tickets of orders; None if there is no room for them in time."""
         loop = asyncio.get_running_loop()
         while True:
             try:
                 return self._pool.offer("", orders, max(0.001, until - loop.time()))
             except Busy:
                 if loop.time() > until:
-                    raise
+                    return None
                 await asyncio.sleep(_TURN)
 
 

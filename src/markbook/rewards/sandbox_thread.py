@@ -30,6 +30,10 @@ _log = logging.getLogger(__name__)
 
 _AHEAD = 8
 """Pieces of work that a lane takes at once, where plenty waits: one that is given up has the others run once more."""
+_LONG = 0.5
+"""Seconds: after a turn that took longer, pieces are taken one by one, for those behind a long one wait in vain."""
+_CALM = 16
+"""Pieces of work that have to end sooner before several are taken again."""
 _PLANS = 4096
 """Tasks of which a lane remembers how their tests are kept apart."""
 _LOOK = 200
@@ -77,6 +81,8 @@ class SandboxThread:
         self._bell = Bell()
         self._lock = threading.Lock()
         self._under_way: list[SharedWork] = []
+        self._calm = _CALM
+        """How many pieces of work have ended since a turn took long."""
         self._done = self._counted = 0
         """Pieces of work that have ended, and how many of them the last look at the worker's age counted."""
         self.replaced: dict[str, int] = {"age": 0, "memory": 0, "fault": 0, "stopped": 0}
@@ -101,12 +107,14 @@ class SandboxThread:
         self._bell.close()
 
     def _serve(self) -> None:
-        while works := self._desk.take(self.number, _AHEAD):
+        while works := self._desk.take(self.number, _AHEAD if self._calm >= _CALM else 1):
+            began, count = time.monotonic(), len(works)
             if len(works) > 1 and self._remote is None:
                 works = self._run_together(works)
             for work in works:
                 self._begin([work])
                 self._end(work, self._run(work))
+            self._calm = self._calm + count if time.monotonic() - began < _LONG else 0
             self._age()
 
     def _begin(self, works: list[SharedWork]) -> None:

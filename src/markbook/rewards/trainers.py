@@ -1,8 +1,8 @@
 """Rewards in the shapes that trainers call: TRL, verl, verifiers.
 
 A trainer computes with numbers, so every adapter is told what a reward without a value becomes: `invalid="raise"` (the
-default, after the retries), `"nan"`, `"mask"` (None where the shape knows it, else NaN) or a number of your own. Each
-keeps `mask` beside: which of the rewards of the last call are verdicts.
+default, after the retries), `"nan"`, `"mask"` (what leaves the row out, where the trainer knows such a thing, else NaN) or a
+number of your own. Each keeps `mask` beside: which of the rewards of the last call are verdicts.
 """
 
 # ruff: noqa: ARG002 - trainers pass more than a reward needs
@@ -11,19 +11,40 @@ from __future__ import annotations
 
 import asyncio
 import math
+import statistics
 import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
-from markbook.errors import IncompleteError, UsageError
+from markbook.errors import MarkbookError, UsageError
 from markbook.rewards.records import Reward
 from markbook.rewards.rewarder import Rewarder
 
 _T = TypeVar("_T")
 Invalid = str | float
 """What a reward without a value becomes."""
-ItemOf = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
-"""From a completion and its row's columns to an item."""
+
+
+class NoReward(BaseException):
+    """There is no reward, and the training is to end.
+
+    It is no `Exception`: verifiers, and verl's managers `prime` and `rate_limited`, make 0 of each of those.
+    """
+
+
+@contextmanager
+def no_zero() -> Iterator[None]:
+    """Let no error of ours, of the server's or in the data pass for a reward of 0.
+
+    Raises:
+        NoReward: there was one.
+    """
+    try:
+        yield
+    except Exception as error:
+        said = str(error) if isinstance(error, MarkbookError) else f"{type(error).__name__}: {error}"
+        raise NoReward(said) from error
 
 
 class _Background:
@@ -100,63 +121,126 @@ class Adapter:
         self.mask = [one.valid for one in found]
         return found
 
-    def number(self, reward: Reward, *, masked: float | None = math.nan) -> float | None:
+    def number(self, reward: Reward) -> float:
         """Return what a trainer computes with.
 
-        Args:
-            reward: the reward.
-            masked: what the shape has for a row that is left out.
-
         Raises:
-            IncompleteError: there is no value, and that is to end the training.
+            NoReward: there is no value, and that is to end the training.
         """
         if reward.reward is not None:
             return reward.reward
         if self._invalid == "raise":
-            assert reward.missing is not None
-            raise IncompleteError(f"no reward for {reward.id!r}: {reward.missing.kind.value}: {reward.message}")
-        if isinstance(self._invalid, str):
-            return math.nan if self._invalid == "nan" else masked
-        return float(self._invalid)
+            raise NoReward(_why(reward))
+        return math.nan if isinstance(self._invalid, str) else float(self._invalid)
 
 
-def text_of(completion: Any) -> str:
-    """Return the text of a completion: a string, or the last message of a list."""
+def _why(reward: Reward) -> str:
+    assert reward.missing is not None
+    return f"no reward for {reward.id!r}: {reward.missing.kind.value}: {reward.message}"
+
+
+def text_of(completion: Any) -> str | None:
+    """Return the text of a completion: a string, or the last message of the model's in a list; None where there is none."""
     if isinstance(completion, str):
         return completion
-    if isinstance(completion, Sequence) and completion and isinstance(completion[-1], Mapping):
-        return str(completion[-1].get("content") or "")
-    raise UsageError(f"a completion is a text or a list of messages, not {type(completion).__name__}")
+    if not isinstance(completion, Sequence):
+        raise UsageError(f"a completion is a text or a list of messages, not {type(completion).__name__}")
+    said = [message for message in completion if _part(message, "role") in (None, "assistant")]
+    return _content(_part(said[-1], "content")) if said else None
 
 
-_COLUMNS = ("tests", "entry_point", "canonical", "prompt_code", "kind", "benchmark", "task_id", "timeout")
+def _part(message: Any, name: str) -> Any:
+    """Return a part of a message, which is an object or, in newer trainers, a record."""
+    return message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
 
 
-def _item(text: str, columns: Mapping[str, object]) -> dict[str, object]:
-    """Return the item that columns of these names make."""
-    named = {name: columns[name] for name in _COLUMNS if columns.get(name) is not None}
+def _content(content: Any) -> str:
+    """Return the text of a message's content: a string, or a list of parts."""
+    if isinstance(content, str) or content is None:
+        return content or ""
+    texts = [_part(part, "text") for part in content] if isinstance(content, Sequence) else [None]
+    known = [text for text in texts if isinstance(text, str)]
+    if len(known) < len(texts):
+        raise UsageError("a message's content is neither a text nor a list of texts")
+    return "".join(known)
+
+
+_COLUMNS = (
+    "tests", "entry_point", "canonical", "prompt_code", "kind", "benchmark", "task_id", "language", "timeout", "memory_mb",
+    "deadline",
+)  # fmt: skip
+
+
+def _item(text: str | None, columns: Mapping[str, object]) -> dict[str, object]:
+    """Return the item that columns make, all of which are fields of one."""
+    if "code" in columns or "completion" in columns:
+        raise UsageError("what says by what to mark holds 'code' or 'completion'", hint="that is the model's to give")
+    named = {name: _plain(value) for name, value in columns.items() if value is not None}
     if "prompt_code" in named:
         named["prompt"] = named.pop("prompt_code")
-    return {"code": text, **named}
+    return {**named, "code": text}
+
+
+def _known(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of a row's columns that say by what it is marked."""
+    return {name: columns[name] for name in _COLUMNS if name in columns}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a table without that table's own types."""
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 class TRLReward(Adapter):
     """A function for TRL's `reward_funcs`: `GRPOTrainer(reward_funcs=[TRLReward(...)], ...)`.
 
     The data set's columns `tests` (with `entry_point`), or `benchmark` and `task_id`, say by what a completion is marked.
-    With `invalid="mask"` a row without a reward is None, which TRL leaves out.
+    TRL adds rewards up and counts None and NaN as 0: before 1.6 always, since then where another function has a reward
+    for the row. So with `invalid="mask"` a row without a reward gets the mean of those of its prompt: its advantage is 0, and it
+    moves nothing; where none of a prompt's rows has one, the training ends.
     """
 
     __name__ = "markbook"
 
-    def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
+    def __init__(self, *, invalid: Invalid = "raise", **options: Any) -> None:
+        """Start a rewarder; the arguments are those of `Adapter`.
+
+        Raises:
+            UsageError: `invalid` is what TRL takes for 0.
+        """
+        if invalid == "nan" or invalid != invalid:  # noqa: PLR0124 - NaN is not itself
+            raise UsageError("TRL counts NaN as a reward of 0", hint="invalid='mask' leaves the row out")
+        super().__init__(invalid=invalid, **options)
+
+    def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
         """Return the rewards of a batch."""
-        there = {name: values for name, values in columns.items() if name in _COLUMNS}
-        items = [
-            {"id": str(number), **_item(text_of(completion), {name: values[number] for name, values in there.items()})}
-            for number, completion in enumerate(completions)
-        ]
-        return [self.number(reward, masked=None) for reward in self.marked(items)]
+        with no_zero():
+            there = _known(columns)
+            items = [
+                {"id": str(number), **_item(text_of(completion), {name: there[name][number] for name in there})}
+                for number, completion in enumerate(completions)
+            ]
+            found = self.marked(items)
+            if self._invalid != "mask":
+                return [self.number(reward) for reward in found]
+            return _neutral(list(map(repr, prompts)), found)
+
+
+def _neutral(prompts: Sequence[str], found: Sequence[Reward]) -> list[float]:
+    """Return rewards, those that are missing as the mean of their prompt's."""
+    known: dict[str, list[float]] = {}
+    for prompt, reward in zip(prompts, found, strict=True):
+        known.setdefault(prompt, []).extend([] if reward.reward is None else [reward.reward])
+    for prompt, reward in zip(prompts, found, strict=True):
+        if not known[prompt]:
+            raise NoReward(f"{_why(reward)}; nor for any other completion of its prompt")
+    means = {prompt: statistics.fmean(values) for prompt, values in known.items()}
+    return [
+        means[prompt] if reward.reward is None else reward.reward for prompt, reward in zip(prompts, found, strict=True)
+    ]
 
 
 class VerlReward(Adapter):
@@ -166,16 +250,28 @@ class VerlReward(Adapter):
     """
 
     def __call__(
-        self, data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, object] | None = None
+        self,
+        data_source: str,
+        solution_str: str,
+        ground_truth: Any,
+        extra_info: Mapping[str, object] | None = None,
+        **_: object,
     ) -> dict[str, object]:
         """Return the score of one answer, with `valid` beside it."""
-        return self._scored(self.marked([_truth(solution_str, ground_truth)])[0])
+        with no_zero():
+            return self._scored(self.marked([_truth(solution_str, ground_truth)])[0])
 
     async def single(
-        self, data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, object] | None = None
+        self,
+        data_source: str,
+        solution_str: str,
+        ground_truth: Any,
+        extra_info: Mapping[str, object] | None = None,
+        **_: object,
     ) -> dict[str, object]:
         """Do so in an event loop, for verl's asynchronous loops."""
-        return self._scored((await self.amarked([_truth(solution_str, ground_truth)]))[0])
+        with no_zero():
+            return self._scored((await self.amarked([_truth(solution_str, ground_truth)]))[0])
 
     def batch(
         self,
@@ -183,23 +279,26 @@ class VerlReward(Adapter):
         solution_strs: Sequence[str],
         ground_truths: Sequence[Any],
         extra_infos: Any = None,
+        **_: object,
     ) -> list[dict[str, object]]:
         """Return the scores of a batch, for verl's batch reward manager."""
-        items = [_truth(text, truth) for text, truth in zip(solution_strs, ground_truths, strict=True)]
-        return [self._scored(reward) for reward in self.marked(items)]
+        with no_zero():
+            items = [_truth(text, truth) for text, truth in zip(solution_strs, ground_truths, strict=True)]
+            return [self._scored(reward) for reward in self.marked(items)]
 
     def _scored(self, reward: Reward) -> dict[str, object]:
-        passed = reward.reward is not None and reward.passed == reward.total
+        """Return a score; `acc`, which verl's validation takes the mean of, is NaN where there is none."""
+        passed = math.nan if reward.reward is None else reward.passed == reward.total
         return {"score": self.number(reward), "valid": reward.valid, "acc": passed}
 
 
-def _truth(text: str, truth: Any) -> dict[str, object]:
+def _truth(text: str | None, truth: Any) -> dict[str, object]:
     import json
 
     if isinstance(truth, str) and truth.lstrip()[:1] in ("{", "["):
         try:
             truth = json.loads(truth)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"the ground truth is no JSON: {error}") from None
     return _item(text, truth if isinstance(truth, Mapping) else {"tests": truth})
 
@@ -207,12 +306,14 @@ def _truth(text: str, truth: Any) -> dict[str, object]:
 class VerifiersReward(Adapter):
     """A function for a rubric of verifiers: `Rubric(funcs=[VerifiersReward(...).reward])`.
 
-    `answer` is what `VerlReward` takes for `ground_truth`; `info` may say it too.
+    `answer` is what `VerlReward` takes for `ground_truth`; `info` may say it too, beside fields of your own.
     """
 
     async def reward(
         self, completion: Any, answer: Any = "", info: Mapping[str, object] | None = None, **_: Any
-    ) -> float | None:
+    ) -> float:
         """Return the reward of one rollout."""
-        item = _truth(text_of(completion), answer) if answer else _item(text_of(completion), info or {})
-        return self.number((await self.amarked([item]))[0])
+        with no_zero():
+            text = text_of(completion)
+            item = _truth(text, answer) if answer else _item(text, _known(info or {}))
+            return self.number((await self.amarked([item]))[0])

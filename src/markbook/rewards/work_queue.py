@@ -128,6 +128,18 @@ class WorkQueue:
         work.state, work.lane = State.RUNS, lane
         return work
 
+    def join(self, work: SharedWork, client: str) -> None:
+        """Let work that another client waits for too wait among those of the one that has less waiting."""
+        with self._changed:
+            if work.state is not State.WAITS or client == work.client:
+                return
+            owner = self._clients[work.client]
+            own = self._clients[client].count if client in self._clients else 0
+            if own + 1 < owner.count:
+                owner.remove(work)
+                self._clients.setdefault(client, _Client()).add(work)
+                work.client = client
+
     def drop(self, work: SharedWork) -> None:
         """Take back work that nobody waits for any more; does nothing if a lane has it."""
         with self._changed:

@@ -104,9 +104,9 @@ async def _openapi(_request: Request) -> Response:
 
 
 async def _unknown(request: Request, _error: Exception) -> Response:
-    return as_json({"error": f"there is nothing at {request.url.path[:80]!r}: see /openapi.json"}, 404)
+    return as_json({"error": f"there is nothing at {request.scope['path'][:80]!r}: see /openapi.json"}, 404)
 
 
 async def _wrong_method(request: Request, error: Exception) -> Response:
     headers = getattr(error, "headers", None)
-    return as_json({"error": f"{request.method} is not for {request.url.path[:80]!r}"}, 405, headers)
+    return as_json({"error": f"{request.method} is not for {request.scope['path'][:80]!r}"}, 405, headers)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, TypedDict
+from pathlib import Path, PurePosixPath
+from typing import TypedDict
 
 from markbook.languages import Toolchain
 from markbook.languages.whole import whole
 from markbook.rewards.languages import UnsupportedLanguage, toolchain
 from markbook.sandbox.program import Executed, Phase, ProgramRun
 from markbook.server.guard import Refused
+from markbook.server.marking import seconds
 from markbook.types import Limits
 
-_MOST_SECONDS = 600.0
+_SECONDS, _MOST_SECONDS = 10.0, 600.0
 _MOST_CODE = 1 << 20
+_MOST_LANGUAGE = 80
 _MOST_FILES = 64
+_MOST_NAME = 255
+"""Bytes of a file's name, without those of its folders: as many as file systems take."""
 _MEMORY = 2 << 30
 _BUILD_FILES = 256 << 20
 _BUILD_PROCESSES = 256
@@ -77,6 +80,8 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
     name = body.get("language")
     if not isinstance(name, str):
         raise Refused(400, "'language' is missing or no string")
+    if len(name) > _MOST_LANGUAGE:
+        raise Refused(400, f"'language' has {len(name)} characters")
     try:
         tool = toolchain(name)
     except UnsupportedLanguage as error:
@@ -84,15 +89,20 @@ def read_program(body: Mapping[str, object], python: str) -> ProgramRequest:
     stdin = body.get("stdin")
     if stdin is not None and not isinstance(stdin, str):
         raise Refused(400, "'stdin' is neither a string nor null")
-    compiling, seconds = _seconds(body, "compile_timeout"), _seconds(body, "run_timeout")
+    compiling = seconds(body, "compile_timeout", _SECONDS, _MOST_SECONDS)
+    running = seconds(body, "run_timeout", _SECONDS, _MOST_SECONDS)
     given = _Given(
         code=code,
         stdin=(stdin or "").encode(),
-        limits=Limits(seconds=seconds, wall_seconds=seconds, memory_bytes=_memory(body)),
+        limits=Limits(seconds=running, wall_seconds=running, memory_bytes=_memory(body)),
         files=_files(body),
         fetched=tuple(_fetched(body)),
     )
-    return _in_python(given, python) if tool is None else _elsewhere(given, tool, compiling)
+    found = _in_python(given, python) if tool is None else _elsewhere(given, tool, compiling)
+    for name in found.run.files:
+        if both := next((str(path) for path in PurePosixPath(name).parents if str(path) in found.run.files), ""):
+            raise Refused(400, f"files: {both!r} is a file and a folder of another")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +160,6 @@ def _elsewhere(given: _Given, tool: Toolchain, compiling: float) -> ProgramReque
     return ProgramRequest(run, language.name, tool.folders, builds=bool(made.build))
 
 
-def _seconds(body: Mapping[str, Any], key: str) -> float:
-    value = body.get(key, 10)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not is_number or not 0 < value <= _MOST_SECONDS:
-        raise Refused(400, f"{key!r} is {str(value)[:40]}, and has to be above 0 and at most {_MOST_SECONDS:g}")
-    return float(value)
-
-
 def _memory(body: Mapping[str, object]) -> int:
     value = body.get("memory_limit_MB", -1)
     if isinstance(value, bool) or not isinstance(value, int | float) or not (value == -1 or 16 <= value <= 65536):
@@ -173,13 +175,15 @@ def _name(name: object, at: str) -> str:
     """
     is_good = isinstance(name, str) and 0 < len(name) <= 255 and name.isprintable() and name != _MAIN
     parts = name.split("/") if isinstance(name, str) else []
-    if not is_good or any(part in ("", ".", "..") for part in parts):
+    if not is_good or any(part in ("", ".", "..") or len(part.encode()) > _MOST_NAME for part in parts):
         raise Refused(400, f"{at}: {str(name)[:40]!r} is no plain path within the program's own folder")
     return str(name)
 
 
 def _files(body: Mapping[str, object]) -> dict[str, bytes]:
-    given = body.get("files") or {}
+    given = body.get("files")
+    if given is None:
+        return {}
     if not isinstance(given, Mapping):
         raise Refused(400, "'files' is no object")
     if len(given) > _MOST_FILES:
@@ -196,7 +200,9 @@ def _files(body: Mapping[str, object]) -> dict[str, bytes]:
 
 
 def _fetched(body: Mapping[str, object]) -> list[str]:
-    given = body.get("fetch_files") or []
+    given = body.get("fetch_files", [])
+    if given is None:
+        return []
     if not isinstance(given, list) or len(given) > _MOST_FILES:
         raise Refused(400, f"'fetch_files' is no list of at most {_MOST_FILES} paths")
     return [_name(name, "fetch_files") for name in given]

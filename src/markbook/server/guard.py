@@ -6,16 +6,22 @@ import asyncio
 import contextlib
 import hmac
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from starlette.requests import ClientDisconnect, Request
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+SHARE = 0.75
+"""How much of all that there is room for one client may have."""
+_NAME = 64
+"""Characters of a client's name."""
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 OPEN = frozenset(("/health",))
 """What is answered without a token: whether the server lives."""
@@ -43,9 +49,9 @@ class Guard:
     body: int = 64 << 20
     """Bytes of a request's body."""
     seconds: float = 60.0
-    """How long a body may take to arrive."""
+    """How long a body may take to arrive; a connection without a request is closed after twice that long at most."""
     at_once: int = 2048
-    """Requests that are answered at the same time."""
+    """Requests that are answered at the same time, of one client at most three quarters."""
 
     def check(self, path: str, headers: dict[str, str]) -> None:
         """Hold a request's headers to the rules.
@@ -55,14 +61,16 @@ class Guard:
         """
         if self.token:
             given = headers.get("authorization", "")
-            if path not in OPEN and not hmac.compare_digest(given.encode(), f"Bearer {self.token}".encode()):
+            scheme, _, token = given.partition(" ")
+            is_right = hmac.compare_digest(token.strip().encode(), self.token.encode()) and scheme.lower() == "bearer"
+            if path not in OPEN and not is_right:
                 what = "a wrong token" if given else "no token"
                 message = f"{what}: send the header 'Authorization: Bearer ...' with what the server's token file holds"
                 raise Refused(401, message, WWW_Authenticate="Bearer")
         elif _host(headers.get("host", "")) not in LOOPBACK:
             raise Refused(421, "this server answers to 127.0.0.1 and localhost only: name it so in the address")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        if origin is not None and _place(origin) != headers.get("host", "").lower():
             raise Refused(403, "a page of another site may not ask this server")
 
     async def json(self, request: Request) -> dict[str, Any]:
@@ -73,7 +81,11 @@ class Guard:
         """
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise Refused(415, f"the body is {kind or 'of no named type'!r}: send 'Content-Type: application/json'")
+            raise Refused(
+                415, f"the body is {kind[:80] or 'of no named type'!r}: send 'Content-Type: application/json'"
+            )
+        if (packed := request.headers.get("content-encoding", "identity")).lower() != "identity":
+            raise Refused(415, f"the body is packed by {packed[:40]!r}: send it as it is, without 'Content-Encoding'")
         try:
             length = int(request.headers.get("content-length", "0"))
         except ValueError:
@@ -85,7 +97,9 @@ class Guard:
                 data = await self._read(request)
         except TimeoutError:
             raise Refused(408, f"the body did not arrive within {self.seconds:g} s") from None
-        return _object(data)
+        except ClientDisconnect:
+            raise Refused(499, "the caller left") from None
+        return read_object(data)
 
     async def pass_over(self, receive: Receive, most: int) -> None:
         """Take in a body of so many bytes at most and keep nothing of it.
@@ -117,24 +131,46 @@ def _host(header: str) -> str:
         return ""
 
 
-def _object(data: bytes) -> dict[str, Any]:
+def _place(origin: str) -> str | None:
+    """Return the host and port of a page's origin; None where that is no address."""
     try:
-        found = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
+
+
+def read_object(data: bytes, what: str = "the body") -> dict[str, Any]:
+    """Return the object that some JSON holds.
+
+    Raises:
+        Refused: it is no JSON, or none that everybody reads alike.
+    """
+    try:
+        found = json.loads(data.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_once)
     except UnicodeDecodeError as error:
-        raise Refused(400, f"the body is no UTF-8: byte {error.start}") from None
+        raise Refused(400, f"{what} is no UTF-8: byte {error.start}") from None
     except RecursionError:
-        raise Refused(400, "the body is nested too deeply") from None
+        raise Refused(400, f"{what} is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise Refused(400, f"the body is no JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+        raise Refused(400, f"{what} is no JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except ValueError as error:
-        raise Refused(400, f"the body is no JSON: {error}") from None
+        raise Refused(400, f"{what} is no JSON: {error}") from None
     if not isinstance(found, dict):
-        raise Refused(400, "the body is no JSON object")
-    return _whole(found) if _is_torn(data) else dict(found)
+        raise Refused(400, f"{what} is no JSON object")
+    return _whole(found, what) if _is_torn(data) else dict(found)
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number there")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object whose keys stand there once: of two, one reader takes the first and another the last."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ValueError(f"the key {twice[:40]!r} stands twice in an object")
+    return found
 
 
 def _is_torn(data: bytes) -> bool:
@@ -142,7 +178,7 @@ def _is_torn(data: bytes) -> bool:
     return b"\\ud" in data or b"\\uD" in data
 
 
-def _whole(found: dict[str, object]) -> dict[str, object]:
+def _whole(found: dict[str, object], what: str) -> dict[str, object]:
     """Hold that all texts can be written as UTF-8: what is executed and answered has to be.
 
     Raises:
@@ -151,7 +187,9 @@ def _whole(found: dict[str, object]) -> dict[str, object]:
     try:
         json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Refused(400, "a text holds half a character (a lone surrogate such as \\ud800)") from None
+        raise Refused(400, f"{what}: a text holds half a character (a lone surrogate such as \\ud800)") from None
+    except RecursionError:
+        raise Refused(400, f"{what} is nested too deeply") from None
     return found
 
 
@@ -170,31 +208,57 @@ class GuardedApp:
         self._app = app
         self._guard = guard
         self._admit = admit
-        self._under_way = 0
+        self._under_way: Counter[str] = Counter()
+        """By client."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request by its headers or for want of room, or hand it on."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
+        request = Request(scope)
+        client, headers = client_of(request), _headers(scope)
         try:
-            self._check(scope)
+            self._guard.check(scope["path"], headers)
+            if scope["path"] not in OPEN:
+                self._ensure_place(client)
+            self._admit(request)
         except Refused as refused:
             from markbook.server.answers import refusal
 
-            await self._guard.pass_over(receive, self._guard.body if refused.status == _TOO_MUCH else _OF_STRANGERS)
+            if "expect" not in headers:  # else nothing is sent before it is asked for
+                most = self._guard.body if refused.status == _TOO_MUCH else _OF_STRANGERS
+                await self._guard.pass_over(receive, most)
             return await refusal(refused)(scope, receive, send)
-        self._under_way += 1
+        self._under_way[client] += 1
         try:
             return await self._app(scope, receive, send)
         finally:
-            self._under_way -= 1
+            self._under_way[client] -= 1
+            if not self._under_way[client]:
+                del self._under_way[client]
 
-    def _check(self, scope: Scope) -> None:
-        from starlette.requests import Request
+    def _ensure_place(self, client: str) -> None:
+        """Refuse a request beyond those that are answered at the same time.
 
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        self._guard.check(scope["path"], headers)
-        if self._under_way >= self._guard.at_once and scope["path"] not in OPEN:
-            words = f"as many requests as are answered at once are under way: {self._under_way}"
-            raise Refused(_TOO_MUCH, words, Retry_After="1")
-        self._admit(Request(scope))
+        Raises:
+            Refused: so many are under way, of this client or in all.
+        """
+        most = self._guard.at_once
+        if self._under_way.total() >= most or self._under_way[client] >= max(1, int(most * SHARE)):
+            message = f"as many requests as are answered at once are under way: {self._under_way.total()}"
+            raise Refused(_TOO_MUCH, message, Retry_After="1")
+
+
+def client_of(request: Request) -> str:
+    """Return the name under which a caller has its turns: the one that it gives itself, or its address."""
+    named = request.headers.get("x-markbook-client", "")[:_NAME]
+    return named or (request.client.host if request.client else "")
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """Return a request's headers; what stands there twice is joined, so that no reader takes another one than this guard."""
+    found: dict[str, str] = {}
+    for raw, value in scope["headers"]:
+        name, text = raw.decode("latin-1").lower(), value.decode("latin-1")
+        found[name] = f"{found[name]},{text}" if name in found else text
+    return found

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,11 @@ from markbook.rewards.items import Defaults, read_items
 from markbook.rewards.records import Busy, Closing, Order, Reward
 from markbook.rewards.rewarder import rewards
 from markbook.server.answers import HEADERS, as_json
-from markbook.server.guard import Refused
+from markbook.server.guard import Refused, client_of, read_object
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
     from markbook.rewards.benchmarks import BenchmarkShelf
     from markbook.rewards.pool import Pool, Ticket
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 LINES = "application/x-ndjson"
 _FIELDS = ("items", "detail", "deadline", "error_policy")
 _REWARD_FIELDS = ("query", "prompts", "labels")
-_NAME = 64
-"""Characters of a client's name."""
-_LOADS = 256
-"""Items from which on reading them is left to a thread."""
+_LOADS = 256 << 10
+"""Bytes of a request from which on reading its items is left to a thread."""
 
 
 class Marking:
@@ -60,11 +58,13 @@ class Marking:
         detail = body.get("detail", False)
         if not isinstance(detail, bool):
             raise Refused(400, "'detail' is neither true nor false")
-        orders = await self._orders(body.get("items"), replace(defaults, policy=policy))
-        tickets = self._offer(request, orders, self._seconds(body))
+        wait = seconds(body, "deadline", self._deadline, self._deadline)
+        orders = await self._orders(request, body.get("items"), replace(defaults, policy=policy))
+        tickets = self._offer(request, orders, wait)
         found = rewards(self._pool, orders, tickets)
         if LINES in request.headers.get("accept", ""):
-            return StreamingResponse(self._lines(found, began, detail=detail), 200, HEADERS, LINES)
+            lines = StreamingResponse(self._lines(found, began, detail=detail), 200, HEADERS, LINES)
+            return Stoppable(lines, lambda: self._pool.cancel(tickets))
         marked = await self._all(request, found, tickets, began)
         return as_json({"results": [reward.to_record(detail=detail) for reward in marked]})
 
@@ -73,7 +73,8 @@ class Marking:
         began = time.perf_counter()
         body = await self._guard.json(request)
         known(body, _REWARD_FIELDS)
-        orders = await self._orders(labelled(body), self._defaults)
+        items = labelled(body)  # none for a server that has nothing to do when there are more servers than queries
+        orders = await self._orders(request, items, self._defaults) if items else []
         tickets = self._offer(request, orders, self._deadline)
         marked = await self._all(request, rewards(self._pool, orders, tickets), tickets, began)
         if unmeasured := [reward for reward in marked if not reward.valid]:
@@ -99,23 +100,17 @@ class Marking:
         except Busy as busy:
             raise too_much(busy) from None
 
-    async def _orders(self, items: Any, defaults: Defaults) -> list[Order]:
+    async def _orders(self, request: Request, items: Any, defaults: Defaults) -> list[Order]:
         objects = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
         named = {str(item.get("benchmark", "")) for item in objects}
-        slow = len(objects) > _LOADS or any("language" in item for item in objects)  # its toolchain may be looked for
+        is_long = int(request.headers.get("content-length", _LOADS)) >= _LOADS
+        slow = is_long or any("language" in item for item in objects)  # its toolchain may be looked for
         try:
             if slow or not all(map(self._shelf.is_loaded, named)):
                 return await asyncio.to_thread(read_items, items, self._shelf, defaults, self._most)
             return read_items(items, self._shelf, defaults, self._most)
         except MarkbookError as error:
             raise Refused(400, str(error)) from None
-
-    def _seconds(self, body: Mapping[str, Any]) -> float:
-        value = body.get("deadline", self._deadline)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not is_number or not 0 < value <= self._deadline:
-            raise Refused(400, f"'deadline' is {str(value)[:40]}, and has to be above 0 and at most {self._deadline:g}")
-        return float(value)
 
     def _offer(self, request: Request, orders: list[Order], seconds: float) -> list[Ticket]:
         try:
@@ -161,20 +156,42 @@ def too_much(busy: Busy) -> Refused:
     return Refused(429, str(busy), Retry_After=str(busy.seconds))
 
 
+class Stoppable(Response):
+    """A response after which its work is given up, whether it was sent, broke off, or was never begun."""
+
+    def __init__(self, response: Response, stop: Callable[[], None]) -> None:
+        super().__init__(status_code=response.status_code)
+        self._response = response
+        self._stop = stop
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await self._response(scope, receive, send)
+        finally:
+            self._stop()
+
+
 async def left(request: Request) -> None:
     """Return when the caller has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-def client_of(request: Request) -> str:
-    """Return the name under which a caller has its turns: the one that it gives itself, or its address."""
-    named = request.headers.get("x-markbook-client", "")[:_NAME]
-    return named or (request.client.host if request.client else "")
+def seconds(body: Mapping[str, Any], key: str, default: float, most: float) -> float:
+    """Return a field that is a number of seconds.
+
+    Raises:
+        Refused: it is none, or not within bounds.
+    """
+    value = body.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
+        raise Refused(400, f"{key!r} is {str(value)[:40]}, and has to be above 0 and at most {most:g}")
+    return float(value)
 
 
-def known(body: Mapping[str, object], fields: tuple[str, ...]) -> None:
-    """Hold a body to the fields that there are.
+def known(body: Mapping[str, object], fields: tuple[str, ...], at: str = "") -> None:
+    """Hold an object to the fields that there are.
 
     Raises:
         Refused: it has another one.
@@ -183,7 +200,7 @@ def known(body: Mapping[str, object], fields: tuple[str, ...]) -> None:
 
     for name in body:
         if name not in fields:
-            raise Refused(400, f"unknown field {name[:40]!r} ({suggest(name[:40], list(fields))})")
+            raise Refused(400, f"{at}unknown field {name[:40]!r} ({suggest(name[:40], list(fields))})")
 
 
 def labelled(body: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -205,10 +222,7 @@ def labelled(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     items = []
     for number, (query, label, prompt) in enumerate(zip(queries or (), labels or (), prompts, strict=True)):
         if isinstance(label, str):
-            try:
-                label = json.loads(label)  # noqa: PLW2901 - the same label, read
-            except (ValueError, RecursionError):
-                label = None  # noqa: PLW2901
+            label = read_object(label.encode(), f"labels[{number}]")  # noqa: PLW2901 - the same label, read
         if not isinstance(label, dict) or "code" in label or "completion" in label:
             raise Refused(
                 400,

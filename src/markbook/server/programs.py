@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from markbook.errors import EnvironmentUnfitError
@@ -13,9 +16,10 @@ from markbook.rewards.bell import Bell
 from markbook.sandbox import Stopped
 from markbook.sandbox.program_box import ProgramSandbox
 from markbook.server.answers import as_json
-from markbook.server.fusion import ProgramRequest, answer, read_program
-from markbook.server.guard import Refused
+from markbook.server.fusion import ProgramAnswer, ProgramRequest, answer, read_program
+from markbook.server.guard import Refused, client_of
 from markbook.server.marking import left
+from markbook.server.seats import SeatQueue
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -30,7 +34,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _WAITING = 64
-"""Programs a worker that may wait for it."""
+"""Programs a worker that one client may have waiting."""
+_CLIENTS = 4
+"""How many times as many may wait of all clients."""
+_TURN = 0.02
+"""Seconds between two looks at whether all has ended."""
 _AGE = 5000
 """Programs after which a worker is replaced."""
 
@@ -43,60 +51,62 @@ class ProgramRunner:
         self._pool = pool
         self._guard = guard
         self._python = settings.box.python or sys.executable
-        self._free: asyncio.Queue[_Seat] = asyncio.Queue()
-        self._count = len(pool.lanes)
-        for _ in range(self._count):
-            self._free.put_nowait(_Seat(settings.box.isolation))
-        self._waiting = 0
+        self._seats = [_Seat(settings.box.isolation) for _ in pool.lanes]
+        waiting = _WAITING * len(self._seats)
+        # of its own: the event loop's threads are fewer than a large machine's workers, and read requests
+        self._threads = ThreadPoolExecutor(len(self._seats), "markbook-program")
+        self._queue = SeatQueue(self._seats, of_one=waiting, most=_CLIENTS * waiting)
+        self._until = math.inf
 
     async def run_code(self, request: Request) -> Response:
         """Answer it; fields that SandboxFusion has not are passed over, as it does."""
         body = await self._guard.json(request)
+        asked = await asyncio.to_thread(read_program, body, self._python)
         if self._pool.is_closing:
             raise Refused(503, "the server is shutting down and takes nothing new", Retry_After="5")
-        asked = await asyncio.to_thread(read_program, body, self._python)
-        if self._waiting >= _WAITING * self._count:
-            raise Refused(429, f"{self._waiting} programs wait already", Retry_After="1")
+        client = client_of(request)
+        wanted = self._queue.want(client)
         gone = asyncio.create_task(left(request))
         try:
-            seat = await self._seat(gone)
-            seat.asked = asked
-            work = asyncio.ensure_future(asyncio.to_thread(seat.executed, asked))
-            work.add_done_callback(lambda _: self._free.put_nowait(seat))
-            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                seat.stop(asked)
+            await asyncio.wait((wanted, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not wanted.done():
                 raise Refused(499, "the caller left")
-            return as_json(answer(asked, *work.result()))
+            return as_json(await self._executed(wanted.result(), asked, gone))
         finally:
             gone.cancel()
+            self._queue.leave(client, wanted)
 
-    async def _seat(self, gone: asyncio.Task[None]) -> _Seat:
-        """Wait for a free one, as long as the caller does."""
-        self._waiting += 1
-        wanted = asyncio.ensure_future(self._free.get())
+    async def _executed(self, seat: _Seat, asked: ProgramRequest, gone: asyncio.Task[None]) -> ProgramAnswer:
+        """Run a program to its end, or until its caller leaves; only then its seat is free again."""
+        seat.asked = asked
+        work = asyncio.get_running_loop().run_in_executor(self._threads, seat.executed, asked)
         try:
-            await asyncio.wait((wanted, gone), return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            wanted.add_done_callback(self._unwanted)
-            wanted.cancel()
-            raise
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise Refused(499, "the caller left")
         finally:
-            self._waiting -= 1
-        if not wanted.done():
-            wanted.cancel()
-            raise Refused(499, "the caller left")
-        return wanted.result()
+            if not work.done():
+                seat.stop(asked, "nobody waited for it")
+                await asyncio.wait((work,))
+        return answer(asked, *work.result())
 
-    def _unwanted(self, wanted: asyncio.Future[_Seat]) -> None:
-        """Take a seat back that was free just when its caller was gone."""
-        if not wanted.cancelled():
-            self._free.put_nowait(wanted.result())
+    async def end(self, grace: float) -> None:
+        """Give what runs so many seconds, end the rest and say so to its callers; asked again, it may only be less."""
+        self._until = min(self._until, time.monotonic() + grace)
+        while not self._queue.is_idle and time.monotonic() < self._until:  # noqa: ASYNC110 - as in the pool
+            await asyncio.sleep(_TURN)
+        self._queue.refuse_all(Refused(503, "the server shut down before the program was run", Retry_After="5"))
+        while not self._queue.is_idle:
+            for seat in self._seats:
+                seat.stop(seat.asked, "the server shut down before it ended")
+            await asyncio.sleep(_TURN)
 
     async def close(self) -> None:
-        """End the workers, once what runs has ended."""
-        for _ in range(self._count):
-            await asyncio.to_thread((await self._free.get()).close)
+        """End the workers."""
+        await self.end(0)
+        for seat in self._seats:
+            await asyncio.to_thread(seat.close)
+        self._threads.shutdown()
 
 
 class _Seat:
@@ -110,11 +120,13 @@ class _Seat:
         self._lock = threading.Lock()
         self.asked: ProgramRequest | None = None
         """What it runs, or is about to run."""
+        self._why = ""
 
-    def stop(self, asked: ProgramRequest) -> None:
+    def stop(self, asked: ProgramRequest | None, why: str) -> None:
         """End a program at once if it runs here."""
         with self._lock:
-            if self.asked is asked:
+            if asked is not None and self.asked is asked:
+                self._why = why
                 self._bell.ring()
 
     def executed(self, asked: ProgramRequest) -> tuple[list[Executed], str]:
@@ -123,7 +135,7 @@ class _Seat:
         try:
             ((_, found),) = self._box(asked).run([asked.run])
         except Stopped:
-            return [], "nobody waited for it"
+            return [], self._why
         except (EnvironmentUnfitError, OSError) as error:
             self._drop(name)
             return [], str(error)

@@ -24,6 +24,7 @@ _ITEM_FIELDS = ("id", "candidate", "reference", "references")
 _MOST_ITEMS = 1024
 _MOST_TEXT = 64 << 10
 """Characters of one text: some metrics take time by its square."""
+_MOST_ID = 200
 _MOST_METRICS = 16
 _MOST_WAITING = 8
 
@@ -76,7 +77,12 @@ def _items(value: Any) -> list[Mapping[str, object]]:
     for number, item in enumerate(value):
         if not isinstance(item, Mapping):
             raise Refused(400, f"items[{number}]: it is no object")
-        known(item, _ITEM_FIELDS)
+        known(item, _ITEM_FIELDS, f"items[{number}]: ")
+        name = item.get("id", number)
+        if isinstance(name, bool) or not isinstance(name, str | int) or len(str(name)) > _MOST_ID:
+            raise Refused(400, f"items[{number}]: 'id' is neither a short string nor a whole number")
+        if "reference" in item and "references" in item:
+            raise Refused(400, f"items[{number}]: it has 'reference' and 'references': an item has one of them")
         if not isinstance(item.get("candidate"), str):
             raise Refused(400, f"items[{number}]: 'candidate' is missing or no string")
         if any(len(text) > _MOST_TEXT for text in [item["candidate"], *_references(item, number)]):

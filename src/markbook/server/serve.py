@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import resource
 import signal
 import socket
@@ -16,6 +17,7 @@ import uvicorn
 
 from markbook.errors import DataError, OutputError, UsageError
 from markbook.server.app import Service
+from markbook.server.connections import impatient
 from markbook.server.settings import ServerSettings
 
 _CONNECTIONS = 16384
@@ -23,6 +25,7 @@ _CONNECTIONS = 16384
 _BACKLOG = 2048
 _MARGIN = 5.0
 """Seconds beyond the grace after which open connections are closed."""
+_ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _SHORT = 16
 """Characters that a token has at least."""
 
@@ -53,12 +56,19 @@ def read_token(path: Path) -> str:
     return token
 
 
+def _unusable(place: str, error: OSError | OverflowError) -> OutputError:
+    is_taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    hint = "--port names another, 0 a free one" if is_taken else ""
+    return OutputError(f"{place} cannot be used: {error}", hint=hint)
+
+
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket at an address.
 
     Raises:
         OutputError: it cannot be had.
     """
+    sock = None
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         # asyncio sends small pieces at once (TCP_NODELAY) only where the protocol is named; else an answer waits for the
@@ -67,7 +77,9 @@ def bind(host: str, port: int) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
     except (OSError, OverflowError) as error:
-        raise OutputError(f"{host}:{port} cannot be used: {error}") from error
+        if sock is not None:
+            sock.close()
+        raise _unusable(f"{host}:{port}", error) from error
     return sock
 
 
@@ -76,12 +88,26 @@ def _most_connections() -> int:
     return max(64, min(_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
 
 
+def _listen(sock: socket.socket) -> None:
+    """Listen at an address that was free a moment ago.
+
+    Raises:
+        OutputError: another process began to, meanwhile.
+    """
+    try:
+        sock.listen(_BACKLOG)
+    except OSError as error:
+        host, port = sock.getsockname()[:2]
+        raise _unusable(f"{host}:{port}", error) from error
+
+
 class _Server(uvicorn.Server):
     """A server that first lets the pool finish what it has taken."""
 
-    def __init__(self, service: Service, grace: float) -> None:
+    def __init__(self, service: Service, grace: float, seconds: float) -> None:
         config = uvicorn.Config(
             service.app,
+            http=impatient(seconds),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -94,31 +120,35 @@ class _Server(uvicorn.Server):
         )
         super().__init__(config)
         self._pool = service.pool
+        self._programs = service.programs
         self._grace = grace
-        self._draining: asyncio.Task[None] | None = None
+        self._draining: list[asyncio.Future[tuple[None, None]]] = []
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take SIGTERM and Ctrl-C for a wish to end."""
+        """Take SIGTERM, Ctrl-C and the end of the terminal for a wish to end."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        # under nohup the end of the terminal is to be passed over
+        ends = [number for number in _ENDS if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in ends:
             loop.add_signal_handler(number, self.drain)
         try:
             yield
         finally:
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in ends:
                 loop.remove_signal_handler(number)
 
     def drain(self) -> None:
         """Take nothing new and finish; asked a second time, end at once."""
         self.should_exit = True
-        if self._draining is None:
-            self._draining = asyncio.ensure_future(self._pool.close(self._grace))
-        else:
-            self.force_exit = True
+        grace = 0.0 if self._draining else self._grace
+        ends = asyncio.gather(self._pool.close(grace), self._programs.end(grace))
+        if self._draining:  # a caller who does not read is not waited for either
+            asyncio.get_running_loop().call_later(_MARGIN, setattr, self, "force_exit", True)
+        self._draining.append(ends)
 
 
 async def serve(
@@ -136,10 +166,10 @@ async def serve(
         EnvironmentUnfitError: this machine cannot isolate the code well enough.
     """
     service = Service(settings)
-    server = _Server(service, grace)
+    server = _Server(service, grace, settings.guard.seconds)
     try:
         await service.pool.start()
-        sock.listen(_BACKLOG)  # whoever reads the address may come before uvicorn listens
+        _listen(sock)  # whoever reads the address may come before uvicorn listens
         if ready is not None:
             ready(server)
         await server.serve(sockets=[sock])
