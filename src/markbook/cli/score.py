@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import completing, fail_under_option, metric_names
+from markbook.cli.options import completing, fail_under_option, metric_names, say
 from markbook.cli.options.judge import judge_choices
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     summaries = {name: summarise_with(made[name], found[name], seed=seed) for name in names}
     panels = {name: told for name in names if (told := _panel(made[name], found[name])) is not None}
     for problem in read.problems:
-        click.echo(f"markbook: {problem}", err=True)
+        say(f"markbook: {problem}")
     if rows:
         _print_rows(read, found)
     elif as_json:
@@ -199,7 +199,7 @@ def _read(file: Path, columns: Mapping[str, str], *, strict: bool, needs_referen
         read.take(record, line.at)
     if not read.candidates:
         for problem in read.problems[:5]:
-            click.echo(f"markbook: {problem}", err=True)
+            say(f"markbook: {problem}")
         raise DataError(
             "no row that can be marked",
             at="<stdin>" if str(file) == "-" else str(file),
@@ -324,5 +324,5 @@ def _exit_code(found: dict[str, list[Measurement]]) -> int:
         if one.missing is not None and one.missing.kind is MissingKind.UNAVAILABLE
     }
     for detail in sorted(unavailable):
-        click.echo(f"markbook: {detail}", err=True)
+        say(f"markbook: {detail}")
     return 3 if unavailable else 0
