@@ -9,7 +9,7 @@ from typing import Any
 
 from markbook.installed import version
 from markbook.report.names import folder_names
-from markbook.results.kind import Entry, Results
+from markbook.results.kind import Entry, Results, seed_of
 from markbook.results.sheet import Sheet
 from markbook.results.standing import Standing, standings
 from markbook.types import Summary
@@ -26,7 +26,7 @@ def _files(results: Results) -> dict[str, Any]:
     sheet = results.sheet(None)
     folders = folder_names(sheet.models)
     found: dict[str, Any] = {}
-    for one in standings(sheet):
+    for one in standings(sheet, seed=seed_of(results)):
         name = f"{folders[one.model]}.jsonl"
         record = _record(results, sheet, one) | {"detailed_evaluation_results": {"format": "jsonl", "file_path": name}}
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)

@@ -48,7 +48,10 @@ class OwnRecommendation(TypedDict):
     n: int
     n_missing: int
     mean_difference: float | None
+    mean_difference_interval: NotRequired[Mapping[str, Any] | None]
+    """Not in runs of earlier versions."""
     mean_absolute_difference: float | None
+    mean_absolute_difference_interval: NotRequired[Mapping[str, Any] | None]
 
 
 class PaperRead(TypedDict):
