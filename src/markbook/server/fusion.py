@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -152,7 +151,7 @@ def _elsewhere(given: _Given, tool: Toolchain, compiling: float) -> ProgramReque
 
 def _seconds(body: Mapping[str, Any], key: str) -> float:
     value = body.get(key, 10)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value <= _MOST_SECONDS:
         raise Refused(400, f"{key!r} is {str(value)[:40]}, and has to be above 0 and at most {_MOST_SECONDS:g}")
     return float(value)

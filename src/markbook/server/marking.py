@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
@@ -112,7 +111,7 @@ class Marking:
 
     def _seconds(self, body: Mapping[str, Any]) -> float:
         value = body.get("deadline", self._deadline)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 < value <= self._deadline:
             raise Refused(400, f"'deadline' is {str(value)[:40]}, and has to be above 0 and at most {self._deadline:g}")
         return float(value)
