@@ -77,8 +77,7 @@ def test_closed_streams_harm_nothing(place, closed, tmp_path):
 
 
 def test_odd_names_and_small_encodings_are_written_by_number(place):
-    with open(os.fsencode(place) + b"/odd\xff.jsonl", "w") as file:
-        file.write('{"candidate": "a", "reference": "a"}\n')
+    write_rows(place / os.fsdecode(b"odd\xff.jsonl"), [{"candidate": "a", "reference": "a"}])
     odd = shell(place, "markbook score exact_match $'odd\\xff.jsonl' --json")
     table = shell(place, "markbook compare out/latest", PYTHONIOENCODING="ascii")
 

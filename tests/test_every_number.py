@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+import scipy.stats
 from exam_kit import answer, hold, problem, rows, scores, write_rows
 from review_kit import markbook
 
@@ -140,3 +141,28 @@ def test_what_judge_and_labels_say_alone_has_an_interval_too(tmp_path):
     assert (stats["labels_low"], stats["labels_high"]) == pytest.approx((0.5 - 0.24009, 0.5 + 0.24009), abs=1e-4)
     assert "labels alone  0.5000   [0.2599, 0.7401]" in shown
     assert f"judge alone   0.5000   [{stats['judge_low']:.4f}, {stats['judge_high']:.4f}]" in shown
+
+
+def test_a_group_whose_tasks_count_the_same_has_an_interval(tmp_path):
+    task = "name: {0}\ndata: {{path: {0}.jsonl}}\nprompt: '{{{{ q }}}}'\nreference: '{{{{ a }}}}'\nmetrics: [exact_match]\n"
+    for name, right in (("one", [1, 1, 1, 0]), ("two", [1, 0, 0, 0, 0, 0])):
+        write_rows(tmp_path / f"{name}.jsonl", [{"q": "?", "a": "x"} for _ in right])
+        write_rows(tmp_path / "said" / f"{name}.jsonl", [{"prediction": "x" if hit else "y"} for hit in right])
+        (tmp_path / f"{name}.yaml").write_text(task.format(name))
+    (tmp_path / "g.yaml").write_text(
+        "group: g\ntasks: [one.yaml, two.yaml]\nsummarise: [{metric: exact_match, weight_by_size: false}]\n"
+    )
+
+    args = ("--predictions", tmp_path / "said", "--output", tmp_path / "o")
+    code, out, err = markbook("run", tmp_path / "g.yaml", *args, "--json")
+    found = json.loads(out)["groups"]["g"]["metrics"]["exact_match"]
+
+    # Means 3/4 of 4 and 1/6 of 6: variances .1875/3 and (5/36)/5; Welch's degrees of freedom; t of 5.46 is 2.5066.
+    one, two = 0.1875 / 3, (5 / 36) / 5
+    freedom = (one + two) ** 2 / (one**2 / 3 + two**2 / 5)
+    reach = scipy.stats.t.ppf(0.975, freedom) * (one + two) ** 0.5 / 2
+    assert code == 0, err
+    assert found["value"] == pytest.approx((3 / 4 + 1 / 6) / 2)
+    assert found["interval"]["method"] == "t-of-means"
+    assert (found["interval"]["low"], found["interval"]["high"]) == pytest.approx((11 / 24 - reach, 11 / 24 + reach))
+    assert found["bounds"] == pytest.approx([11 / 24, 11 / 24])

@@ -145,7 +145,11 @@ def value_of(found: object) -> float | Missing:
         return float(found)
     if isinstance(found, int | float):
         known = found if abs(found) < _HUGE else math.inf  # an absurd integer would overflow as a float
-        return float(found) if math.isfinite(known) else Missing(MissingKind.UNDEFINED, f"the score is {cut(str(found), 60)}")
+        return (
+            float(found)
+            if math.isfinite(known)
+            else Missing(MissingKind.UNDEFINED, f"the score is {cut(str(found), 60)}")
+        )
     if found is None:
         return Missing(MissingKind.UNDEFINED, "the file gives no number")
     return Missing(MissingKind.UNDEFINED, f"the score is no number but {cut(str(found), 60)!r}")

@@ -30,7 +30,9 @@ def token_of(kept: object) -> TokenRecord:
     known = digits.items() if isinstance(digits, Mapping) else ()
     return TokenRecord(
         token=str(token.get("token", "")),
-        digits={str(name): float(value) for name, value in known if isinstance(value, int | float) and abs(value) < 1e300},
+        digits={
+            str(name): float(value) for name, value in known if isinstance(value, int | float) and abs(value) < 1e300
+        },
     )
 
 
