@@ -234,6 +234,7 @@ def test_demo_marks_the_bundled_exam(tmp_path):
     assert totals["scholar-70b"] > totals["apprentice-13b"] + 15 > totals["novice-1b"] + 30
     kinds = json.loads((folder / "novice-1b" / "test_results_errors.json").read_text())["error_counts"]
     assert {"SyntaxError", "NameError", "TimeoutError", "NoCompletionError", "Error"} == set(kinds)
+    assert "unchecked" not in done.stdout  # each pass of the example can be proved
 
 
 def test_the_demos_own_command_can_be_copied_from_any_folder(tmp_path, monkeypatch):
