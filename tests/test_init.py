@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -121,3 +122,17 @@ def test_a_run_in_python_has_scores_and_failures(tmp_path):
     assert "exam done" in repr(run)
     with pytest.raises(UsageError, match="no model 'third'"):
         run.score("third")
+
+
+def test_a_full_disk_is_said_and_leaves_no_half_starter(tmp_path, monkeypatch):
+    def full(_from, to, **_options):
+        Path(to).mkdir(parents=True)
+        (Path(to) / "task.yaml").write_text("")
+        raise shutil.Error([("task.yaml", str(to), "[Errno 28] No space left on device: 'task.yaml'")])
+
+    monkeypatch.setattr(shutil, "copytree", full)
+    code, _, err = markbook("init", "task", tmp_path / "mine")
+
+    assert code == 73
+    assert "No space left on device" in err
+    assert not (tmp_path / "mine").exists()

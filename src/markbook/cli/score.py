@@ -111,6 +111,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     else:
         _print_table(read, summaries)
         _print_panels(panels)
+        _say_failed(found)
     code = _exit_code(found)
     if not code:
         hold_gates(gates, _marks(made, summaries))
@@ -305,6 +306,16 @@ def _print_table(read: _Read, summaries: dict[str, Summary]) -> None:
         click.echo(f"{name:<{width}}  {value}  {between} {method:<13} {summary.n:>5}  {reasons}{arrow}")
     if read.problems:
         click.echo(f"{len(read.problems)} rows could not be read; see stderr")
+
+
+def _say_failed(found: Mapping[str, Sequence[Measurement]]) -> None:
+    """Say why a metric failed, by the first row that it failed on."""
+    from markbook.types import MissingKind
+
+    for name, measured in found.items():
+        failed = [one.missing for one in measured if one.missing and one.missing.kind is MissingKind.FAILED]
+        if failed:
+            say(f"markbook: {name} failed on {len(failed)} of {len(measured)} rows; the first: {failed[0].detail}")
 
 
 def _print_panels(panels: Mapping[str, PanelAgreement]) -> None:

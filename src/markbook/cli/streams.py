@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from markbook.errors import StorageError
 
@@ -59,11 +59,11 @@ def _open_all() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
 
 
-def _prepared(stream: io.TextIOBase | None, number: int) -> io.TextIOWrapper:
+def _prepared(stream: TextIO | None, number: int) -> TextIO:
     if stream is None:  # closed by the caller
         return io.TextIOWrapper(io.BufferedWriter(_Stream(number, "w", closefd=False)), encoding="utf-8")
     if not isinstance(stream, io.TextIOWrapper) or not _is_own(stream, number):
-        return stream  # type: ignore[return-value]  # somebody else's, who catches what is written
+        return stream  # somebody else's, who catches what is written
     stream.flush()
     return io.TextIOWrapper(
         io.BufferedWriter(_Stream(number, "w", closefd=False)),
