@@ -166,17 +166,17 @@ def summarise_group(
     means = [_mean([column], column.task, policy=policy, seed=seed) for column in columns]
     known = [mean.value for mean in means if mean.value is not None]
     ends = [mean.bounds for mean in means if mean.bounds is not None]
-    found = None
+    interval = None
     if policy == "exclude" and len(known) == len(columns):
         values = [[one.value for one in column.marks.values() if one.value is not None] for column in columns]
-        found = mean_of_means(values, limits=columns[0].range)
+        interval = mean_of_means(values, limits=columns[0].range).interval
     note = "the mean of the tasks' numbers, each task counting the same"
     return dataclasses.replace(
         pooled,
         value=math.fsum(known) / len(known) if known else None,
-        interval=found and found.interval,
+        interval=interval,
         bounds=_mean_ends(ends) if len(ends) == len(means) else None,
-        note=note if found and found.interval else f"{note}: no interval",
+        note=f"{note}: no interval" if interval is None else note,
     )
 
 

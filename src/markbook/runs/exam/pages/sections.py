@@ -60,8 +60,8 @@ def _span(interval: Interval | None) -> str:
 
 def _scored(found: Summary) -> str:
     """Return a score with its interval in one cell."""
-    interval = found.interval
-    return _SCALE.with_spread(found.value, interval and interval.low, interval and interval.high)
+    low, high = (None, None) if found.interval is None else (found.interval.low, found.interval.high)
+    return _SCALE.with_spread(found.value, low, high)
 
 
 def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:

@@ -138,9 +138,9 @@ def _own(rows: Sequence[ReviewRow]) -> OwnRecommendation:
         "n": len(known),
         "n_missing": len(gaps) - len(known),
         "mean_difference": signed.value,
-        "mean_difference_interval": between and between.to_record(),
+        "mean_difference_interval": None if between is None else between.to_record(),
         "mean_absolute_difference": absolute.value,
-        "mean_absolute_difference_interval": away and away.to_record(),
+        "mean_absolute_difference_interval": None if away is None else away.to_record(),
     }
 
 
