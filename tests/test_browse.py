@@ -2,7 +2,6 @@
 
 import http.client
 import re
-import socket
 import threading
 
 import pytest
@@ -181,27 +180,6 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(serve, folder):
 
     assert (answer.status, answer.getheader("Location")) == (303, "/")
     assert "HttpOnly; SameSite=Strict" in answer.getheader("Set-Cookie")
-
-
-def test_a_page_is_sent_at_once(serve, folder, monkeypatch):
-    """Head and body are two writes: by Nagle's algorithm the second would wait for the receipt of the first, 40 ms."""
-    client = serve(folder)
-    links, settings = [], []
-    finish, answer = client.server.finish_request, client.server.pages.answer
-
-    def took(link, address):
-        links.append(link)
-        finish(link, address)
-
-    def answered(request):
-        settings.append(links[-1].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-        return answer(request)
-
-    monkeypatch.setattr(client.server, "finish_request", took)
-    monkeypatch.setattr(client.server.pages, "answer", answered)
-
-    assert client.get("/")[0].status == 200
-    assert settings == [1]
 
 
 def test_another_host_name_is_refused(serve, folder):

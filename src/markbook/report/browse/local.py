@@ -128,7 +128,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server_version = "markbook"
     sys_version = ""
     timeout = 30
-    disable_nagle_algorithm = True  # head and body are two writes: the second would wait for the first one's receipt
 
     def do_GET(self) -> None:
         """Answer a page."""
