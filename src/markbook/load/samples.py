@@ -20,10 +20,9 @@ from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, ForeignError, called, nothing, selected
 from markbook.load.joining import answered, asked as joined, beside
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
-from markbook.load.rows import Numbered, Reading, Row, data_file, read_rows, read_task_rows
+from markbook.load.rows import Numbered, Reading, Row, check_fields, data_file, read_rows, read_task_rows
 from markbook.load.templates import RenderError, check_template, render
 from markbook.load.weighing import Weighing
-from markbook.plugins import suggest
 from markbook.types import Sample, TaskRow, Test
 
 
@@ -277,26 +276,13 @@ class _Builder:
             chosen = selected(self.task.process, self.process, [each.row for each in rows])
             return [Numbered(row, self.task.data.at, 0) for row in chosen]
         where = dict(self.task.data.where)
-        self._check_fields(rows)
+        check_fields(rows, where, self.task.data.at)
         if self.task.process is not None:
             selection = SELECTIONS.get(last(self.task.process.name))
             if selection is None:
                 raise unregistered("row selection", self.task.process, list(SELECTIONS))
             where |= selection
         return (each for each in rows if all(is_equal(each.row.get(key), value) for key, value in where.items()))
-
-    def _check_fields(self, rows: Sequence[Numbered]) -> None:
-        """Refuse a row selection by a field that no row has.
-
-        Raises:
-            ConfigError: there is one.
-        """
-        for name in self.task.data.where if len(rows) else ():
-            if not any(name in each.row for each in rows):
-                known = list(rows[0].row)
-                raise ConfigError(
-                    f"no row has the field {name!r} of `where`", at=self.task.data.at, hint=suggest(name, known)
-                )
 
     def text(self, row: Row) -> str:
         """Return what the model is asked about a row, without examples."""
