@@ -3,10 +3,12 @@
 import importlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 
 import pytest
+import review_kit
 from exam_kit import answer, problem, write_rows
 
 import markbook
@@ -232,6 +234,22 @@ def test_demo_marks_the_bundled_exam(tmp_path):
     assert totals["scholar-70b"] > totals["apprentice-13b"] + 15 > totals["novice-1b"] + 30
     kinds = json.loads((folder / "novice-1b" / "test_results_errors.json").read_text())["error_counts"]
     assert {"SyntaxError", "NameError", "TimeoutError", "NoCompletionError", "Error"} == set(kinds)
+    assert "unchecked" not in done.stdout  # each pass of the example can be proved
+
+
+def test_the_demos_own_command_can_be_copied_from_any_folder(tmp_path, monkeypatch):
+    bundled = tmp_path / "my tools" / "exam"
+    write_rows(bundled / "benchmark" / "lists.jsonl", [problem("a")])
+    for model in ("scholar-70b", "apprentice-13b", "novice-1b"):
+        write_rows(bundled / model / "solutions.jsonl", [answer("a", GOOD, model)])
+    monkeypatch.setattr("markbook.examples.example", lambda _name: bundled)
+
+    code, out, _ = review_kit.markbook("demo", "--output", tmp_path / "out", "--isolation", "weak")
+
+    said = shlex.split(out.partition("The same, written out:\n")[2].splitlines()[0])
+    assert code == 0
+    assert said[:4] == ["markbook", "exam", "--benchmark", str(bundled / "benchmark")]
+    assert str(bundled / "novice-1b") in said
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,13 @@ def test_bad_line_is_rejected_by_name_and_its_neighbours_stand(tmp_path, line, r
     assert bad.reason.startswith(reason)
 
 
+def test_half_a_character_in_an_array_is_a_rejected_row_too(tmp_path):
+    bad, good = read(tmp_path / "rows.json", b'[{"a": "\\ud800"}, {"a": "\\ud83d\\ude00"}]')
+
+    assert bad == Rejection(f"{tmp_path / 'rows.json'}[1]", "a string holds a lone surrogate")
+    assert good.record == {"a": "\U0001f600"}
+
+
 def test_line_beyond_the_cap_is_rejected_without_being_kept(tmp_path):
     long = b'{"a": "' + b"x" * (MAX_VALUE + 10) + b'"}'
 

@@ -220,3 +220,11 @@ def test_a_record_does_not_say_that_data_are_fetched(hub, tmp_path):
 
     assert code == 2
     assert "started with --allow-download, which would fetch data" in err
+
+
+def test_what_is_known_by_a_short_name_is_listed_as_json_too():
+    code, out, _ = markbook("get", "--json")
+
+    known = {each["name"]: each["data"] for each in json.loads(out)}
+    assert code == 0
+    assert known["humaneval"] == "openai/openai_humaneval"

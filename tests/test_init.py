@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -135,3 +136,17 @@ def test_failures_come_in_the_order_of_the_benchmark_whatever_was_done_first(tmp
     found = [(each.model, each.sample, dict(each.facts)["Attempt"]) for each in run.failures()]
 
     assert found == [(model, name, number) for model in "ba" for name in names for number in "12"]
+
+
+def test_a_full_disk_is_said_and_leaves_no_half_starter(tmp_path, monkeypatch):
+    def full(_from, to, **_options):
+        Path(to).mkdir(parents=True)
+        (Path(to) / "task.yaml").write_text("")
+        raise shutil.Error([("task.yaml", str(to), "[Errno 28] No space left on device: 'task.yaml'")])
+
+    monkeypatch.setattr(shutil, "copytree", full)
+    code, _, err = markbook("init", "task", tmp_path / "mine")
+
+    assert code == 73
+    assert "No space left on device" in err
+    assert not (tmp_path / "mine").exists()

@@ -31,6 +31,19 @@ class Greedy(Crash):
 def report():
     return lambda results: 1 / 0
 
+def outside():
+    return lambda results: {"../evil.txt": "x"}
+
+def words():
+    return lambda results: "words"
+
+def unpaired():
+    from markbook.metrics import PairMetric
+    return PairMetric("unpaired", "unpaired|v1", only_a_number, needs_reference=False)
+
+def only_a_number(candidate, references):
+    return 0.5
+
 def folder():
     return Path(__file__).parent / "more"
 
@@ -60,6 +73,10 @@ aa_broken = parts:NoSuchThing
 bb_crash = parts:Crash
 [markbook.reports]
 sums = parts:report
+outside = parts:outside
+words = parts:words
+[markbook.metrics]
+unpaired = parts:unpaired
 [markbook.tasks]
 gone = no_such_module:folder
 more = parts:folder
@@ -192,3 +209,30 @@ def test_a_generator_or_report_that_raises_is_a_message(markbook, site, tmp_path
     assert made.returncode == 3
     assert "report 'sums' failed: ZeroDivisionError" in made.stderr
     assert "Traceback" not in asked.stderr + made.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("outside", "the path '../evil.txt' leads out of the report's folder"),
+        ("words", "a report gives a mapping of paths to contents, not str"),
+    ],
+)
+def test_a_report_that_is_no_files_in_its_folder_is_named(markbook, tmp_path, name, told):
+    write_rows(tmp_path / "r.jsonl", [{"item": "a", "model": "m", "score": 1}])
+
+    done = markbook("report", "r.jsonl", "--format", name, "--output", "here/inner")
+
+    assert done.returncode == 3
+    assert f"report {name!r} failed" in done.stderr
+    assert told in done.stderr
+    assert not list(tmp_path.rglob("evil.txt"))
+
+
+def test_a_metric_that_fails_says_why(markbook, tmp_path):
+    write_rows(tmp_path / "r.jsonl", [{"candidate": "a"}, {"candidate": "b"}])
+
+    done = markbook("score", "unpaired", "r.jsonl")
+
+    assert "2 failed" in done.stdout
+    assert "unpaired failed on 2 of 2 rows; the first: TypeError: cannot unpack" in done.stderr

@@ -2,14 +2,20 @@
 
 import json
 from pathlib import Path
+from typing import ClassVar
 
 import command_kit
 import pytest
 import review_kit
 from command_kit import MAKERS
-from exam_kit import write_rows
+from exam_kit import answer, hold, problem, write_rows
 from fake_openai import FAULTS, FakeOpenAI
 from review_kit import markbook, only_run
+
+from markbook.runs.conductor import conduct
+from markbook.runs.exam import Exam
+from markbook.runs.exam.plan import ExamOptions
+from markbook.runs.kind import Watcher
 
 ASKING = pytest.mark.parametrize("name", ["run", "review"])
 
@@ -214,3 +220,38 @@ def test_no_secret_of_an_address_is_kept(tmp_path, monkeypatch):
 
     (record,) = [path.read_text() for path in (tmp_path / "out").glob("*/run.json")]
     assert "hidden" not in record
+
+
+def test_a_run_that_cannot_be_locked_is_said_to_be_unwritable(tmp_path):
+    run = hold(tmp_path, [problem("a")], [answer("a", "def f(x):\n    return x")])
+    (run.folder / "lock").unlink()
+    (run.folder / "lock").mkdir()  # as good as a disk that is mounted to be read only
+
+    code, _, err = markbook("exam", "--resume", run.folder, "--isolation", "weak")
+
+    assert code == 73
+    assert f"{run.folder}: the run cannot be written" in err
+
+
+class _Told(Watcher):
+    folders: ClassVar = []
+
+    def interrupted(self, folder):
+        self.folders.append(folder)
+
+
+def test_an_interrupt_while_reports_are_written_says_what_goes_on_too(tmp_path, monkeypatch):
+    benchmark = write_rows(tmp_path / "b.jsonl", [problem("a")])
+    solutions = write_rows(tmp_path / "s.jsonl", [answer("a", "def f(x):\n    return x")])
+
+    def broken_off(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("markbook.runs.conductor._publish", broken_off)
+    options = ExamOptions(
+        benchmark=benchmark, solutions=[solutions], output=str(tmp_path / "o"), isolation="weak", workers=1
+    )
+    with pytest.raises(KeyboardInterrupt):
+        conduct(Exam(), options, _Told())
+
+    assert _Told.folders == [only_run(tmp_path / "o")]

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import click
 
+from markbook.cli.streams import prepare
 from markbook.errors import MarkbookError
 
 _COMMANDS = {
@@ -112,12 +113,15 @@ _GARBAGE = 50_000
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code (`markbook.errors` has the table)."""
     gc.set_threshold(_GARBAGE, 20, 20)
+    prepare()
     code: object = None
     is_interrupted = False
     try:
         code = cli.main(args=args, prog_name="markbook", standalone_mode=False)
     except MarkbookError as error:
-        click.echo(f"markbook: {error}", err=True)
+        from markbook.text import visible
+
+        click.echo(f"markbook: {visible(str(error))}", err=True)
         sys.exit(error.exit_code)
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("markbook: interrupted", err=True)
@@ -125,10 +129,6 @@ def main(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader of our stdout went away (`| head`); what is left to flush has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     if is_interrupted:
         gc.collect()  # only now the error holds nothing any more: what its frames held gives back semaphores and files
         _leave_at_once(INTERRUPTED)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import fail_under_option, map_option, opened_runs, runs_argument
+from markbook.cli.options import fail_under_option, map_option, opened_runs, runs_argument, say
 
 if TYPE_CHECKING:
     from markbook.results.comparison import Comparison
@@ -95,7 +95,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     _show(comparison, format_name, all_pairs=options["all_pairs"])
     hold_gates(gates, marks)
     for pair in check_worse(comparison, pairs):
-        click.echo(f"{pair.first} against {pair.second}: not shown to be worse", err=True)
+        say(f"{pair.first} against {pair.second}: not shown to be worse")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Literal
 
 import click
@@ -28,7 +29,7 @@ def command(output: str, isolation: Literal["auto", "strict", "weak"]) -> int:
         run = exam(folder / "benchmark", models, output, watcher=terminal, timeout=_SECONDS, isolation=isolation)
     show_run(run, as_json=False)
     click.echo("\nThe same, written out:")
-    names = " ".join(str(model) for model in models)
-    click.echo(f"  markbook exam --benchmark {folder / 'benchmark'} --solutions {names} --timeout {_SECONDS:g}")
+    named = shlex.join(["--benchmark", str(folder / "benchmark"), "--solutions", *map(str, models)])
+    click.echo(f"  markbook exam {named} --timeout {_SECONDS:g}")
     click.echo(f"\nReports: {run.folder}/")
     return 0

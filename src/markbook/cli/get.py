@@ -46,8 +46,7 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     from markbook.files.hub import KNOWN, find
 
     if name is None:
-        for short, each in KNOWN.items():
-            click.echo(f"{short:<16}{each.repository:<34}{each.about}")
+        _list(as_json=as_json)
         return 0
     known = KNOWN.get(name)
     if known is None and "/" not in name:
@@ -73,6 +72,18 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     if not show and known is not None:
         click.echo(f"\nUse it:\n  {known.command.format(shlex.quote(str(target)))}")
     return 0
+
+
+def _list(*, as_json: bool) -> None:
+    """Print what is known by a short name."""
+    from markbook.files.hub import KNOWN
+
+    if as_json:
+        known = [{"name": name, "data": each.repository, "about": each.about} for name, each in KNOWN.items()]
+        click.echo(json.dumps(known, indent=2))
+        return
+    for name, each in KNOWN.items():
+        click.echo(f"{name:<16}{each.repository:<34}{each.about}")
 
 
 def _saved(data: HubData, target: Path) -> dict[str, object]:

@@ -43,11 +43,21 @@ def command(what: str, folder: Path | None) -> int:
     target = folder or Path(what)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already and not empty", hint="name another folder")
+    is_new = not target.exists()
     try:
         shutil.copytree(example("start") / what, target, dirs_exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{target} cannot be written: {error.strerror}") from None
+        if is_new:
+            shutil.rmtree(target, ignore_errors=True)  # half a starter would be in the way of a second try
+        raise OutputError(f"{target} cannot be written: {_why(error)}") from None
     for path in sorted(path for path in target.rglob("*") if path.is_file()):
         click.echo(path)
     click.echo(f"\n{_NEXT[what]}\n\nMark it as it is:\n  {_COMMANDS[what].format(shlex.quote(str(target)))}")
     return 0
+
+
+def _why(error: OSError) -> str:
+    """Return what went wrong; of several files, with the first."""
+    if isinstance(error, shutil.Error) and error.args and error.args[0]:
+        return str(error.args[0][0][-1])
+    return error.strerror or str(error)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import completing, run_names
+from markbook.cli.options import completing, run_names, say
 
 if TYPE_CHECKING:
     from markbook.judge.rubrics import Rubric
@@ -68,7 +68,7 @@ def command(run: str, raters: tuple[str, ...], port: int, *, open_browser: bool,
     asked = SittingOptions(run, raters, rubric=rubric, **{**options, "reasons": bool(options["reasons"] or words)})
     with open_sitting(asked) as (session, notes):
         for note in notes:
-            click.echo(f"markbook: {note}", err=True)
+            say(f"markbook: {note}")
         try:
             server = LocalServer(LabelPages(session), port, who=raters, script=label_script(), takes_forms=True)
         except OSError as error:

@@ -128,4 +128,5 @@ def _print(run: Run, format_name: str) -> int:
             raise UsageError(f"the report {format_name!r} has {len(text)} files", hint="name a folder with --output")
         with text[0].open("rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()  # what cannot be written is to be known here, not when the interpreter ends
     return 0

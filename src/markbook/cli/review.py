@@ -21,6 +21,7 @@ from markbook.cli.options import (
     label_options,
     read_baseline,
     resume_option,
+    say,
 )
 from markbook.cli.options.help import REVIEW, Grouped
 from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
@@ -171,7 +172,7 @@ class _Lines(Watcher):
 
     def noted(self, line: str, *, topic: str = "") -> None:  # noqa: ARG002 - all are said
         """Say it."""
-        click.echo(line, err=True)
+        say(line)
 
     def interrupted(self, folder: Path) -> None:
         """Say what goes on with it."""
@@ -236,7 +237,7 @@ def _review(options: _Asked, baseline: Baseline | None) -> Run:
         raise UsageError("--papers and --reviews are needed", hint="or --resume RUN or --rescore RUN alone")
     config = _config(options)
     for note in config.notes:
-        click.echo(f"markbook: {note}", err=True)
+        say(f"markbook: {note}")
     models = tuple(model for model in options["judges"] if model != "off")
     if not models and config.judge_name:
         click.echo(
@@ -267,15 +268,18 @@ def _show(run: Run, *, as_json: bool, verbose: bool) -> None:
     from markbook.runs.reviews.finished import ReviewResults
 
     manifest = run.manifest
+    from markbook.text import terminal
+
     if unknown := manifest.get("unknown_papers"):
+        named = ", ".join(terminal(str(name), limit=100) for name in unknown[:5])
         click.echo(
-            f"markbook: {len(unknown)} reviewed papers are not among the papers given: {', '.join(unknown[:5])}",
+            f"markbook: {len(unknown)} reviewed papers are not among the papers given: {named}",
             err=True,
         )
     if rejected := manifest.get("rejected"):
         click.echo(f"markbook: {len(rejected)} files or rows could not be read", err=True)
         for line in rejected if verbose else rejected[:3]:
-            click.echo(f"  {line}", err=True)
+            click.echo(f"  {terminal(line, limit=500)}", err=True)
     if as_json:
         click.echo(run.read("summary.json"), nl=False)
         return

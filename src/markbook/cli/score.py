@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import completing, fail_under_option, metric_names
+from markbook.cli.options import completing, fail_under_option, metric_names, say
 from markbook.cli.options.judge import judge_choices
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     summaries = {name: summarise_with(made[name], found[name], seed=seed) for name in names}
     panels = {name: told for name in names if (told := _panel(made[name], found[name])) is not None}
     for problem in read.problems:
-        click.echo(f"markbook: {problem}", err=True)
+        say(f"markbook: {problem}")
     if rows:
         _print_rows(read, found)
     elif as_json:
@@ -109,6 +109,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     else:
         _print_table(read, summaries)
         _print_panels(panels)
+        _say_failed(found)
     code = _exit_code(found)
     if not code:
         hold_gates(gates, _marks(made, summaries))
@@ -197,7 +198,7 @@ def _read(file: Path, columns: Mapping[str, str], *, strict: bool, needs_referen
         read.take(record, line.at)
     if not read.candidates:
         for problem in read.problems[:5]:
-            click.echo(f"markbook: {problem}", err=True)
+            say(f"markbook: {problem}")
         raise DataError(
             "no row that can be marked",
             at="<stdin>" if str(file) == "-" else str(file),
@@ -305,6 +306,16 @@ def _print_table(read: _Read, summaries: dict[str, Summary]) -> None:
         click.echo(f"{len(read.problems)} rows could not be read; see stderr")
 
 
+def _say_failed(found: Mapping[str, Sequence[Measurement]]) -> None:
+    """Say why a metric failed, by the first row that it failed on."""
+    from markbook.types import MissingKind
+
+    for name, measured in found.items():
+        failed = [one.missing for one in measured if one.missing and one.missing.kind is MissingKind.FAILED]
+        if failed:
+            say(f"markbook: {name} failed on {len(failed)} of {len(measured)} rows; the first: {failed[0].detail}")
+
+
 def _print_panels(panels: Mapping[str, PanelAgreement]) -> None:
     for name, panel in panels.items():
         value = "-" if panel["value"] is None else f"{panel['value']:.3f}"
@@ -322,5 +333,5 @@ def _exit_code(found: dict[str, list[Measurement]]) -> int:
         if one.missing is not None and one.missing.kind is MissingKind.UNAVAILABLE
     }
     for detail in sorted(unavailable):
-        click.echo(f"markbook: {detail}", err=True)
+        say(f"markbook: {detail}")
     return 3 if unavailable else 0

@@ -42,6 +42,10 @@ def check(model: type[ModelT], node: Node) -> ModelT:
         raise ConfigError("\n".join([first[1], *(f"{at}: {text}" for at, text in rest)]), at=first[0]) from None
 
 
+_PLAIN = frozenset({"string_type", "int_type", "float_type", "bool_type"})
+"""Complaints of a value that may be text, a number or true and false: of a list, all of them say the same."""
+
+
 def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], error: Any) -> tuple[str, str]:
     """Return where and what."""
     shown = ".".join(str(part) for part in steps)
@@ -57,6 +61,8 @@ def _complaint(model: type[BaseModel], node: Node, steps: Sequence[int | str], e
         return place.at, f"{shown!r} is missing"
     if error["type"] == "list_type":
         return place.at, f"{shown!r} must be a list, not {_kind(place)}"
+    if error["type"] in _PLAIN and isinstance(place.value, list | dict):
+        return place.at, f"{shown!r} must be a single value, not {_kind(place)}"
     return place.at, f"{shown}: {error['msg'].removeprefix('Value error, ')}".removeprefix(": ")
 
 

@@ -234,6 +234,8 @@ class _Builder:
 
     def scalar(self, event: Event) -> bool | float | str | Function | None:
         tag, text = event.tag, event.value
+        if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+            raise self.error("this holds half a character, which nothing could write again", event)
         if tag is None:
             return self.resolve(text, event) if event.implicit[0] else text
         if tag == "!function":

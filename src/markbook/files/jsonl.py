@@ -85,12 +85,12 @@ def parse_object(line: bytes, at: str, *, numbers: Numbers = "strict") -> Line |
         return Rejection(at, f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}")
     try:
         record = (_DECODER if numbers == "strict" else _OPEN).decode(text)
-        if "\\ud" in text or "\\uD" in text:
-            json.dumps(record, ensure_ascii=False).encode()  # a lone surrogate cannot be written again
+        if _may_be_halved(text):
+            _check_whole(record)
     except json.JSONDecodeError as error:
         return Rejection(at, f"not JSON: {error.msg} at column {error.colno}")
     except UnicodeEncodeError:
-        return Rejection(at, "a string holds a lone surrogate")
+        return Rejection(at, _HALVED)
     except RecursionError:
         return Rejection(at, "nested too deeply")
     except ValueError as error:
@@ -121,9 +121,9 @@ def _split(path: Path, digest: hashlib._Hash | None) -> Iterator[bytes]:
 
 
 def _read_array(path: Path, digest: hashlib._Hash | None, decoder: json.JSONDecoder) -> Iterator[Line | Rejection]:
-    content = whole(path, digest)
     try:
-        records = decoder.decode(content.decode("utf-8"))
+        text = whole(path, digest).decode("utf-8")
+        records = decoder.decode(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON: {error}", at=str(path)) from error
     if not isinstance(records, list):
@@ -132,12 +132,36 @@ def _read_array(path: Path, digest: hashlib._Hash | None, decoder: json.JSONDeco
             at=str(path),
             hint="one object a line is a .jsonl file; where a folder was named, name the files in it that hold rows",
         )
+    halved = _may_be_halved(text)
     for number, record in enumerate(records, start=1):
         at = f"{path}[{number}]"
-        if isinstance(record, dict):
-            yield Line(record, at)
-        else:
-            yield Rejection(at, f"not an object but {_kind(record)}")
+        yield _element(record, at, halved=halved)
+
+
+def _element(record: object, at: str, *, halved: bool) -> Line | Rejection:
+    """Return an element of an array if it is a row; `halved` if one of them may hold half a character."""
+    if not isinstance(record, dict):
+        return Rejection(at, f"not an object but {_kind(record)}")
+    try:
+        if halved:
+            _check_whole(record)
+    except UnicodeEncodeError:
+        return Rejection(at, _HALVED)
+    except RecursionError:
+        return Rejection(at, "nested too deeply")
+    return Line(record, at)
+
+
+_HALVED = "a string holds a lone surrogate"
+
+
+def _may_be_halved(text: str) -> bool:
+    return "\\ud" in text or "\\uD" in text
+
+
+def _check_whole(record: object) -> None:
+    """Raise UnicodeEncodeError for half a character, which could not be written again."""
+    json.dumps(record, ensure_ascii=False).encode()
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:

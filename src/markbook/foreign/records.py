@@ -136,12 +136,20 @@ class Reader(Protocol):
         ...
 
 
+_HUGE = 1e300
+
+
 def value_of(found: object) -> float | Missing:
     """Return a number, 1 or 0 for true or false; a reason for whatever else stands there."""
     if isinstance(found, bool):
         return float(found)
     if isinstance(found, int | float):
-        return float(found) if math.isfinite(found) else Missing(MissingKind.UNDEFINED, f"the score is {found}")
+        known = found if abs(found) < _HUGE else math.inf  # an absurd integer would overflow as a float
+        return (
+            float(found)
+            if math.isfinite(known)
+            else Missing(MissingKind.UNDEFINED, f"the score is {cut(str(found), 60)}")
+        )
     if found is None:
         return Missing(MissingKind.UNDEFINED, "the file gives no number")
     return Missing(MissingKind.UNDEFINED, f"the score is no number but {cut(str(found), 60)!r}")

@@ -243,7 +243,11 @@ def from_record(record: Mapping[str, object]) -> Judged:
 
     def money(name: str) -> float | None:
         value = record.get(name)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+        return (
+            float(value)
+            if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
+            else None
+        )
 
     payload, missing = record.get("payload"), record.get("missing")
     answer = None

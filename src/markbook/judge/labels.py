@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -160,13 +159,16 @@ def item_of(record: Mapping[str, object]) -> tuple[str, str]:
     return (name if index in (0, None) else f"{name}#{index}", str(system or ""))
 
 
-def number(value: object) -> float | None:
-    """Return a value as a finite number; None if it is none.
+_HUGE = 1e300
 
-    >>> number(True), number("1"), number(0.5)
-    (1.0, None, 0.5)
+
+def number(value: object) -> float | None:
+    """Return a value as a finite number; None if it is none, or an integer too large to be one.
+
+    >>> number(True), number("1"), number(0.5), number(10**400)
+    (1.0, None, 0.5, None)
     """
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    return float(value) if isinstance(value, int | float) and abs(value) < _HUGE else None
 
 
 @dataclass(frozen=True, slots=True)

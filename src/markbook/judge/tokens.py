@@ -30,7 +30,9 @@ def token_of(kept: object) -> TokenRecord:
     known = digits.items() if isinstance(digits, Mapping) else ()
     return TokenRecord(
         token=str(token.get("token", "")),
-        digits={str(name): float(value) for name, value in known if isinstance(value, int | float)},
+        digits={
+            str(name): float(value) for name, value in known if isinstance(value, int | float) and abs(value) < 1e300
+        },
     )
 
 
@@ -44,7 +46,7 @@ def reduce_logprobs(tokens: Iterable[Mapping[str, object]]) -> tuple[TokenRecord
             if not isinstance(alternative, Mapping):
                 continue
             name, value = str(alternative.get("token", "")).strip(), alternative.get("logprob")
-            if name in _DIGITS and isinstance(value, int | float) and -math.inf < value < _CERTAIN:
+            if name in _DIGITS and isinstance(value, int | float) and -1e300 < value < _CERTAIN:
                 # Two spellings of one digit (with and without a space) add up.
                 digits[name] = _log_sum(digits.get(name, -math.inf), min(0.0, float(value)))
         reduced.append(TokenRecord(token=str(token.get("token", "")), digits=digits))

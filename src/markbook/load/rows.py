@@ -14,6 +14,7 @@ from markbook.files.arrow import is_saved
 from markbook.files.jsonl import Rejection
 from markbook.files.spool import Spool
 from markbook.files.tables import read_table
+from markbook.plugins import suggest
 
 Row = Mapping[str, Any]
 
@@ -127,3 +128,15 @@ def _paths(task: Task) -> list[Path]:
             hint="--allow-download fetches it; `markbook get` saves it to a file, and --data names one",
         )
     return [data_file(task, name) for name in task.data.paths]
+
+
+def check_fields(rows: Sequence[Numbered], names: Iterable[str], at: str) -> None:
+    """Refuse a row selection by a field that no row has.
+
+    Raises:
+        ConfigError: there is one; `at` says where the selection stands.
+    """
+    for name in names if len(rows) else ():
+        if not any(name in each.row for each in rows):
+            hint = suggest(name, [*rows[0].row])
+            raise ConfigError(f"no row has the field {name!r} of `where`", at=at, hint=hint)

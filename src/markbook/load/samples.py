@@ -20,7 +20,7 @@ from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, ForeignError, called, nothing, selected
 from markbook.load.joining import answered, asked as joined, beside
 from markbook.load.registered import PROMPTS, SELECTIONS, TARGETS, last
-from markbook.load.rows import Numbered, Reading, Row, data_file, read_rows, read_task_rows
+from markbook.load.rows import Numbered, Reading, Row, check_fields, data_file, read_rows, read_task_rows
 from markbook.load.templates import RenderError, check_template, render
 from markbook.types import Sample, TaskRow, Test
 
@@ -275,6 +275,7 @@ class _Builder:
             chosen = selected(self.task.process, self.process, [each.row for each in rows])
             return [Numbered(row, self.task.data.at, 0) for row in chosen]
         where = dict(self.task.data.where)
+        check_fields(rows, where, self.task.data.at)
         if self.task.process is not None:
             selection = SELECTIONS.get(last(self.task.process.name))
             if selection is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from markbook.installed import version
 from markbook.report.names import folder_names
 from markbook.results.entries import in_benchmark_order
-from markbook.results.kind import Content, Entry, Results
+from markbook.results.kind import Content, Entry, Results, seed_of
 from markbook.results.sheet import Sheet
 from markbook.results.standing import Standing, standings
 from markbook.types import Summary
@@ -26,7 +26,7 @@ def _files(results: Results) -> dict[str, Content]:
     sheet = results.sheet(None)
     folders = folder_names(sheet.models)
     found: dict[str, Content] = {}
-    for one in standings(sheet):
+    for one in standings(sheet, seed=seed_of(results)):
         name = f"{folders[one.model]}.jsonl"
         evaluation = f"{_benchmark(results)}/{one.model}/{_started(results)}"
         lines = {"detailed_evaluation_results": {"format": "jsonl", "file_path": name}}

@@ -12,7 +12,7 @@ from markbook.report import charts
 from markbook.report.page import Section
 from markbook.report.pictures import svg
 from markbook.results.entries import in_benchmark_order
-from markbook.results.kind import Shown, Value, results_of
+from markbook.results.kind import Results, Shown, Value, results_of, seed_of
 from markbook.results.standing import Standing, standings
 from markbook.store import Run
 from markbook.text import Table, terminal, visible
@@ -39,7 +39,11 @@ def scores(run: Run, metric: str | None) -> dict[str, Summary]:
         DataError: the run is not finished.
         UsageError: it has no such metric.
     """
-    return {place.model: place.summary for place in standings(results_of(run).sheet(metric))}
+    return {place.model: place.summary for place in _standings(results_of(run), metric)}
+
+
+def _standings(results: Results, metric: str | None = None) -> list[Standing]:
+    return standings(results.sheet(metric), seed=seed_of(results))
 
 
 def failures(run: Run, model: str | None) -> Iterator[Shown]:
@@ -85,7 +89,7 @@ def printed(run: Run) -> Iterator[RenderableType]:
     try:
         results = results_of(run, partial=True)
         page = results.page()
-        found = standings(results.sheet(None))
+        found = _standings(results)
     except DataError as error:
         yield Text(terminal(error.message))
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from markbook import plugins
 from markbook.errors import OutputError
@@ -42,7 +42,17 @@ def rendered(name: str, results: Results) -> Mapping[str, Content]:
     plugin = NAMES.get(name, name)
     render: Callable[[Results], Mapping[str, Content]] = plugins.create_typed("reports", plugin)
     with plugins.guarded("reports", plugin):
-        return render(results)
+        return _checked(render(results))
+
+
+def _checked(files: Mapping[str, Content]) -> Mapping[str, Content]:
+    """Return what a report gave, if it is files by their paths inside the folder that is asked for."""
+    if not isinstance(files, Mapping):
+        raise TypeError(f"a report gives a mapping of paths to contents, not {type(files).__name__}")
+    for path in files:
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise ValueError(f"the path {path!r} leads out of the report's folder")
+    return files
 
 
 def write_figures(run: Run, output: Path) -> tuple[list[Path], bool]:

@@ -14,6 +14,7 @@ from markbook.results.headline import headline
 from markbook.results.pairs import Pair, compare_pairs
 from markbook.results.sheet import Sheet
 from markbook.results.standing import Standing, letters, standings
+from markbook.results.summary import mean_of
 from markbook.stats.records import Estimate, Ranking
 from markbook.types import Direction, range_record
 
@@ -179,7 +180,7 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
         strengths=_strengths(wins, pairs, names, seed),
         only_solved_by=only,
         solved_by_none=none,
-        by_topic=_by_topic(sheet, names, alpha),
+        by_topic=_by_topic(sheet, names, alpha, seed),
         n_common=len(common),
         notes=_notes(sheet, len(common)),
         alignment=sheet.alignment,
@@ -256,9 +257,8 @@ def _solved(sheet: Sheet) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     return {model: tuple(ids) for model, ids in only.items()}, tuple(none)
 
 
-def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float) -> dict[str, dict[str, Estimate]]:
-    from markbook.stats.intervals import mean_interval
-
+def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float, seed: int) -> dict[str, dict[str, Estimate]]:
+    """Return each model's mean in each topic, with the interval that a report of the same samples gives it."""
     topics: dict[str, list[str]] = {}
     for sample in sheet.samples:
         topic = sheet.meta.get(sample, {}).get("topic", "")
@@ -268,9 +268,15 @@ def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float) -> dict[str, dic
     for topic, samples in sorted(topics.items()):
         table[topic] = {}
         for model in names:
-            marks = (sheet.marks[model].get(sample) for sample in samples)
-            values = [mark.value for mark in marks if mark is not None and mark.value is not None]
-            table[topic][model] = mean_interval(values, limits=sheet.range, confidence=1 - alpha, n_resamples=1999)
+            marks = ((sample, sheet.marks[model].get(sample)) for sample in samples)
+            known = {sample: mark.value for sample, mark in marks if mark is not None and mark.value is not None}
+            table[topic][model] = mean_of(
+                list(known.values()),
+                sheet.clusters_of(list(known)),
+                limits=sheet.range,
+                confidence=1 - alpha,
+                seed=seed,
+            )
     return table
 
 

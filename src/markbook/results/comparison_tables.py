@@ -56,6 +56,10 @@ class Scale:
         """Return an interval."""
         return NOTHING if low is None or high is None else f"[{self.value(low)}, {self.value(high)}]"
 
+    def with_spread(self, number: float | None, low: float | None, high: float | None) -> str:
+        """Return a value and its interval in one cell."""
+        return NOTHING if number is None else f"{self.value(number)} {self.spread(low, high)}"
+
     def gap_spread(self, found: Estimate) -> str:
         """Return an interval of a difference."""
         return NOTHING if found.low is None else f"[{self.gap(found.low)}, {self.gap(found.high)}]"
@@ -183,10 +187,12 @@ def _topics(comparison: Comparison) -> Table:
     rows = []
     for topic, by_model in comparison.by_topic.items():
         n = max((mean.n for mean in by_model.values()), default=0)
-        rows.append((topic, str(n), *(scale.value(by_model[name].value) for name in names)))
+        found = (by_model[name] for name in names)
+        rows.append((topic, str(n), *(scale.with_spread(one.value, one.low, one.high) for one in found)))
     return Table(
         title="By topic",
         headers=("Topic", "Samples", *names),
         rows=tuple(rows),
         numeric=frozenset(range(1, len(names) + 2)),
+        note=f"In brackets the {100 * (1 - comparison.alpha):g} % intervals.",
     )

@@ -79,13 +79,14 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
     return Headline(text, _step(comparison, tied, rest, apart, known, samples))
 
 
-def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = None) -> Headline:
+def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = None, seed: int = 0) -> Headline:
     """Return the headline of a sheet, an empty one where there is nothing to compare.
 
     Args:
         sheet: of one model or more.
         samples: what its samples are called.
         comparison: of its models, if it is at hand.
+        seed: of what is drawn.
     """
     from markbook.results.comparison import compare_sheet
     from markbook.results.standing import summaries
@@ -93,11 +94,11 @@ def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = N
     if not sheet.models:
         return Headline()
     if len(sheet.models) == 1:
-        summary = summaries(sheet)[sheet.models[0]]
+        summary = summaries(sheet, seed=seed)[sheet.models[0]]
         found = headline_of_one(sheet.models[0], summary, sheet.range, samples)
         return replace(found, scores=_scores([(sheet.models[0], summary)], Scale(sheet.range)))
     try:
-        comparison = comparison or compare_sheet(sheet)
+        comparison = comparison or compare_sheet(sheet, seed=seed)
     except DataError:
         return Headline()  # two that share no sample: the tables say so
     ranked = [(one.model, one.summary) for one in comparison.standings]
@@ -114,8 +115,10 @@ def _scores(ranked: Sequence[tuple[str, Summary]], scale: Scale) -> tuple[tuple[
 
 def run_headline(results: Results, samples: str) -> Headline:
     """Return the headline of a run by its main metric, an empty one where it has none."""
+    from markbook.results.kind import seed_of
+
     try:
-        return headline_of(results.sheet(None), samples)
+        return headline_of(results.sheet(None), samples, seed=seed_of(results))
     except (MarkbookError, ValueError):
         return Headline()  # tasks that share no metric
 

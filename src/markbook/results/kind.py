@@ -187,6 +187,12 @@ def results_of(run: Run, *, partial: bool = False) -> Results:
     return kind.results(run)
 
 
+def seed_of(results: Results) -> int:
+    """Return the seed by which a run's own files draw: whatever else shows its numbers has the same intervals by it."""
+    seed = results.manifest.get("config", {}).get("seed", 0)
+    return seed if isinstance(seed, int) else 0
+
+
 def no_files(command: str, name: str) -> UsageError:
     """Return the error of a kind of run that has no files of a format."""
     return UsageError(

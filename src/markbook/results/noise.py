@@ -9,8 +9,10 @@ from markbook.errors import DataError
 from markbook.results.alignment import merged
 from markbook.results.compare import RunLike, opened, sheets_of
 from markbook.results.sheet import Sheet
-from markbook.stats.noise import Noise, noise_of, pass_hat_k, repeats_needed
+from markbook.stats.noise import Noise, noise_of, pass_hat_of, repeats_needed
+from markbook.stats.records import Estimate
 from markbook.text import Table
+from markbook.types import Interval
 
 _DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
 
@@ -25,8 +27,8 @@ class ModelNoise:
     """Items with one value only, which say nothing of noise."""
     n_missing: int
     """Values that are missing."""
-    pass_hat: dict[int, float]
-    """pass^k by k, where all values are 0 or 1 and every item has as many."""
+    pass_hat: dict[int, Estimate]
+    """pass^k by k with its interval, where all values are 0 or 1 and every item has as many."""
     repeats: dict[float, int]
     """How many repeats show a difference, by the difference (a share of the range)."""
 
@@ -37,7 +39,11 @@ class ModelNoise:
             **self.noise.to_record(),
             "n_single": self.n_single,
             "n_missing": self.n_missing,
-            "pass_hat": {str(k): value for k, value in self.pass_hat.items()},
+            "pass_hat": {str(k): found.value for k, found in self.pass_hat.items()},
+            "pass_hat_intervals": {
+                str(k): None if found.interval is None else found.interval.to_record()
+                for k, found in self.pass_hat.items()
+            },
             "repeats_needed": {f"{gap:g}": count for gap, count in self.repeats.items()},
         }
 
@@ -86,10 +92,12 @@ def _of_model(model: str, items: dict[str, tuple[list[float], int]], sheet: Shee
     needed = {}
     if made.within is not None and width < float("inf"):
         needed = {gap: repeats_needed(made.within, made.n_items, gap * width) for gap in _DIFFERENCES}
-    hats = {k: pass_hat_k(counts, k) for k in range(1, min(most, 64) + 1)}
+    hats = {k: pass_hat_of(counts, k, seed=seed) for k in range(1, min(most, 64) + 1)}
     single = sum(len(one) == 1 for one in values)
     missing = sum(lost for _, lost in items.values())
-    return ModelNoise(model, made, single, missing, {k: hat for k, hat in hats.items() if hat is not None}, needed)
+    return ModelNoise(
+        model, made, single, missing, {k: hat for k, hat in hats.items() if hat.value is not None}, needed
+    )
 
 
 def tables(found: Sequence[ModelNoise], metric: str) -> list[Table]:
@@ -98,7 +106,7 @@ def tables(found: Sequence[ModelNoise], metric: str) -> list[Table]:
     if any(one.pass_hat for one in found):
         most = max(max(one.pass_hat, default=0) for one in found)
         ks = [k for k in range(1, most + 1) if k <= 8 or k == most]
-        hats = tuple((one.model, *(_number(one.pass_hat.get(k)) for k in ks)) for one in found)
+        hats = tuple((one.model, *(_estimate(one.pass_hat.get(k)) for k in ks)) for one in found)
         heads = ("Model", *(f"k = {k}" for k in ks))
         made.append(Table("pass^k: all of k repeats pass", heads, hats, frozenset(range(1, len(ks) + 1))))
     if any(one.repeats for one in found):
@@ -115,10 +123,10 @@ def _noise_table(found: Sequence[ModelNoise], metric: str) -> Table:
         (
             one.model,
             f"{one.noise.n_items} (+{one.n_single} single, {one.n_missing} missing)",
-            _share(one.noise.mixed),
-            _share(one.noise.flip),
+            _share(one.noise.mixed) + _percent_span(one.noise.intervals.get("mixed")),
+            _share(one.noise.flip) + _percent_span(one.noise.intervals.get("flip")),
             _number(one.noise.difference),
-            _number(one.noise.reliability),
+            _number(one.noise.reliability) + _span(one.noise.intervals.get("reliability")),
         )
         for one in found
     )
@@ -130,12 +138,27 @@ def _noise_table(found: Sequence[ModelNoise], metric: str) -> Table:
         "Two runs must differ by",
         "Split-half reliability",
     )
-    note = "Two runs must differ: beyond it (95 %) repeating alone does not explain a difference of two single runs."
+    note = (
+        "In brackets the 95 % intervals over the items. Two runs must differ: beyond it (95 %) repeating alone does not "
+        "explain a difference of two single runs."
+    )
     return Table(f"Noise of {metric}", headers, rows, frozenset({2, 3, 4, 5}), note)
 
 
 def _share(value: float | None) -> str:
     return "—" if value is None else f"{100 * value:.1f} %"
+
+
+def _percent_span(interval: Interval | None) -> str:
+    return "" if interval is None else f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+
+
+def _span(interval: Interval | None) -> str:
+    return "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def _estimate(found: Estimate | None) -> str:
+    return _number(None) if found is None else _number(found.value) + _span(found.interval)
 
 
 def _number(value: float | None) -> str:

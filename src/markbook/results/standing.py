@@ -6,9 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from markbook.results.sheet import Sheet
-from markbook.results.summary import summarise_cells
-from markbook.stats.intervals import clustered_standard_error
-from markbook.types import Interval, Summary
+from markbook.results.summary import mean_of, summarise_cells
+from markbook.types import Summary
 
 _DRAWS = 2000
 _MOST_GROUPS = 200
@@ -85,11 +84,10 @@ def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
     clusters = sheet.clusters_of(list(known))
     if clusters is None:
         return found
-    clustered = clustered_standard_error(list(known.values()), clusters, confidence=1 - alpha)
-    if clustered.low is None or clustered.high is None:
+    clustered = mean_of(list(known.values()), clusters, limits=sheet.range, confidence=1 - alpha, seed=seed)
+    if clustered.interval is None:
         return replace(found, interval=None, note=clustered.note)
-    low, high = max(clustered.low, sheet.range[0]), min(clustered.high, sheet.range[1])
-    return replace(found, interval=Interval(low, high, clustered.method, 1 - alpha))
+    return replace(found, interval=clustered.interval)
 
 
 def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) -> list[tuple[int, int]]:

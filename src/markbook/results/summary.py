@@ -76,12 +76,9 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
     _check_values(values, metric, range, policy)
     missing = {kind: count for kind, count in sorted((n_missing or {}).items()) if count}
     settled, done = _settle(values, missing, policy, worst_end(range, direction))
-    if clusters is None:
-        found = mean_interval(settled, limits=range, confidence=confidence, seed=seed)
-    elif len(settled) == len(values):
-        found = _clipped(clustered_standard_error(settled, clusters, confidence=confidence), range)
-    else:
+    if clusters is not None and len(settled) > len(values):
         raise ValueError("clusters need the policy `exclude`: what is missing belongs to no cluster")
+    found = mean_of(settled, clusters, limits=range, confidence=confidence, seed=seed)
     return Summary(
         metric=metric,
         group=group,
@@ -96,6 +93,20 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
         direction=direction,
         note="; ".join(part for part in (done, found.note) if part),
     )
+
+
+def mean_of(
+    values: Sequence[float],
+    clusters: Sequence[Hashable] | None,
+    *,
+    limits: tuple[float, float],
+    confidence: float,
+    seed: int,
+) -> Estimate:
+    """Return the mean with the interval that suits the values: clustered where some belong together, inside the range."""
+    if clusters is None:
+        return mean_interval(values, limits=limits, confidence=confidence, seed=seed)
+    return _clipped(clustered_standard_error(values, clusters, confidence=confidence), limits)
 
 
 def _check_values(values: Sequence[float], metric: str, ends: tuple[float, float], policy: str) -> None:

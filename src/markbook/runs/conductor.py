@@ -49,12 +49,12 @@ def conduct(kind: Kind[R, P] | str, request: R, watcher: Watcher | None = None) 
         with _open_writer(request, manifest) as writer:
             try:
                 ended = part.work(plan, writer, machines, watch)
+                reports = [name for name in request.reports if name not in ended.withheld]
+                scores = _publish(part, writer, machines, reports, ended)
+                writer.finish(ended.status, {**ended.facts, **({"scores": scores} if scores else {})})
             except KeyboardInterrupt:
                 watch.interrupted(writer.folder)
                 raise
-            reports = [name for name in request.reports if name not in ended.withheld]
-            scores = _publish(part, writer, machines, reports, ended)
-            writer.finish(ended.status, {**ended.facts, **({"scores": scores} if scores else {})})
     return open_run(writer.folder)
 
 

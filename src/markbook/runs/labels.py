@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from markbook.errors import MarkbookError
-from markbook.results.kind import Results
+from markbook.results.kind import Results, seed_of
 from markbook.runs.options import RunOptions
 from markbook.store import Manifest, open_manifest
 from markbook.text import cut
@@ -33,7 +33,7 @@ def scores_of(results: Results) -> list[dict[str, object]]:
 
     try:
         sheet = results.sheet(None)
-        found = summaries(sheet)
+        found = summaries(sheet, seed=seed_of(results))
     except (MarkbookError, ValueError):
         return []  # no model, or tasks that share no metric
     return [

@@ -217,6 +217,7 @@ def _stats(
     import numpy as np
 
     alone = t_interval([float(one) for one in y[known]], confidence=confidence)
+    judged = t_interval([float(one) for one in f], confidence=confidence)
     stats = {
         "items": float(f.size),
         "judge_weight": math.fsum(share * part.weight for share, part in zip(shares, found, strict=True)),
@@ -226,6 +227,9 @@ def _stats(
         "label_sd": float(y[known].std(ddof=1)),
         "score_sd": float(f.std(ddof=1)),
     }
+    for name, mean in (("judge", judged), ("labels", alone)):
+        if mean.low is not None and mean.high is not None:
+            stats |= {f"{name}_low": mean.low, f"{name}_high": mean.high}
     if alone.low is not None and alone.high is not None and alone.high > alone.low:
         stats["width_of_labels_alone"] = 2 * reach / (alone.high - alone.low)
     if float(np.ptp(f[known])) > 0:

@@ -101,6 +101,35 @@ def t_interval(values: Sequence[float], *, confidence: float = 0.95) -> Estimate
     return Estimate(mean, mean - reach, mean + reach, se, n=n, method="t", confidence=confidence)
 
 
+def mean_of_means(
+    groups: Sequence[Sequence[float]], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = 0.95
+) -> Estimate:
+    """Return the mean of the groups' means, each group counting the same, with an interval over the items within them.
+
+    The variances of the means add up, t has Welch's and Satterthwaite's degrees of freedom, and the interval is clipped
+    into the range. With fewer than two values in a group there is none, nor without variation in any.
+
+    Source: Welch 1938, Satterthwaite 1946.
+    """
+    found = [t_interval(values, confidence=confidence) for values in groups]
+    means = [one.value for one in found if one.value is not None]
+    n, method = sum(map(len, groups)), "t-of-means"
+    if not found or len(means) < len(found):
+        return Estimate(None, n=n, method=method, confidence=confidence, note="a group without values")
+    value = math.fsum(means) / len(means)
+    if any(one.n < 2 for one in found):
+        return Estimate(value, n=n, method=method, confidence=confidence, note=f"a group with {TOO_FEW}")
+    parts = [((one.se or 0.0) ** 2, one.n) for one in found]
+    total = math.fsum(variance for variance, _ in parts)
+    if not total > 0:
+        return Estimate(value, se=0.0, n=n, method=method, confidence=confidence, note=NO_VARIATION)
+    freedom = total**2 / math.fsum(variance**2 / (size - 1) for variance, size in parts)
+    se = math.sqrt(total) / len(found)
+    reach = t_quantile(confidence, freedom) * se
+    low, high = max(limits[0], value - reach), min(limits[1], value + reach)
+    return Estimate(value, low, high, se, n=n, method=method, confidence=confidence)
+
+
 def score_interval(
     values: Sequence[float], *, limits: tuple[float, float] = (0.0, 1.0), confidence: float = 0.95
 ) -> Estimate:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from markbook.stats.arrays import normal_inverse, normal_quantile
+from markbook.stats.intervals import mean_interval
+from markbook.stats.records import Estimate
+from markbook.types import Interval
 
 _TIE = 1e-12
 _SPLITS = 200
@@ -33,10 +36,13 @@ class Noise:
     reliability: float | None
     """Split-half reliability of the items' means, stepped up to all repeats (Spearman-Brown)."""
     confidence: float = 0.95
+    intervals: Mapping[str, Interval | None] = field(default_factory=dict)
+    """Of `mixed`, `flip` and `reliability`, over the items; None where these are too few."""
 
     def to_record(self) -> dict[str, object]:
         """Return plain JSON values."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        found = {name: getattr(self, name) for name in self.__slots__ if name != "intervals"}
+        return {**found, "intervals": {name: one and one.to_record() for name, one in self.intervals.items()}}
 
 
 def noise_of(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed: int = 0) -> Noise:
@@ -53,16 +59,20 @@ def noise_of(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed
         return Noise(0, 0, None, None, None, None, None, None, confidence)
     within = math.fsum(map(_variance, several)) / len(several)
     one = math.sqrt(within / len(several))
+    mixed = mean_interval([float(max(v) - min(v) > _TIE) for v in several], confidence=confidence)
+    flip = mean_interval([_differing(values) for values in several], confidence=confidence, seed=seed)
+    halves = _halves(several, seed)
     return Noise(
         len(several),
         count,
-        sum(max(values) - min(values) > _TIE for values in several) / len(several),
-        math.fsum(map(_differing, several)) / len(several),
+        mixed.value,
+        flip.value,
         within,
         one,
         normal_quantile(confidence) * math.sqrt(2) * one,
-        split_half(several, seed=seed),
+        None if halves is None else _stepped(halves),
         confidence,
+        {"mixed": mixed.interval, "flip": flip.interval, "reliability": _reliable(halves, len(several), confidence)},
     )
 
 
@@ -105,6 +115,26 @@ def split_half(items: Sequence[Sequence[float]], *, seed: int = 0) -> float | No
 
     Source: Spearman 1910, Brown 1910. Where a half does not vary between items there is none; None if none does.
     """
+    found = _halves(items, seed)
+    return None if found is None else _stepped(found)
+
+
+def _stepped(r: float) -> float:
+    """Return the reliability of all repeats from that of a half; what is not above 0 has nothing to step up."""
+    return 2 * r / (1 + r) if r > 0 else r
+
+
+def _reliable(r: float | None, n: int, confidence: float) -> Interval | None:
+    """Return the interval of the stepped-up correlation: Fisher's z of the halves', both ends stepped up."""
+    if r is None or n < 4 or abs(r) >= 1:
+        return None
+    reach = normal_quantile(confidence) / math.sqrt(n - 3)
+    low, high = (math.tanh(math.atanh(r) + side) for side in (-reach, reach))
+    return Interval(_stepped(low), _stepped(high), "fisher-z", confidence)
+
+
+def _halves(items: Sequence[Sequence[float]], seed: int) -> float | None:
+    """Return the mean correlation of the items' means in two halves of their repeats, over drawn halves."""
     import numpy as np
 
     if len(items) < 3:
@@ -124,8 +154,7 @@ def split_half(items: Sequence[Sequence[float]], *, seed: int = 0) -> float | No
             found.append(float(np.corrcoef(halves[:, 0], halves[:, 1])[0, 1]))
     if not found:
         return None
-    r = float(np.mean(found))
-    return 2 * r / (1 + r) if r > 0 else r  # what is not above 0 has nothing to step up
+    return float(np.mean(found))
 
 
 def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:
@@ -137,6 +166,11 @@ def pass_hat_k(counts: Sequence[tuple[int, int]], k: int) -> float | None:
 
     Source: Yao et al. 2024, arXiv 2406.12045.
     """
+    return pass_hat_of(counts, k).value
+
+
+def pass_hat_of(counts: Sequence[tuple[int, int]], k: int, *, confidence: float = 0.95, seed: int = 0) -> Estimate:
+    """Return pass^k as `pass_hat_k` does, with its interval over the items."""
     if not counts or k < 1 or any(n < k for n, _ in counts):
-        return None
-    return math.fsum(math.comb(c, k) / math.comb(n, k) for n, c in counts) / len(counts)
+        return Estimate(None, note=f"an item has fewer than {k} repeats")
+    return mean_interval([math.comb(c, k) / math.comb(n, k) for n, c in counts], confidence=confidence, seed=seed)

@@ -106,8 +106,9 @@ class RunWriter:
         disk = disk or RealDisk()
         if not disk.is_folder(folder):
             raise UsageError("there is no such run folder to resume", at=str(folder))
-        lock = disk.lock(folder)
+        lock: Lock | None = None
         try:
+            lock = disk.lock(folder)
             writer = cls(folder, manifest, lock, disk)
             old = read_manifest(disk, folder)
             if old is None and not folder.name.startswith("evaluation_"):
@@ -121,10 +122,10 @@ class RunWriter:
                 writer._write_manifest("running", {})
             writer._journal, writer._old, writer.cut_bytes = Journal.reopen(disk, folder / "journal")
         except OSError as error:
-            lock.release()
+            _release(lock)
             raise OutputError(f"the run cannot be written: {error.strerror or error}", at=str(folder)) from error
         except BaseException:
-            lock.release()
+            _release(lock)
             raise
         if writer.cut_bytes:
             _log.warning(
@@ -276,6 +277,11 @@ def _repaired(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> bool:
     lost = f"{written - kept} of {written} rows are lost and done again" if kept < written else "all its rows are whole"
     _log.warning("%s was damaged at byte %d: %s; %s", damage.path, damage.byte, damage.why, lost)
     return True
+
+
+def _release(lock: Lock | None) -> None:
+    if lock is not None:
+        lock.release()
 
 
 def _new_folder(disk: Disk, output: Path) -> Path:

@@ -12,6 +12,8 @@ from markbook.text.escape import markdown, terminal, visible
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
+_NAME = 24
+"""Characters of a row's name that stay together on a narrow terminal."""
 NOTHING = "\u2013"
 """Shown where there is no value; never 0."""
 
@@ -65,7 +67,13 @@ class Table:
 
         made = RichTable(title=Text(terminal(self.title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
         for at, header in enumerate(self.headers):
-            made.add_column(Text(terminal(header)), justify="right" if at in self.numeric else "left", overflow="fold")
+            names = (len(row[0]) for row in self.rows) if at == 0 else ()
+            made.add_column(
+                Text(terminal(header)),
+                justify="right" if at in self.numeric else "left",
+                overflow="fold",
+                min_width=min(_NAME, max(names, default=0)) or None,  # a name in two parts is none
+            )
         for row in self.rows:
             made.add_row(*(Text(terminal(cell)) for cell in row))
         if self.note:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from markbook.cli.judge.correct import command as correct
-from markbook.cli.options import fail_under_option, json_option
+from markbook.cli.options import fail_under_option, json_option, say
 from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _on_rows(options: _Asked, rows: Path) -> Examined:
     rubric = read_rubric(options["rubric"])
     texts, problems = read_known(rows, rubric, most=options["limit"])
     for problem in problems:
-        click.echo(f"markbook: {problem}", err=True)
+        say(f"markbook: {problem}")
     before = None if options["before"] is None else read_earlier(options["before"])
     retries, seconds = options["max_retries"], options["judge_timeout"]
     plan = plan_panel(

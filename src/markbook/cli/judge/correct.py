@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import json_option
+from markbook.cli.options import json_option, say
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from markbook.judge.correction import Corrected
 
 _FILE = click.Path(path_type=Path)
@@ -69,12 +71,18 @@ def command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -
         judged, score = judged_rows(judged, score), "score"
     report = correct(CorrectionRequest(judged=judged, score=score or "score", systems=systems or (), **options))
     for problem in report["problems"]:
-        click.echo(f"markbook: {problem}", err=True)
+        say(f"markbook: {problem}")
     if as_json:
         click.echo(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False, sort_keys=True))
     else:
         _show(report)
     return 0 if report["corrected"]["value"] is not None else 3
+
+
+def _mean(stats: Mapping[str, float], name: str) -> str:
+    """Return a mean of what one side says alone, with its interval where there is one."""
+    between = f"   [{stats[f'{name}_low']:.4f}, {stats[f'{name}_high']:.4f}]" if f"{name}_low" in stats else ""
+    return f"{stats[f'{name}_mean']:.4f}{between}"
 
 
 def _show(report: Corrected) -> None:
@@ -86,8 +94,8 @@ def _show(report: Corrected) -> None:
         click.echo(f"no corrected value: {found['note']}")
         return
     interval = found["interval"]
-    click.echo(f"  judge alone   {stats['judge_mean']:.4f}   (biased by what the judge gets wrong)")
-    click.echo(f"  labels alone  {stats['labels_mean']:.4f}")
+    click.echo(f"  judge alone   {_mean(stats, 'judge')}   (biased by what the judge gets wrong)")
+    click.echo(f"  labels alone  {_mean(stats, 'labels')}")
     click.echo(f"  corrected     {found['value']:.4f}   [{interval['low']:.4f}, {interval['high']:.4f}]")
     if "width_of_labels_alone" in stats:
         click.echo(f"  the interval is {stats['width_of_labels_alone']:.2f} times as wide as that of the labels alone")

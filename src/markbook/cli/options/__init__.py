@@ -301,7 +301,14 @@ def hold_against_baseline(run: Run, path: str | None, seed: int, metric: str | N
     from markbook.results.compare import hold_against
 
     for pair in hold_against(run, path, metric=metric, seed=seed):
-        click.echo(f"{pair.first} against {pair.second}: not shown to be worse", err=True)
+        say(f"{pair.first} against {pair.second}: not shown to be worse")
+
+
+def say(line: str) -> None:
+    """Print a line on standard error, in which foreign words cannot move the cursor."""
+    from markbook.text import visible
+
+    click.echo(visible(line), err=True)
 
 
 @contextmanager

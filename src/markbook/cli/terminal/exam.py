@@ -225,6 +225,8 @@ def show_run(run: Run, *, as_json: bool) -> None:
     ):
         console.print(methods)
     _say_unchecked(console, scores)
+    if (passes := _pass_table(scores)) is not None:
+        console.print(passes)
     if any(record["total_errors"] for record in errors.values()):
         console.print(_error_table(errors))
     if usage := run.manifest.get("usage"):
@@ -268,13 +270,11 @@ def _say_unchecked(console: Console, scores: dict[str, Any]) -> None:
 
 
 def _score_table(scores: dict[str, Any]) -> Table:
-    ks = sorted({int(key[5:]) for record in scores.values() for key in record if key.startswith("pass@")})
-    ks = ks if len(ks) > 1 else []  # with one sample a problem, pass@1 says little beside the score
     table = Table(
         title="Scores in percent; an absent answer counts 0", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )
     table.add_column("model", overflow="fold", min_width=12)
-    for name in ("score", "95 % interval", "attempted", "answered", *(f"pass@{k}" for k in ks), "separated"):
+    for name in ("score", "95 % interval", "attempted", "answered", "separated"):
         table.add_column(name, justify="right", no_wrap=True)
     best = sorted(scores.items(), key=lambda item: (-(item[1]["total"] or 0.0), item[0]))
     for model, record in best:
@@ -286,10 +286,30 @@ def _score_table(scores: dict[str, Any]) -> Table:
             f"{interval['low']:.1f} - {interval['high']:.1f}" if interval else "none",
             _number(total["attempted_score"]),
             f"{summary['solutions_provided']}/{summary['total_problems']}",
-            *(_number(record.get(f"pass@{k}")) for k in ks),
             _number(None if (share := record["verdicts"]["separated_share"]) is None else 100 * share),
         )
     return table
+
+
+def _pass_table(scores: dict[str, Any]) -> Table | None:
+    """Return pass@k with its intervals; None where one sample a problem makes pass@1 say little beside the score."""
+    ks = sorted({int(key[5:]) for record in scores.values() for key in record if key.startswith("pass@")})
+    if len(ks) < 2:
+        return None
+    table = Table(title="pass@k in percent, 95 % intervals", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model", overflow="fold", min_width=12)
+    for k in ks:
+        table.add_column(f"pass@{k}", justify="right")
+    for model, record in scores.items():
+        found = record.get("pass_at_k", {})
+        table.add_row(Text(terminal(model)), *(_with_interval(record, found.get(f"pass@{k}"), k) for k in ks))
+    return table
+
+
+def _with_interval(record: dict[str, Any], error: dict[str, Any] | None, k: int) -> str:
+    value = _number(record.get(f"pass@{k}"))
+    low = error and error.get("low")
+    return value if error is None or low is None else f"{value} [{low:.1f}, {error['high']:.1f}]"
 
 
 def _error_table(errors: dict[str, Any]) -> Table:

@@ -124,7 +124,8 @@ def show_run(run: Run, summary: TasksSummary, *, as_json: bool) -> None:
         record = {"folder": str(run.folder), "status": run.status, "usage": usage, **summary}
         click.echo(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
         return
-    console = Console()
+    # Into a pipe or a file nothing needs to be cut, and a search for words must find them whole.
+    console = Console() if sys.stdout.isatty() else Console(width=200)
     for table in tables(summary):
         console.print(table.rich())
     if usage:

@@ -178,9 +178,12 @@ class TraceFolder:
 
     def __init__(self, folder: Path | None) -> None:
         """List the folder: `<paper>.*`, `<system>/<paper>.*`, or `<paper>/trace.json`."""
+        self.folder = folder
         self._files: dict[str, Path] = {}
         if folder is None:
             return
+        if folder.exists() and not folder.is_dir():
+            raise UsageError("this is a file, and traces are a folder", at=str(folder), hint="one file a paper in it")
         if not folder.is_dir():
             raise UsageError("there is no such folder of traces", at=str(folder), hint=beside(folder))
         for file in sorted(folder.rglob("*")):

@@ -143,6 +143,9 @@ class _Review:
             for attempt, path in zip(self.attempts, found, strict=True)
             if path is not None
         ]
+        if traces.folder is not None and not work and not summaries:
+            paper = self.attempts[0].sample_id.rpartition("/")[2] if self.attempts else "PAPER"
+            self.watch.noted(f"{traces.folder}: no trace is named after a reviewed paper, such as {paper}.json")
         measured = tier3_rows(work, self.config.profile, self.executor)
         for attempt, path in zip(self.attempts, found, strict=True):
             key = self._key(attempt)

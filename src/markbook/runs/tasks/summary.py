@@ -14,6 +14,7 @@ from markbook.results.metric_summary import summarise_with
 from markbook.results.sheet import Cell, cell_of
 from markbook.results.summary import Policy, summarise_cells
 from markbook.runs.tasks.scoring.aggregations import Aggregation
+from markbook.stats.intervals import mean_of_means
 from markbook.types import Direction, Interval, Measurement, Metric, Missing, MissingKind, Summary
 
 _RESAMPLES = 1000
@@ -161,7 +162,7 @@ def summarise_group(
     Args:
         name: the group's.
         columns: the metric's, one a task.
-        weight_by_size: whether every row counts the same; else every task does, and then there is no interval.
+        weight_by_size: whether every row counts the same; else every task does.
         policy: how missing values count.
         seed: of the bootstrap.
     """
@@ -170,15 +171,25 @@ def summarise_group(
         return _of_numbers(columns, pooled, weight_by_size=weight_by_size, policy=policy, seed=seed)
     if weight_by_size:
         return pooled
-    means = [_mean([column], column.task, policy=policy, seed=seed).value for column in columns]
-    known = [mean for mean in means if mean is not None]
+    means = [_mean([column], column.task, policy=policy, seed=seed) for column in columns]
+    known = [mean.value for mean in means if mean.value is not None]
+    ends = [mean.bounds for mean in means if mean.bounds is not None]
+    interval = None
+    if policy == "exclude" and len(known) == len(columns):
+        values = [[one.value for one in column.marks.values() if one.value is not None] for column in columns]
+        interval = mean_of_means(values, limits=columns[0].range).interval
+    note = "the mean of the tasks' numbers, each task counting the same"
     return dataclasses.replace(
         pooled,
         value=math.fsum(known) / len(known) if known else None,
-        interval=None,
-        bounds=None,
-        note="the mean of the tasks' numbers, each task counting the same: no interval",
+        interval=interval,
+        bounds=_mean_ends(ends) if len(ends) == len(means) else None,
+        note=f"{note}: no interval" if interval is None else note,
     )
+
+
+def _mean_ends(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return math.fsum(low for low, _ in ends) / len(ends), math.fsum(high for _, high in ends) / len(ends)
 
 
 def _of_numbers(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from markbook.results.comparison import compare_sheet
+from markbook.results.summary import summarise_values
 from markbook.runs.exam.marks import Grouping
 from markbook.runs.exam.pages.scores import interval_record, percent
 from markbook.runs.exam.sheet import exam_sheet
 from markbook.runs.exam.tally import Tally
+from markbook.types import Summary
 
 
 def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
@@ -35,23 +38,37 @@ def ranking(tallies: Sequence[Tally]) -> list[Tally]:
 def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[str, tuple[list[str], list[str]]]:
     """Return each model's strongest and weakest groups: those farthest above and below the other models' mean.
 
-    A group counts as a strength or weakness from 5 points of distance on; at most three each.
+    A group counts as a strength or weakness from 5 points of distance on; at most three each, with their intervals.
     """
     found: dict[str, tuple[list[str], list[str]]] = {}
-    scores = _by_group(tallies, grouping)
     for tally in tallies:
+        others = [other for other in tallies if other is not tally]
         gaps = []
-        for group, values in scores.items():
-            own = values[tally.model]
-            others = [value for model, value in values.items() if model != tally.model and value is not None]
-            if own is not None and others:
-                gaps.append((own - sum(others) / len(others), group))
-        above = [
-            f"{group} ({gap:+.1f})" for gap, group in sorted(gaps, key=lambda pair: (-pair[0], pair[1])) if gap >= 5
-        ]
-        below = [f"{group} ({gap:+.1f})" for gap, group in sorted(gaps) if gap <= -5]
+        for group in tally.groups(grouping):
+            gap = _gap(tally, others, tally.places(grouping, group))
+            if gap.value is not None:
+                gaps.append((100 * gap.value, f"{group} ({_in_points(gap)})"))
+        above = [words for gap, words in sorted(gaps, key=lambda pair: (-pair[0], pair[1])) if gap >= 5]
+        below = [words for gap, words in sorted(gaps) if gap <= -5]
         found[tally.model] = above[:3], below[:3]
     return found
+
+
+def _gap(tally: Tally, others: Sequence[Tally], places: Sequence[int]) -> Summary:
+    """Return how far a model is from the mean of the others, problem by problem."""
+    gaps = []
+    for place in places:
+        own, *rest = (one.cell(place).value for one in (tally, *others))
+        known = [value for value in rest if value is not None]
+        if own is not None and known:
+            gaps.append(own - math.fsum(known) / len(known))
+    return summarise_values(gaps, range=(-1.0, 1.0), seed=tally.seed)
+
+
+def _in_points(gap: Summary) -> str:
+    assert gap.value is not None
+    interval = "" if gap.interval is None else f" [{100 * gap.interval.low:+.1f}, {100 * gap.interval.high:+.1f}]"
+    return f"{100 * gap.value:+.1f}{interval}"
 
 
 def _by_group(tallies: Sequence[Tally], grouping: Grouping) -> dict[str, dict[str, float | None]]:

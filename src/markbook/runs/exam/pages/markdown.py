@@ -96,7 +96,7 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
         groups = best[0].groups(grouping)
         if groups:
             rows = [
-                (markdown(group), *(_percent(tally.exam_score(tally.places(grouping, group)).value) for tally in best))
+                (markdown(group), *(_spread(tally.exam_score(tally.places(grouping, group))) for tally in best))
                 for group in groups
             ]
             lines += [f"## {title}", "", *_table((head, *(markdown(tally.model) for tally in best)), rows)]
@@ -119,7 +119,10 @@ def _strength_lines(best: Sequence[Tally]) -> list[str]:
     return [
         "## Strengths and weaknesses",
         "",
-        "Topics farthest above and below the mean of the other models, in points, from 5 points on.",
+        (
+            "Topics farthest above and below the mean of the other models, in points with the 95 % interval over the topic's "
+            "problems, from 5 points on. Where an interval holds 0, chance may be all of it."
+        ),
         "",
         *_table(("Model", "Strengths", "Weaknesses"), rows),
     ]
@@ -144,11 +147,11 @@ def _group_lines(tally: Tally) -> list[str]:
         for group in tally.groups(grouping):
             places = tally.places(grouping, group)
             exam, attempted = tally.exam_score(places), tally.attempted_score(places)
-            rows.append(
-                (markdown(group), _percent(exam.value), _percent(attempted.value), str(exam.n), str(_absent(exam)))
-            )
+            n, absent = str(exam.n), str(_absent(exam))
+            rows.append((markdown(group), _percent(exam.value), _interval(exam), _percent(attempted.value), n, absent))
         if rows:
-            lines += [f"## {title}", "", *_table((head, "Score", "Attempted only", "n", "absent"), rows)]
+            heads = (head, "Score", "95 % interval", "Attempted only", "n", "absent")
+            lines += [f"## {title}", "", *_table(heads, rows)]
     return lines
 
 
@@ -217,6 +220,12 @@ def _interval(summary: Summary) -> str:
         return "none"
     found = summary.interval
     return f"{_percent(found.low)} to {_percent(found.high)} ({found.method})"
+
+
+def _spread(summary: Summary) -> str:
+    """Return a score with its interval in one cell."""
+    found = summary.interval
+    return _percent(summary.value) + (f" ({100 * found.low:.1f} to {100 * found.high:.1f})" if found else "")
 
 
 def _absent(summary: Summary) -> int:

@@ -33,7 +33,7 @@ def exam_page(view: ExamView) -> Page:
         problems_total=len(view.samples),
         models=tuple(tally.model for tally in tallies),
         topics=tuple(sorted({problem.topic for problem in problems if problem.topic})),
-        headline=headline_of(sheet, "problems", comparison=comparison) if sheet else Headline(),
+        headline=headline_of(sheet, "problems", comparison=comparison, seed=seed) if sheet else Headline(),
     )
 
 

@@ -14,7 +14,7 @@ from markbook.runs.exam.marks import GROUPINGS, Grouping
 from markbook.runs.exam.tally import Tally
 from markbook.text import Table, terminal
 from markbook.text.table import NOTHING
-from markbook.types import ErrorKind, Interval
+from markbook.types import ErrorKind, Interval, Summary
 
 SERIES_SHOWN = 8
 """Lines in one chart; the table has every model."""
@@ -56,6 +56,12 @@ def _points(value: float | None) -> float | None:
 
 def _span(interval: Interval | None) -> str:
     return _SCALE.spread(interval.low, interval.high) if interval else NOTHING
+
+
+def _scored(found: Summary) -> str:
+    """Return a score with its interval in one cell."""
+    low, high = (None, None) if found.interval is None else (found.interval.low, found.interval.high)
+    return _SCALE.with_spread(found.value, low, high)
 
 
 def _scores(tallies: Sequence[Tally], comparison: Comparison | None) -> Section:
@@ -140,7 +146,7 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
     for group in groups:
         places = tallies[0].places(grouping, group)
         scores = [(tally, tally.exam_score(places, group=group)) for tally in tallies]
-        rows.append((group, str(len(places)), *(_SCALE.value(score.value) for _, score in scores)))
+        rows.append((group, str(len(places)), *(_scored(score) for _, score in scores)))
         for tally, score in scores:
             low, high = (score.interval.low, score.interval.high) if score.interval else (score.value, score.value)
             cells.append(
@@ -156,6 +162,7 @@ def _groups(tallies: Sequence[Tally], grouping: Grouping) -> Section | None:
         headers=(title if grouping != "problem_type" else "Kind", "Problems", *models),
         rows=tuple(rows),
         numeric=frozenset(range(1, len(models) + 2)),
+        note="In brackets the 95 % intervals.",
     )
     if grouping == "complexity":
         levels = [group.removeprefix("level_") for group in groups]
@@ -195,11 +202,7 @@ def _passes(tallies: Sequence[Tally]) -> Section | None:
         line = [tally.model]
         for k in steps:
             found = tally.pass_at(k)
-            line.append(
-                f"{_SCALE.value(found.value)} {_SCALE.spread(found.low, found.high)}"
-                if found.value is not None
-                else NOTHING
-            )
+            line.append(_SCALE.with_spread(found.value, found.low, found.high))
             if found.value is not None:
                 low, high = (found.low, found.high) if found.low is not None else (found.value, found.value)
                 cells.append(

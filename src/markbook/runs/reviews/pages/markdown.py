@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from markbook import text
-from markbook.report.words import interval_text, missing_text
+from markbook.report.words import interval_text, missing_text, span_text
 from markbook.runs.reviews.scoring import lacking as review_lacking
 from markbook.runs.reviews.scoring.records import ReviewSummary, SystemSummary, WeightSensitivityRecord
 from markbook.runs.reviews.scoring.summary import FIELDS
@@ -61,11 +62,20 @@ def markdown(summary: ReviewSummary) -> str:
     if summary["judge_agreement"]:
         lines += ["", "## Agreement of the judges (Krippendorff's alpha, ordinal)", ""]
         rows = [
-            (name, "-" if found["value"] is None else f"{found['value']:.3f}", str(found["n"]))
+            (
+                name,
+                "-" if found["value"] is None else f"{found['value']:.3f}",
+                _between(found["interval"]),
+                str(found["n"]),
+            )
             for name, found in sorted(summary["judge_agreement"].items())
         ]
-        lines += _table(("rubric", "alpha", "marks"), rows)
+        lines += _table(("rubric", "alpha", "95 % interval", "marks"), rows)
     return "\n".join(lines) + "\n"
+
+
+def _between(ends: Mapping[str, Any] | None) -> str:
+    return "-" if ends is None else span_text((ends["low"], ends["high"]))
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -81,8 +91,9 @@ def _below(system: SystemSummary) -> list[str]:
         lines += ["", "What the composite lacks:", "", *(f"- {text.markdown(gap)}" for gap in gaps), ""]
     if own["n"]:
         lines.append(
-            f"The reviews' own recommendations differ from the human mean by {own['mean_absolute_difference']:.3f} of the "
-            f"scale on average ({own['n']} reviews; {own['mean_difference']:+.3f} signed)."
+            f"The reviews' own recommendations differ from the human mean by {own['mean_absolute_difference']:.3f} "
+            f"{_between(own.get('mean_absolute_difference_interval'))} of the scale on average ({own['n']} reviews; "
+            f"{own['mean_difference']:+.3f} {_between(own.get('mean_difference_interval'))} signed)."
         )
     read = system["paper_read"]
     if read["in_part"]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, TypedDict
 
 from markbook.results.files_view import FilesView
-from markbook.types import SummaryRecord
+from markbook.types import IntervalRecord, SummaryRecord
 
 Tier = Literal["tier1", "tier2", "tier3", "composite"]
 Numbers = dict[str, Any]
@@ -48,7 +48,10 @@ class OwnRecommendation(TypedDict):
     n: int
     n_missing: int
     mean_difference: float | None
+    mean_difference_interval: NotRequired[IntervalRecord | None]
+    """Not in runs of earlier versions."""
     mean_absolute_difference: float | None
+    mean_absolute_difference_interval: NotRequired[IntervalRecord | None]
 
 
 class PaperRead(TypedDict):

@@ -28,6 +28,7 @@ from markbook.runs.reviews.scoring.records import (
 )
 from markbook.runs.reviews.scoring.rows import read_value
 from markbook.runs.reviews.scoring.yardstick import Spread, Yardstick
+from markbook.stats import t_interval
 from markbook.types import Missing, MissingKind, Summary
 
 FIELDS: tuple[tuple[Tier, str], ...] = (
@@ -131,11 +132,15 @@ def _metric(rows: Sequence[ReviewRow], tier: Tier, name: str, absent: int, confi
 def _own(rows: Sequence[ReviewRow]) -> OwnRecommendation:
     gaps = [row["own_recommendation"]["difference"] for row in rows]
     known = [gap for gap in gaps if gap is not None]
+    signed, absolute = t_interval(known), t_interval([abs(gap) for gap in known])
+    between, away = signed.interval, absolute.interval
     return {
         "n": len(known),
         "n_missing": len(gaps) - len(known),
-        "mean_difference": math.fsum(known) / len(known) if known else None,
-        "mean_absolute_difference": math.fsum(map(abs, known)) / len(known) if known else None,
+        "mean_difference": signed.value,
+        "mean_difference_interval": None if between is None else between.to_record(),
+        "mean_absolute_difference": absolute.value,
+        "mean_absolute_difference_interval": None if away is None else away.to_record(),
     }
 
 

@@ -238,6 +238,6 @@ def _number(raw: object) -> float | None:
         return None
     try:
         value = float(raw)  # type: ignore[arg-type]  # whatever can be a number may be one
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return value if math.isfinite(value) else None

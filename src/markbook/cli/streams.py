@@ -1,0 +1,80 @@
+"""Standard output and error as a command wants them: whoever stops reading ends no run, and what cannot be written is said."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
+
+from markbook.errors import StorageError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class _Stream(io.FileIO):
+    """A stream whose reader may leave: what comes after goes nowhere, and gates are held all the same."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write; what nobody reads any more counts as written, and so does progress that cannot be shown.
+
+        Raises:
+            StorageError: standard output has a reader and cannot be written.
+        """
+        try:
+            return super().write(data)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            self._leave()
+            if self.fileno() == 1 and not isinstance(error, BrokenPipeError):
+                raise StorageError(f"standard output cannot be written: {error.strerror or error}") from error
+            return memoryview(data).nbytes
+
+    def _leave(self) -> None:
+        with suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+
+
+def prepare() -> None:
+    """Put both streams in place of Python's, as far as these are the process's own.
+
+    A character that the terminal's encoding lacks, or half of one out of a foreign file, is written by its number.
+    """
+    _open_all()
+    sys.stdout = _prepared(sys.stdout, 1)
+    sys.stderr = _prepared(sys.stderr, 2)
+
+
+def _open_all() -> None:
+    """Let nothing of ours get the number of a standard stream that the caller has closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+
+
+def _prepared(stream: TextIO | None, number: int) -> TextIO:
+    if stream is None:  # closed by the caller
+        return io.TextIOWrapper(io.BufferedWriter(_Stream(number, "w", closefd=False)), encoding="utf-8")
+    if not isinstance(stream, io.TextIOWrapper) or not _is_own(stream, number):
+        return stream  # somebody else's, who catches what is written
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Stream(number, "w", closefd=False)),
+        encoding=stream.encoding,
+        errors="backslashreplace",
+        line_buffering=stream.line_buffering or number == 2,
+    )
+
+
+def _is_own(stream: io.TextIOWrapper, number: int) -> bool:
+    try:
+        return stream.fileno() == number
+    except (OSError, ValueError):
+        return False
