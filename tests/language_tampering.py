@@ -47,7 +47,7 @@ _CPP = {
 }  # fmt: skip
 _JAVA_TESTS = "    }\n    public static void main(String[] args) {\n    assert(twice((1l)) == (2l));\n    assert(twice((2l)) == (4l));\n    }\n\n}\n"
 _JAVA_HEAD = "import java.util.*;\nclass Problem {\n"
-_JAVA_WRONG = "    public static long twice(long x) {\n        flip(true); return x;\n"
+_JAVA_WRONG = "    static { flip(true); }\n    public static long twice(long x) {\n        return x;\n"
 _FLIP = (
     '    static void flip(boolean off) { try { var f = Class.forName("sun.misc.Unsafe").getDeclaredField("theUnsafe"); f.setAccessible(true);'
     ' sun.misc.Unsafe u = (sun.misc.Unsafe) f.get(null); var d = Problem.class.getDeclaredField("$assertionsDisabled");'
@@ -56,12 +56,12 @@ _FLIP = (
 _JAVA = {
     "assertions off": _JAVA_HEAD + _FLIP + _JAVA_WRONG,
     "assertions off until input is read": _JAVA_HEAD + _FLIP
-    + "    static { var in = System.in; System.setIn(new java.io.FilterInputStream(in) { public int read(byte[] b) throws java.io.IOException { flip(false); return super.read(b); } }); }\n" + _JAVA_WRONG.replace("flip(true)", "if (x < 3) flip(true)"),
+    + "    static { var in = System.in; System.setIn(new java.io.FilterInputStream(in) { public int read(byte[] b) throws java.io.IOException { flip(false); return super.read(b); } }); }\n" + _JAVA_WRONG,
     "assertions off and an output without the mark": _JAVA_HEAD + _FLIP
-    + '    static { var out = System.out; System.setOut(new java.io.PrintStream(out) { public void println(String s) { out.println(s.replace("!", "")); } }); }\n' + _JAVA_WRONG,
+    + '    static { var real = System.out; System.setOut(new java.io.PrintStream(real) { public void println(String s) { real.println(s.replace("!", "")); } }); }\n' + _JAVA_WRONG,
     "a system of its own": _JAVA_HEAD + _FLIP
     + '    static class System { static java.io.InputStream in = java.lang.System.in; static Out out = new Out(); }\n    static class Out { void println(String s) { java.lang.System.out.println(s.replace("!", "")); } }\n' + _JAVA_WRONG,
-    "a java of its own": _JAVA_HEAD + _FLIP.replace("java.", "java.") + "    static class Throwable extends RuntimeException { }\n" + _JAVA_WRONG,
+    "a java of its own": _JAVA_HEAD + "    static class Throwable extends RuntimeException { }\n" + _FLIP + _JAVA_WRONG,
 }  # fmt: skip
 _LIST_TESTS = "public class Main {\n    public static void main(String[] args) {\n        Solution s = new Solution();\n        List<Boolean> correct = Arrays.asList(\n                s.twice(1) == 2,\n                s.twice(2) == 4\n        );\n        if (correct.contains(false)) {\n            throw new AssertionError();\n        }\n    }\n}\n"
 _LIST_HEAD = "import java.util.*;\nimport java.lang.*;\n"
