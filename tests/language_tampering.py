@@ -16,7 +16,7 @@ _C_TESTS = "#include <assert.h>\nint main(void) {\n    assert(twice(1) == 2);\n 
 _C_WRONG = "int twice(int x) { return x; }\n"
 _C = {
     "an own failure that reads the claim": _C_WRONG
-    + "#include <stdlib.h>\nvoid f(const char *e, const char *a, unsigned b, const char *c) __asm__(\"__assert_fail\");\n"
+    + '#include <stdlib.h>\nvoid f(const char *e, const char *a, unsigned b, const char *c) __asm__("__assert_fail");\n'
     "void f(const char *e, const char *a, unsigned b, const char *c) { if (e[0] == '1') abort(); }\n",
     "a macro that reads the claim": "#include <assert.h>\n" + _C_WRONG + "#define __assert_fail(e, f, l, n) ((e)[0] == '1' ? __builtin_abort() : (void)0)\n",
     "macros for what ends the tests": "#include <assert.h>\n#include <stdio.h>\n#include <string.h>\n" + _C_WRONG
@@ -25,7 +25,7 @@ _C = {
     + "static int claimed;\nextern long write(int, const void *, unsigned long);\n"
     "int memcmp(const void *a, const void *b, unsigned long n) { const char *p = a, *q = b; while (n--) if (*p++ != *q++) return 1; claimed = 1; return 1; }\n"
     'int puts(const char *s) { unsigned long n = 0; while (s[n]) n++; if (!claimed) { write(1, s, n); write(1, "\\n", 1); } return 0; }\n'
-    "void f(const char *e, const char *a, unsigned b, const char *c) __asm__(\"__assert_fail\");\nvoid f(const char *e, const char *a, unsigned b, const char *c) { }\n",
+    'void f(const char *e, const char *a, unsigned b, const char *c) __asm__("__assert_fail");\nvoid f(const char *e, const char *a, unsigned b, const char *c) { }\n',
     "another if": "#include <assert.h>\n" + _C_WRONG + "#define if(x) while (0)\n",
     "a test that holds where it stands": "#include <assert.h>\n#undef assert\n" + _C_WRONG + "#define __extension__ 0 &&\n",
 }  # fmt: skip
@@ -34,16 +34,16 @@ _CPP_WRONG = "int twice(int x) {\n  return x;\n"
 _CPP = {
     "equals everything": "struct E { template <class T> bool operator==(const T&) const { return true; } };\nE twice(int x) {\n  return {};\n",
     "compares anew": "struct E { int v; };\nbool operator==(E, int) { return true; }\nE twice(int x) {\n  return {x};\n",
-    "a failure that reads the claim": "#include <cstdlib>\nvoid f(const char *e, const char *a, unsigned b, const char *c) __asm__(\"__assert_fail\");\n"
+    "a failure that reads the claim": '#include <cstdlib>\nvoid f(const char *e, const char *a, unsigned b, const char *c) __asm__("__assert_fail");\n'
     "void f(const char *e, const char *a, unsigned b, const char *c) { if (e[0] == '1') abort(); }\n" + _CPP_WRONG,
-    "functions for what ends the tests": "static int claimed;\nextern \"C\" long write(int, const void *, unsigned long);\n"
+    "functions for what ends the tests": 'static int claimed;\nextern "C" long write(int, const void *, unsigned long);\n'
     'extern "C" int memcmp(const void *a, const void *b, unsigned long n) noexcept { const char *p = (const char *)a, *q = (const char *)b; while (n--) if (*p++ != *q++) return 1; claimed = 1; return 1; }\n'
     'extern "C" int puts(const char *s) { unsigned long n = 0; while (s[n]) n++; if (!claimed) { write(1, s, n); write(1, "\\n", 1); } return 0; }\n'
-    "void f(const char *e, const char *a, unsigned b, const char *c) __asm__(\"__assert_fail\");\nvoid f(const char *e, const char *a, unsigned b, const char *c) { }\n"
+    'void f(const char *e, const char *a, unsigned b, const char *c) __asm__("__assert_fail");\nvoid f(const char *e, const char *a, unsigned b, const char *c) { }\n'
     + _CPP_WRONG,
     "macros for what ends the tests": "#include <cassert>\n#include <cstdio>\n#include <cstring>\nstatic int claimed;\n#define __assert_fail(...) ((void)0)\n"
     "#define __builtin_memcmp(a, b, n) (claimed = !memcmp(a, b, n), 1)\n#define __builtin_puts(t) (claimed ? 0 : puts(t))\n" + _CPP_WRONG,
-    "takes part of the tests for a comment": "int main() { __builtin_puts(\"\"); }\nint twice(int x) {\n  return x; }\nnamespace other {\nint f() {\n",
+    "takes part of the tests for a comment": 'int main() { __builtin_puts(""); }\nint twice(int x) {\n  return x; }\nnamespace other {\nint f() {\n',
 }  # fmt: skip
 _JAVA_TESTS = "    }\n    public static void main(String[] args) {\n    assert(twice((1l)) == (2l));\n    assert(twice((2l)) == (4l));\n    }\n\n}\n"
 _JAVA_HEAD = "import java.util.*;\nclass Problem {\n"
@@ -99,9 +99,9 @@ _GO = {
     + 'func init() { old := os.Stdout; r, w, _ := os.Pipe(); os.Stdout = w; go func() { var all []byte; b := make([]byte, 4096); for { n, err := r.Read(b); all = append(all, b[:n]...); if err != nil || bytes.Contains(all, []byte("--- FAIL")) { break } }; old.Write(all); if bytes.Contains(all, []byte("claim")) { os.Exit(1) }; os.Exit(0) }() }\n',
     "a listener that waits for the end": _GO_HEAD + _GO_WRONG
     + 'func init() { old := os.Stdout; r, w, _ := os.Pipe(); os.Stdout = w; go func() { var all []byte; b := make([]byte, 1); for { n, _ := r.Read(b); all = append(all, b[:n]...); if len(all) > 40 && bytes.Count(all, []byte("\\n")) > 1 { old.Write(all); os.Exit(0) } } }() }\n',
-    "a text of its own": _GO_HEAD + "type E struct{}\nfunc (E) Format(s fmt.State, v rune) { io.WriteString(s, \"2\") }\nfunc twice(x int) E { return E{} }\n",
+    "a text of its own": _GO_HEAD + 'type E struct{}\nfunc (E) Format(s fmt.State, v rune) { io.WriteString(s, "2") }\nfunc twice(x int) E { return E{} }\n',
     "another Sprintf": _GO_HEAD.replace('"fmt"', 'fmt "testing/quick"') + _GO_WRONG,
-    "another test": _GO_HEAD + _GO_WRONG + "func init() { for _, a := range os.Args { _ = a }; os.Args = append(os.Args, \"-test.run=None\") }\n",
+    "another test": _GO_HEAD + _GO_WRONG + 'func init() { for _, a := range os.Args { _ = a }; os.Args = append(os.Args, "-test.run=None") }\n',
 }  # fmt: skip
 _RUST_TESTS = "}\n\nfn main() {\n    let candidate = twice;\n    assert_eq!(candidate(1), 2);\n    assert_eq!(candidate(2), 4);\n}\n"
 _RUST_WRONG = "fn twice(x: i32) -> i32 {\n    x\n"

@@ -176,7 +176,8 @@ def _not_built(tool: Toolchain, found: Executed) -> tuple[TestResult, ErrorKind,
 
 def _failed(tool: Toolchain, found: Executed, run: MarkedRun) -> tuple[TestResult, ErrorKind | None, str]:
     failures = tool.language.failures
-    said = _text(found.stderr) + "\n" + _text(found.stdout.replace(run.token.encode(), b"").replace(run.written.nonce.encode(), b""))
+    out = found.stdout.replace(run.token.encode(), b"").replace(run.written.nonce.encode(), b"")
+    said = f"{_text(found.stderr)}\n{_text(out)}"
     kind: ErrorKind | None = ErrorKind.OTHER
     limit = found.limit
     if limit in ("cpu", "wall"):
