@@ -89,7 +89,7 @@ _JSON = {
     "another JSON": "var JSON = { stringify: () => '' };\n" + _JSON_WRONG,
     "a getter": "Object.defineProperty(JSON, 'stringify', { get: () => () => '' });\n" + _JSON_WRONG,
 }
-_GO_TESTS = "func TestTwice(t *testing.T) {\n  candidate := twice\n\ttype test struct {\n\t\tactual   interface{}\n\t\texpected interface{}\n\t}\n   tests := []test{\n     { actual: candidate(1), expected: 2 },\n     { actual: candidate(2), expected: 4 },\n   }\n\n\tfor i, tc := range tests {\n\t\tt.Run(fmt.Sprintf(\"test num % d\", i), func(t *testing.T) {\n\t\t\tif fmt.Sprintf(\"%v\", tc.actual) != fmt.Sprintf(\"%v\", tc.expected) {\n\t\t\t\tt.Errorf(\"expected '%s', got '%s'\", tc.expected, tc.actual)\n\t\t\t}\n\t\t})\n\t}\n}\n"
+_GO_TESTS = 'func TestTwice(t *testing.T) {\n  candidate := twice\n\ttype test struct {\n\t\tactual   interface{}\n\t\texpected interface{}\n\t}\n   tests := []test{\n     { actual: candidate(1), expected: 2 },\n     { actual: candidate(2), expected: 4 },\n   }\n\n\tfor i, tc := range tests {\n\t\tt.Run(fmt.Sprintf("test num % d", i), func(t *testing.T) {\n\t\t\tif fmt.Sprintf("%v", tc.actual) != fmt.Sprintf("%v", tc.expected) {\n\t\t\t\tt.Errorf("expected \'%s\', got \'%s\'", tc.expected, tc.actual)\n\t\t\t}\n\t\t})\n\t}\n}\n'
 _GO_HEAD = 'package twice_test\n\nimport (\n    "bytes"\n    "fmt"\n    "io"\n    "os"\n    "testing"\n)\n\nvar _, _, _, _ = bytes.Equal, fmt.Sprint, io.EOF, os.Exit\n'
 _GO_WRONG = "func twice(x int) int { return x }\n"
 _GO = {

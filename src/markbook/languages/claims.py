@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 _TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*(?:[(!<]|::))")
-_TYPES = frozenset(
-    "bool char double false float int long new short std string true unsigned None String i32 i64 u8 u32 u64 f64 usize"
-    " isize".split()
+_TYPE = re.compile(
+    r"bool|char|double|false|float|int|long|new|short|string|true|unsigned|None|String|[iu](?:8|16|32|64|size)|f64"
 )
 """Names of what is no variable."""
 _NUMBER = re.compile(r"(?<![\w.\\])(\d{0,5})(\d)(?![\dxXbo_])")
@@ -75,7 +74,7 @@ def _bare(text: str) -> str:
 def _names(text: str) -> set[str]:
     """Return the variables of an expression, and every sign by which it is more than calls and constants."""
     bare = _TEXT.sub('""', text)
-    found = {name for name in _NAME.findall(bare) if name not in _TYPES}
+    found = {name for name in _NAME.findall(bare) if not _TYPE.fullmatch(name)}
     return found | set(re.findall(r"&&|\|\||[?;=]|'", bare))
 
 
