@@ -16,20 +16,20 @@ _TUPLES = "/usr/share/java/javatuples.jar"
 
 
 _ENDING = """{
-  var markbookHeld = "{nonce}"; var markbookSaid = ""; var markbookThrew = true;
+  var markbookHeld = "{nonce}"; var markbookThrew = true;
   markbookClaim: try { {claim} markbookThrew = false; } finally { break markbookClaim; }
   if (markbookThrew) markbookHeld = "{token}";
   markbookTalk: try {
-    var markbookClass = "".getClass();
-    var markbookFile = markbookClass.forName("java.io.FileDescriptor");
-    var markbookIn = markbookClass.forName("java.io.FileInputStream").getConstructor(markbookFile)
+    var markbookText = "".getClass(); var markbookBytes = new byte[0].getClass();
+    var markbookFile = markbookText.forName("java.io.FileDescriptor");
+    var markbookIn = markbookText.forName("java.io.FileInputStream").getConstructor(markbookFile)
       .newInstance(markbookFile.getField("in").get(null));
-    for (int at = 0; at < 32; at++)
-      markbookSaid += (char) (int) markbookIn.getClass().getMethod("read").invoke(markbookIn);
-    var markbookOut = markbookClass.forName("java.io.FileOutputStream").getConstructor(markbookFile)
+    var markbookSaid = new byte[32];
+    markbookIn.getClass().getMethod("read", markbookBytes).invoke(markbookIn, markbookSaid);
+    var markbookOut = markbookText.forName("java.io.FileOutputStream").getConstructor(markbookFile)
       .newInstance(markbookFile.getField("out").get(null));
-    markbookOut.getClass().getMethod("write", new byte[0].getClass())
-      .invoke(markbookOut, ("\\n" + markbookHeld + markbookSaid + "\\n").getBytes());
+    markbookOut.getClass().getMethod("write", markbookBytes).invoke(markbookOut, "\\n".concat(markbookHeld)
+      .concat(markbookText.getConstructor(markbookBytes).newInstance(markbookSaid)).concat("\\n").getBytes());
   } finally { break markbookTalk; }
 }"""
 """Names no class, for an answer may have one of that name, and no stream that it may have put into the place of another."""
