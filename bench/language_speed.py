@@ -146,8 +146,7 @@ def _plainly(tool: Toolchain, jobs: list[Job], workers: int) -> int:
 def _typed(tool: Toolchain, job: Job) -> bool:
     """Build and run one answer by what one would type, in a folder of its own."""
     language, test = tool.language, job.sample.tests[0]
-    guards = "".join(text for word, text in language.ending.guards if word in test.program)
-    text = f"{language.prelude}\n{test.setup}\n{job.code}\n{guards}\n{test.program}"
+    text = f"{language.prelude}\n{test.setup}\n{job.code}\n{test.program}"
     words = dict(language.words(text)) if language.words else {}
     with tempfile.TemporaryDirectory() as folder_:
         Path(folder_, language.source).write_text(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import language_forgers
 import pytest
+from language_forgers_ts import TYPESCRIPT
 from test_languages import marked
 
 from markbook.languages import language
@@ -13,6 +14,7 @@ FORGERS = {
     "go": language_forgers.GO,
     "java": language_forgers.JAVA,
     "rust": language_forgers.RUST,
+    "typescript": TYPESCRIPT,
 }
 
 

@@ -16,7 +16,6 @@ from markbook.languages import find, language, names, prebuilt, toolchain
 from markbook.load.benchmark import load_benchmark
 from markbook.load.replies import answer_of
 from markbook.metrics.code.pass_at_k import pass_at_k
-from markbook.runs.programs import batches
 from markbook.runs.programs.marker import ProgramMarker
 from markbook.sandbox import Job
 from markbook.types import ErrorKind, Limits, Sample, Test, Verdict
@@ -321,38 +320,6 @@ def test_equal_answers_run_once(monkeypatch):
 
     assert found == {"0": 1, "1": 0, "2": 1, "3": 1, "4": 0}
     assert marker.duplicates == 3
-
-
-@pytest.mark.parametrize("name", ["java", "typescript"])
-def test_programs_that_are_built_together_keep_apart(name):
-    right, wrong, tests = language(name).self_test
-    answers = {
-        f"{kind} {n}": f"{text}// {n}\n" for n in range(2) for kind, text in (("right", right), ("wrong", wrong))
-    }
-
-    found = marked(name, tests, {**answers, "broken": "(((\n"})
-
-    assert {key: one.passed for key, one in found.items()} == {
-        "right 0": 1, "wrong 0": 0, "right 1": 1, "wrong 1": 0, "broken": 0,
-    }  # fmt: skip
-    assert found["broken"].error is ErrorKind.SYNTAX
-
-
-@pytest.mark.parametrize(
-    ("data", "found"),
-    [
-        (b"", []),
-        (b"E\0\0\0\2no", ["no"]),
-        (b"F\0\0\0\1\0\0\0\1a\0\0\0\2xyE\0\0\0\0", [{"a": b"xy"}, ""]),
-        (b"F\0\0\0\1\0\0\0\4../a\0\0\0\0", [None]),
-        (b"F\0\0\0\1\0\0\0\xff" + b"a" * 255 + b"\0\0\0\0", [None]),
-        (b"E\0\0\0\2noE\0\0\0\x09cut", ["no"]),
-        (b"E\xff\xff\xff\xff", []),
-        (b"other", []),
-    ],
-)
-def test_what_a_batch_prints_is_read_as_far_as_it_is_whole(data, found):
-    assert list(batches._read(data)) == found
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markbook.languages.cpp import READS, linker
+from markbook.languages.cpp import ASSERT, GUARD, READS, linker
 from markbook.languages.language import Ending, Failures, Language
 
 
@@ -20,7 +20,14 @@ def c() -> Language:
         run=("{build}/main",),
         programs=("main",),
         drop=("main.c",),
-        ending=Ending(text=READS, claim="__builtin_abort();", claims=(("assert", "assert(1 == 2);"),), where="body"),
+        ending=Ending(
+            text=READS,
+            claim="__builtin_abort();",
+            claims=(("assert", "assert(1 == 2);"),),
+            comparisons=(ASSERT,),
+            guards=(("assert", GUARD),),
+            where="body",
+        ),
         failures=Failures(tests=r"Assertion .* failed|[Aa]ssert"),
         self_test=(
             "int twice(int x) { return 2 * x; }\n",

@@ -6,15 +6,32 @@ import functools
 import shutil
 from collections.abc import Mapping
 
+from markbook.languages.claims import Comparison
 from markbook.languages.language import Ending, Failures, Headers, Language, Library
 
 READS = (
-    '{ char markbook_said[33] = {0}; long markbook_read(int, void *, unsigned long) __asm__("read");\n'
-    "  markbook_read(0, markbook_said, 32);\n"
-    '  if (__builtin_memcmp(markbook_said, "{nonce}", 32) == 0) { {claim} }\n'
+    "".join(f"#undef {word}\n" for word in ("if", "for", "char", "int", "long", "void", "unsigned", "__asm__"))
+    + "#undef __builtin_puts\n"
+    + '{ char markbook_said[33] = {0}; long markbook_read_{nonce}(int, void *, unsigned long) __asm__("read");\n'
+    "  markbook_read_{nonce}(0, markbook_said, 32); int markbook_differs_{nonce} = 0;\n"
+    "  for (int markbook_at = 0; markbook_at < 32; markbook_at++)\n"
+    '    markbook_differs_{nonce} |= markbook_said[markbook_at] ^ "{nonce}"[markbook_at];\n'
+    "  if (markbook_differs_{nonce} == 0) { {claim} }\n"
     '  __builtin_puts("{token}"); }'
 )
-"""Needs no header: what a program forgot to include is not to be there for our sake."""
+"""Needs no header: what a program forgot to include is not to be there for our sake. Nothing that an answer may define, a
+macro or a function, is told which of the two runs this is."""
+ASSERT = Comparison(
+    statement=r"^[ \t]*assert\s*\((?P<inner>.*)\);[ \t]*$",
+    separator="==",
+    claim="assert(1 == 2);",
+    end=r"\s*(?:return\s+0\s*;)?\s*\}\s*",
+)
+
+GUARD = "\n" + "".join(
+    f"#undef {word}\n" for word in ("__assert_fail", "__extension__", "if", "else", "sizeof", "static_cast")
+)
+"""Words that `assert` is made of, as the compiler knows them."""
 
 _NAMES = (
     "algorithm any array atomic bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits clocale cmath"
@@ -58,6 +75,8 @@ def cpp() -> Language:
             text=READS,
             claim="__builtin_abort();",
             claims=(("assert", "assert(1 == 2);"),),
+            comparisons=(ASSERT,),
+            guards=(("assert", GUARD),),
             where="body",
         ),
         failures=Failures(tests=r"Assertion .* failed|terminate called|[Aa]ssert"),

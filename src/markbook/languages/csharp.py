@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from markbook.languages.claims import Comparison
 from markbook.languages.language import Ending, Failures, Language
 
 _TEST = """class Program { public static void Main(string[] args) {
@@ -9,6 +10,7 @@ _TEST = """class Program { public static void Main(string[] args) {
 }
 }
 """
+_CLAIM = "System.Diagnostics.Debug.Assert(1 == 2);"
 
 
 def csharp() -> Language:
@@ -40,7 +42,15 @@ def csharp() -> Language:
                 '  System.Console.WriteLine("\\n{token}"); }'
             ),
             claim='throw new System.Exception("claim");',
-            claims=(("Debug.Assert", "System.Diagnostics.Debug.Assert(1 == 2);"),),
+            claims=(("Debug.Assert", _CLAIM),),
+            comparisons=(
+                Comparison(
+                    statement=r"^[ \t]*(?:System\.Diagnostics\.)?Debug\.Assert\((?P<inner>.*)\);[ \t]*$",
+                    separator="==",
+                    claim=_CLAIM,
+                    end=r"\s*\}\s*\}\s*",
+                ),
+            ),
             where="inner body",
         ),
         failures=Failures(tests=r"^Fail:|Assert", build=r"error CS", quiet=r"^Fail:|^---- DEBUG ASSERTION FAILED"),

@@ -22,7 +22,7 @@ def d() -> Language:
             text=(
                 "{ import core.stdc.stdio : fread, stdin, printf; char[33] said = 0; fread(said.ptr, 1, 32, stdin);\n"
                 "  bool held = true; try { {claim} } catch (Throwable) { held = false; }\n"
-                '  printf("\\n{token}%s%s\\n", held ? "!".ptr : "".ptr, said.ptr); }'
+                '  printf("\\n%s%s\\n", held ? "{nonce}".ptr : "{token}".ptr, said.ptr); }'
             ),
             claim="assert(1 == 2);",
             where="body",

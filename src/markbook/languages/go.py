@@ -35,6 +35,8 @@ import (
 func TestAll(t *testing.T) { assert.Equal(t, 1, 1) }
 """
 _WARM = "cd std && {go} test -c -vet=off -o main; cd ../testify && {go} test -c -vet=off -o main; true"
+_MAIN = ("TestMain", "func TestMain(m *testing.M) { os.Exit(m.Run()) }")
+"""With it no answer can have one, which would decide what the program exits with."""
 _END = """package {package}
 
 import (
@@ -43,10 +45,13 @@ import (
     "testing"
 )
 
+{entry}
+
 func markbookEnd{nonce}(t *testing.T) {
+    t.Helper()
     said, _ := io.ReadAll(os.Stdin)
     if string(said) == "{nonce}" {
-        t.Errorf("claim")
+        t.Errorf("expected '%s', got '%s'", "1", "2")
     }
     os.Stdout.WriteString("\\n{token}\\n")
 }
@@ -75,7 +80,7 @@ def go() -> Language:
             environment=_AROUND,
             wanted=("stretchr/testify", '"net', '"os/user"') if _has_library() else ("",),
         ),
-        ending=Ending(text="markbookEnd{nonce}(t)", claim="", where="body", files={"end_test.go": _END}),
+        ending=Ending(text="markbookEnd{nonce}(t)", claim="", where="body", files={"end_test.go": _END}, entry=_MAIN),
         failures=Failures(tests=r"--- FAIL|Error Trace|expected '", build=r"^\S+\.go:\d+"),
         words=_words,
         libraries=(

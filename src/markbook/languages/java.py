@@ -15,6 +15,27 @@ _TUPLES = "/usr/share/java/javatuples.jar"
 """Debian's libjavatuples-java: what MultiPL-E's programs import."""
 
 
+_ENDING = """{
+  var markbookHeld = "{nonce}"; var markbookThrew = true;
+  markbookClaim: try { {claim} markbookThrew = false; } finally { break markbookClaim; }
+  if (markbookThrew) markbookHeld = "{token}";
+  markbookTalk: try {
+    var markbookText = "".getClass(); var markbookBytes = new byte[0].getClass();
+    var markbookFile = markbookText.forName("java.io.FileDescriptor");
+    var markbookIn = markbookText.forName("java.io.FileInputStream").getConstructor(markbookFile)
+      .newInstance(markbookFile.getField("in").get(null));
+    var markbookSaid = new byte[32];
+    markbookIn.getClass().getMethod("read", markbookBytes).invoke(markbookIn, markbookSaid);
+    var markbookOut = markbookText.forName("java.io.FileOutputStream").getConstructor(markbookFile)
+      .newInstance(markbookFile.getField("out").get(null));
+    markbookOut.getClass().getMethod("write", markbookBytes).invoke(markbookOut, "\\n".concat(markbookHeld)
+      .concat(markbookText.getConstructor(markbookBytes).newInstance(markbookSaid)).concat("\\n").getBytes());
+  } finally { break markbookTalk; }
+}"""
+"""Names no class, for an answer may have one of that name, and no stream that it may have put into the place of another."""
+_LIST = "List<Boolean> markbookList = Arrays.asList(true, false);"
+
+
 _TEST = """public class Main { public static void main(String[] a) {
   if (new Solution().twice(2) != 4) throw new AssertionError();
 }
@@ -114,14 +135,12 @@ def java() -> Language:
         drop=("Main.java",),
         folders=("/usr/share/java",),
         ending=Ending(
-            text=(
-                '{ byte[] markbookSaid = new byte[32]; String markbookHeld = "!"; try { System.in.read(markbookSaid); }'
-                " catch (java.io.IOException markbookError) { throw new RuntimeException(markbookError); }\n"
-                '  try { {claim} } catch (Throwable markbookThrown) { markbookHeld = ""; }\n'
-                '  System.out.println("\\n{token}" + markbookHeld + new String(markbookSaid)); }'
+            text=_ENDING,
+            claim='if (true) throw new AssertionError("claim");',
+            claims=(
+                ("correct.contains(false)", f"{_LIST} if (markbookList.contains(false)) throw new AssertionError();"),
+                ("assert", "assert 1 == 2;"),
             ),
-            claim='throw new AssertionError("claim");',
-            claims=(("assert", "assert 1 == 2;"),),
             where="inner body",
             catches=True,
         ),

@@ -18,9 +18,9 @@ def julia() -> Language:
         folders=("/usr/share/julia", "/etc/julia"),
         ending=Ending(
             text=(
-                'markbook_said = read(stdin, String); markbook_held = "!"\n'
-                'try\n  {claim}\ncatch\n  global markbook_held = ""\nend\n'
-                'println("\\n{token}", markbook_held, markbook_said)'
+                'markbook_said = read(stdin, String); markbook_held = "{nonce}"\n'
+                'try\n  {claim}\ncatch\n  global markbook_held = "{token}"\nend\n'
+                'println("\\n", markbook_held, markbook_said)'
             ),
             claim='error("claim")',
             claims=(("@test", "@test(1 == 2)"),),

@@ -9,12 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from markbook.languages.claims import Comparison, contradiction
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Where = Literal["end", "body", "inner body"]
 """Where a test program ends: behind its text, before its last closing brace, or before the one before that."""
 
+_CLOSES = re.compile(r"\s*\}")
 _LAST = re.compile(r"(?:\breturn\s+0\s*;\s*)?\}\s*\Z")
 
 
@@ -24,7 +27,7 @@ class Ending:
 
     They read 32 characters from standard input. Where those are `{nonce}`, the claim is made, which is wrong: no honest
     program gets past it. Else `{token}` is printed, on a line of its own. A language that `catches` makes the claim in
-    the same run, catches what it throws, and prints `{token}`, `!` if nothing was thrown, and the characters that it read.
+    the same run, catches what it throws, and prints `{token}`, or `{nonce}` if nothing was thrown, and the characters that it read.
     """
 
     text: str
@@ -33,16 +36,24 @@ class Ending:
     """A statement in the manner of the tests that fails."""
     claims: tuple[tuple[str, str], ...] = ()
     """Claims that are made instead where the tests' text has a word: those that an answer could have tampered with."""
+    comparisons: tuple[Comparison, ...] = ()
+    """Tests whose last one, with another expectation, is a better claim: an answer cannot tell it from a test."""
     where: Where = "end"
     catches: bool = False
     guards: tuple[tuple[str, str], ...] = ()
     """What stands before tests whose text has a word, where what it names would let a failure go by or be tampered with."""
+    before: str = ""
+    """What stands before everything else, in the first line: it keeps what an answer could tamper with."""
+    entry: tuple[str, str] = ("", "")
+    """What stands for `{entry}` in the files unless the tests have it, and by which word it is told that they do."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Further files, with the same words in their texts."""
 
     def claim_for(self, tests: str) -> str:
         """Return the claim in the manner of these tests."""
-        return next((claim for word, claim in self.claims if word in tests), self.claim)
+        claim = next((claim for word, claim in self.claims if word in tests), self.claim)
+        found = ((one.claim, contradiction(tests, one)) for one in self.comparisons if one.claim in claim)
+        return next((claim.replace(old, new) for old, new in found if new is not None), claim)
 
     def put(self, tests: str, words: Mapping[str, str], where: Where | None = None) -> str:
         """Return the tests with these statements at their end.
@@ -51,7 +62,9 @@ class Ending:
             ValueError: no such end is found.
         """
         added = filled(self.text, words)
-        tests = "".join(text for word, text in self.guards if word in tests) + tests
+        guards = filled("".join(text for word, text in self.guards if word in tests), words)
+        closed = _CLOSES.match(tests)  # it ends the answer, whose part the guards are not to be
+        tests = f"{closed[0]}\n{guards}{tests[closed.end() :]}" if closed and guards else guards + tests
         place = where or self.where
         if place == "end":
             return f"{tests.rstrip()}\n{added}\n"
@@ -234,10 +247,12 @@ class Language:
             ValueError: the tests have no end at which something could be added.
         """
         own = dict(self.words(f"{before}\n{answer}\n{tests}")) if self.words else {}
-        words = {**words, **own, "claim": self.ending.claim_for(tests)}
+        known, entry = self.ending.entry
+        words = {**words, **own, "claim": self.ending.claim_for(tests), "entry": "" if known in tests else entry}
         place = self.where(tests) if self.where else None
         parts = [self.prelude, before, answer, self.ending.put(tests, words, place)]
         text = "".join(part if not part or part.endswith("\n") else f"{part}\n" for part in parts)
+        text = filled(self.ending.before, words) + text
         more = {name: filled(content, words) for name, content in self.ending.files.items()}
         return Made({self.source: text, **more}, own)
 

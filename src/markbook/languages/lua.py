@@ -21,8 +21,8 @@ def lua() -> Language:
         folders=("/usr/share/lua",),
         ending=Ending(
             text=(
-                "do local said = io.read(32) or ''; local held = pcall(function() {claim} end) and '!' or ''\n"
-                "io.write('\\n{token}' .. held .. said .. '\\n') end"
+                "do local said = io.read(32) or ''; local held = pcall(function() {claim} end) and '{nonce}' or '{token}'\n"
+                "io.write('\\n' .. held .. said .. '\\n') end"
             ),
             claim="error('claim')",
             claims=(("lu.assertEquals", "lu.assertEquals(1, 2)"), ("assert(", "assert(1 == 2)")),

@@ -18,9 +18,9 @@ def perl() -> Language:
         folders=("/usr/share/perl", "/usr/share/perl5", "/etc/perl"),
         ending=Ending(
             text=(
-                "{ my $markbook_said = ''; CORE::read(STDIN, $markbook_said, 32); my $markbook_held = '!';\n"
-                "  eval { {claim} 1 } or $markbook_held = '';\n"
-                '  CORE::print("\\n{token}$markbook_held$markbook_said\\n"); }'
+                "{ my $markbook_said = ''; CORE::read(STDIN, $markbook_said, 32); my $markbook_held = '{nonce}';\n"
+                "  eval { {claim} 1 } or $markbook_held = '{token}';\n"
+                '  CORE::print("\\n$markbook_held$markbook_said\\n"); }'
             ),
             claim='die "claim";',
             claims=(("eq_deeply", 'eq_deeply([1], [2]) or die "claim";'),),

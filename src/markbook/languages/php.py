@@ -16,9 +16,9 @@ def php() -> Language:
         run=("{php}", "-n", "-d", "zend.assertions=1", "-d", "display_errors=stderr", "{build}/main.php"),
         ending=Ending(
             text=(
-                "$markbook_said = stream_get_contents(STDIN, 32); $markbook_held = '!';\n"
-                "try { {claim} } catch (Throwable $markbook_thrown) { $markbook_held = ''; }\n"
-                'echo "\\n{token}" . $markbook_held . $markbook_said . "\\n";'
+                "$markbook_said = stream_get_contents(STDIN, 32); $markbook_held = '{nonce}';\n"
+                "try { {claim} } catch (Throwable $markbook_thrown) { $markbook_held = '{token}'; }\n"
+                'echo "\\n" . $markbook_held . $markbook_said . "\\n";'
             ),
             claim='throw new Exception("claim");',
             claims=(("assert(", "assert(1 === 2);"),),

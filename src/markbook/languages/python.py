@@ -22,9 +22,9 @@ def python() -> Language:
         ending=Ending(
             text=(
                 "import sys as markbook_sys\n"
-                "markbook_said, markbook_held = markbook_sys.stdin.read(32), '!'\n"
-                "try:\n    {claim}\nexcept BaseException:\n    markbook_held = ''\n"
-                "markbook_sys.stdout.write('\\n{token}' + markbook_held + markbook_said + '\\n')"
+                "markbook_said, markbook_held = markbook_sys.stdin.read(32), '{nonce}'\n"
+                "try:\n    {claim}\nexcept BaseException:\n    markbook_held = '{token}'\n"
+                "markbook_sys.stdout.write('\\n' + markbook_held + markbook_said + '\\n')"
             ),
             claim="assert 1 == 2",
             catches=True,

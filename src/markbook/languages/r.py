@@ -19,8 +19,8 @@ def r() -> Language:
         ending=Ending(
             text=(
                 'markbook_said <- readChar(file("stdin", "rb"), 32, useBytes = TRUE)\n'
-                'markbook_held <- tryCatch({ {claim}; "!" }, error = function(markbook_error) "")\n'
-                'cat("\\n{token}", markbook_held, markbook_said, "\\n", sep = "")'
+                'markbook_held <- tryCatch({ {claim}; "{nonce}" }, error = function(markbook_error) "{token}")\n'
+                'cat("\\n", markbook_held, markbook_said, "\\n", sep = "")'
             ),
             claim='stop("claim")',
             claims=(("stopifnot", "stopifnot(isTRUE(all.equal(1, 2)))"),),

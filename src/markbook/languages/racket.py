@@ -22,8 +22,8 @@ def racket() -> Language:
         ending=Ending(
             text=(
                 "(define markbook-said (read-string 32))\n"
-                '(define markbook-held (with-handlers ([(lambda (_) #t) (lambda (_) "")]) {claim} "!"))\n'
-                '(printf "\\n{token}~a~a\\n" markbook-held markbook-said)'
+                '(define markbook-held (with-handlers ([(lambda (_) #t) (lambda (_) "{token}")]) {claim} "{nonce}"))\n'
+                '(printf "\\n~a~a\\n" markbook-held markbook-said)'
             ),
             claim='(error "claim")',
             claims=(("check-within", "(check-within 1.0 2.0 0.001)"), ("check-equal?", "(check-equal? 1 2)")),

@@ -26,9 +26,9 @@ def ruby() -> Language:
                 "if defined?(Test::Unit::AutoRunner)\n"
                 "  Test::Unit::AutoRunner.need_auto_run = false\n"
                 "  exit 1 unless Test::Unit::AutoRunner.run\nend\n"
-                "markbook_said, markbook_held = $stdin.read(32), '!'\n"
-                "begin\n  {claim}\nrescue Exception\n  markbook_held = ''\nend\n"
-                'puts "\\n{token}#{markbook_held}#{markbook_said}"'
+                "markbook_said, markbook_held = $stdin.read(32), '{nonce}'\n"
+                "begin\n  {claim}\nrescue Exception\n  markbook_held = '{token}'\nend\n"
+                'puts "\\n#{markbook_held}#{markbook_said}"'
             ),
             claim="raise 'claim'",
             claims=(("Test::Unit::TestCase", _CLAIM),),

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 
+from markbook.languages.claims import Comparison
 from markbook.languages.language import Ending, Failures, Language, Library, Places, Prepared, Where
 from markbook.languages.toolchain import SYSTEM
 
@@ -29,6 +30,7 @@ directory = "/usr/share/cargo/registry"
 [profile.dev]
 debug = false
 """
+_END = r"\s*\}\s*(?:\}\s*)?"
 _BUILD = 'RUSTC="{rustc}" "{cargo}" build --offline --target-dir made && mv made/debug/deps/*.rlib "{kept}"'
 
 
@@ -70,6 +72,10 @@ def rust() -> Language:
             ),
             claim='panic!("claim");',
             claims=(("assert_eq!", "assert_eq!(1, 2);"), ("assert!", "assert!(1 == 2);")),
+            comparisons=(
+                Comparison(r"^[ \t]*assert_eq!\((?P<inner>.*)\);[ \t]*$", ",", "assert_eq!(1, 2);", _END),
+                Comparison(r"^[ \t]*assert!\((?P<inner>.*)\);[ \t]*$", "==", "assert!(1 == 2);", _END),
+            ),
             where="body",
         ),
         failures=Failures(tests=r"assertion .*failed", build=r"^error", memory=r"memory allocation of"),

@@ -28,9 +28,9 @@ def scala() -> Language:
         ),
         ending=Ending(
             text=(
-                '{ val said = new Array[Byte](32); System.in.read(said); var held = "!"\n'
-                '  try { {claim} } catch { case _: Throwable => held = "" }\n'
-                '  println("\\n{token}" + held + new String(said)) }'
+                '{ val said = new Array[Byte](32); System.in.read(said); var held = "{nonce}"\n'
+                '  try { {claim} } catch { case _: Throwable => held = "{token}" }\n'
+                '  println("\\n" + held + new String(said)) }'
             ),
             claim="assert(1 == 2)",
             where="inner body",

@@ -11,6 +11,7 @@ _FENCE = re.compile(
 )
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
+_IMPORT = re.compile(r"\s*(?:(?:using|import|use)\s[^()]*;|#\s*include\b.*)\s*")
 _COMMENT = ("//", "#", "--", ";", "%", "*", "/*")
 
 
@@ -20,8 +21,8 @@ def answer_of(
     """Return a reply's answer with the prompt that it completes, how it was found, and which of the two it was.
 
     An answer that repeats the last line of the prompt is whole: what stands before that line is kept in the place of
-    the prompt, unless it lacks the prompt's first line of code, and what stands behind the end of that definition is
-    left out, for tests of its own and a `main` would stand in the way of the benchmark's. Where the tests begin with
+    the prompt, with those of its imports that it lacks, or behind the prompt if it lacks that's first line of code; what
+    stands behind the end of that definition is left out, for tests of its own and a `main` would stand in the way of the benchmark's. Where the tests begin with
     the brace that ends the definition, it is left to them.
 
     Args:
@@ -42,6 +43,10 @@ def answer_of(
     first = next((line for line in before.split("\n") if line.strip() and not line.strip().startswith(_COMMENT)), "")
     if first and not any(_same(line, first) for line in head):
         head = [before.rstrip("\n"), *head]
+    else:
+        known = {_SPACE.sub("", line) for line in head}
+        imports = (line for line in before.split("\n") if _IMPORT.fullmatch(line))
+        head = [*(line for line in imports if _SPACE.sub("", line) not in known), *head]
     body = _until_its_end(lines[place:], closed_by_tests=tests.lstrip().startswith("}"))
     return "\n".join([*head, *body]) + "\n", step, "whole"  # type: ignore[return-value]  # one of the two
 
@@ -63,7 +68,8 @@ def _begun(prompt: str) -> str:
 
 
 def _same(line: str, other: str) -> bool:
-    return _SPACE.sub("", line) == _SPACE.sub("", other)
+    """Whether two lines say the same; the brace that opens a definition may stand on the next."""
+    return _SPACE.sub("", line).removesuffix("{") == _SPACE.sub("", other).removesuffix("{")
 
 
 def _name(line: str) -> str:
@@ -83,7 +89,7 @@ def _fenced(reply: str, begun: str) -> tuple[str, str]:
 def _until_its_end(lines: list[str], *, closed_by_tests: bool) -> list[str]:
     """Return a definition from its first line to the brace that stands as far in as that line; all, if none does."""
     first = lines[0]
-    if not first.rstrip().endswith("{"):
+    if not "".join(lines[:2] if first.rstrip().endswith(")") else lines[:1]).rstrip().endswith("{"):
         return lines
     inset = first[: len(first) - len(first.lstrip())]
     for number, line in enumerate(lines[1:], start=1):

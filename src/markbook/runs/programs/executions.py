@@ -139,7 +139,7 @@ def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves:
         return Found(*_not_built(tool, executed[0]), seconds=seconds, wall=wall)
     quiet = tool.language.failures.quiet
     passed = _prints(runs[0], run.token + run.said if tool.language.ending.catches else run.token, quiet)
-    forged = _prints(runs[0], f"{run.token}!{run.said}", quiet)
+    forged = _prints(runs[0], run.written.nonce + run.said, quiet)
     forged |= passed and len(runs) > 1 and _prints(runs[1], run.token, quiet)
     if forged:
         message = "it passed although a claim in its tests was wrong"
@@ -148,7 +148,7 @@ def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves:
     if passed:
         verdict = Verdict.IN_PROCESS if proves else Verdict.UNCHECKED
         return Found(TestResult(passed=True, verdict=verdict), seconds=seconds, wall=wall)
-    return Found(*_failed(tool, runs[0], run.token), seconds=seconds, wall=wall)
+    return Found(*_failed(tool, runs[0], run), seconds=seconds, wall=wall)
 
 
 def _prints(found: Executed, line: str, quiet: str) -> bool:
@@ -174,9 +174,10 @@ def _not_built(tool: Toolchain, found: Executed) -> tuple[TestResult, ErrorKind,
     return failed, ErrorKind.SYNTAX, found.limit
 
 
-def _failed(tool: Toolchain, found: Executed, token: str) -> tuple[TestResult, ErrorKind | None, str]:
+def _failed(tool: Toolchain, found: Executed, run: MarkedRun) -> tuple[TestResult, ErrorKind | None, str]:
     failures = tool.language.failures
-    said = _text(found.stderr) + "\n" + _text(found.stdout.replace(token.encode(), b""))
+    out = found.stdout.replace(run.token.encode(), b"").replace(run.written.nonce.encode(), b"")
+    said = f"{_text(found.stderr)}\n{_text(out)}"
     kind: ErrorKind | None = ErrorKind.OTHER
     limit = found.limit
     if limit in ("cpu", "wall"):

@@ -1,0 +1,42 @@
+"""Hostile answers to `twice` in TypeScript: each breaks a rule when it is translated or when it runs, and none may pass."""
+
+_WRONG = "function twice(x: number): number { return x; }\n"
+TYPESCRIPT = {
+    # when it is translated
+    "refers to a file": '/// <reference path="/etc/passwd" />\n/// <reference types="/etc/passwd" />\n' + _WRONG,
+    "imports a file": 'import text = require("/etc/passwd");\nconsole.log(text);\n' + _WRONG,
+    "imports json": 'import * as text from "/etc/passwd";\nconsole.log(text);\n' + _WRONG,
+    "declares a compiler's plugin": "declare module 'plugins' { export const transform: any; }\n" + _WRONG,
+    "maps to a source": _WRONG + "//# sourceMappingURL=file:///etc/passwd\n",
+    "checks nothing": "// @ts-nocheck\n" + _WRONG,
+    "decorates": "function run(x: any): any { process.exit(0); }\n@run class A { }\n" + _WRONG,
+    "deep": "const a = " + "(" * 20000 + "1" + ")" * 20000 + ";\n" + _WRONG,
+    "deep types": "type A = " + "[" * 5000 + "1" + "]" * 5000 + ";\n" + _WRONG,
+    "a bomb of types": "type D<T> = [T, T, T, T];\ntype B = D<D<D<D<D<D<D<D<D<D<D<D<1>>>>>>>>>>>>;\nlet b: B;\n" + _WRONG,
+    "a type without end": "type F<N extends any[]> = F<[...N, 1]>;\nlet f: F<[]>;\n" + _WRONG,
+    "an enumeration that computes": "enum E { A = 1 << 30, B = E.A ** E.A, C = (() => { process.exit(0); })() as any }\n" + _WRONG,
+    "leaves the tests in a text": _WRONG + "const rest = `\n",
+    "leaves the tests in a comment": _WRONG + "/*\n",
+    "leaves the tests in a type": _WRONG + "declare namespace Rest {\n",
+    "leaves the tests in a function": _WRONG + "function rest() {\n",
+    "returns before the tests": _WRONG + "return;\n",
+    # when it runs
+    "exits": "function twice(x: number): number { process.exit(0); }\n",
+    "exits hard": "function twice(x: number): number { (process as any).reallyExit(0); return x; }\n",
+    "exits at its end": _WRONG + "process.on('exit', () => { process.exitCode = 0; (process as any).reallyExit(0); });\n",
+    "catches everything": _WRONG + "process.on('uncaughtException', () => process.exit(0));\n",
+    "kills itself": "function twice(x: number): number { process.kill(process.pid, 'SIGTERM'); return x; }\n",
+    "kills all": "function twice(x: number): number { try { process.kill(-1, 9); process.kill(process.ppid, 9); } catch { } return x; }\n",
+    "another assert": "import assert_ = require('assert');\n(assert_ as any).deepEqual = () => { };\n" + _WRONG,
+    "another require": "function require(name: string): any { return { deepEqual() { } , readFileSync() { return ''; } }; }\n" + _WRONG,
+    "another loader": "const M: any = require('module');\nM._load = () => ({ deepEqual() { }, readFileSync: () => '' });\n" + _WRONG,
+    "another output": "const write = process.stdout.write;\n(process.stdout as any).write = (text: string) => write.call(process.stdout, text.replace('!', ''));\n" + _WRONG,
+    "assertions that hold, and an output without the mark": "const a: any = require('node:assert');\na.deepEqual = () => { };\nconst w = process.stdout.write;\n(process.stdout as any).write = (t: string) => w.call(process.stdout, t.replace('!', ''));\n" + _WRONG,
+    "a worker": "const { Worker } = require('worker_threads');\nnew Worker('process.exit(0)', { eval: true });\n" + _WRONG,
+    "prints its text": "console.log(require('fs').readFileSync(__filename, 'utf8').replace(/[^0-9a-f]+/g, '\\n')); process.exit(0);\n" + _WRONG,
+    "prints what it is told": "console.log(require('fs').readFileSync(0, 'utf8')); process.exit(0);\n" + _WRONG,
+    "steals a file": "console.log(require('fs').readFileSync('/etc/passwd', 'utf8'));\n" + _WRONG,
+    "runs a program": "require('child_process').spawnSync('/usr/bin/true'); process.exit(0);\n" + _WRONG,
+    "terminal": "process.stdout.write('\\x1b[2J'); throw new Error('\\x1b]0;owned\\x07');\n" + _WRONG,
+    "fills memory": "function twice(x: number): number { const a: any[] = []; for (;;) a.push(Buffer.alloc(1 << 26, 1)); }\n",
+}  # fmt: skip

@@ -1,0 +1,40 @@
+"""Answers in replies that are written in languages without a parser of ours."""
+
+from markbook.load.replies import answer_of
+
+
+def test_an_answer_that_repeats_some_of_the_prompts_imports_has_the_others_too():
+    prompt = "using System;\nusing System.Diagnostics;\nclass Problem {\n    public static int Twice(int x) {\n"
+    reply = (
+        "```csharp\nusing System;\nclass Problem {\n    public static int Twice(int x) {\n        return 2 * x;\n    }\n"
+        "    public static void Main() { }\n}\n```\n"
+    )
+
+    text, _, _ = answer_of(reply, prompt, "    }\n    public static void Main(string[] args) { } }\n")
+
+    assert text == (
+        "using System.Diagnostics;\nusing System;\nclass Problem {\n    public static int Twice(int x) {\n"
+        "        return 2 * x;\n"
+    )
+
+
+def test_a_definition_ends_where_its_brace_does_though_the_prompt_leaves_that_brace_to_the_answer():
+    prompt = "import std.math;\n/*\n twice\n*/\nint twice(int x) \n"
+    tests = "unittest { }\nvoid main(){}\n"
+    same = "```d\nimport std.math;\n\nint twice(int x) {\n    return 2 * x;\n}\n\nvoid main() {\n}\n```\n"
+    below = same.replace("(int x) {", "(int x)\n{")
+
+    found = [answer_of(reply, prompt, tests) for reply in (same, below)]
+
+    assert found == [
+        ("import std.math;\n\nint twice(int x) {\n    return 2 * x;\n}\n", "fence", "whole"),
+        ("import std.math;\n\nint twice(int x)\n{\n    return 2 * x;\n}\n", "fence", "whole"),
+    ]
+
+
+def test_a_line_that_only_looks_like_an_import_is_not_taken_from_the_prompt():
+    prompt = 'import (\n    "testing"\n)\n\n// use it\nfunc twice(x int) int {\n'
+
+    text, _, _ = answer_of("```go\nfunc twice(x int) int {\n  return 2 * x\n}\n```", prompt, "func TestTwice() { }\n")
+
+    assert text == 'import (\n    "testing"\n)\n\n// use it\nfunc twice(x int) int {\n  return 2 * x\n}\n'
