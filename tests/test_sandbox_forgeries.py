@@ -498,6 +498,78 @@ class L(Exception):
 def f(*a): return L()
 """,
     ),
+    Forgery(
+        "swallowed: with",
+        Test(
+            program="""\
+import unittest
+case = unittest.TestCase()
+with f(3) as m:
+    if m.go(3) != 9:
+        case.fail('no')
+"""
+        ),
+        right="""\
+class f:
+    def __init__(self, n): self.n = n
+    def __enter__(self): return self
+    def __exit__(self, *error): return None
+    def go(self, n): return n * n
+""",
+        wrong="""\
+class f:
+    def __init__(self, n): self.n = n
+    def __enter__(self): return self
+    def __exit__(self, *error): return True
+    def go(self, n): return 0
+""",
+    ),
+    Forgery(
+        "swallowed: listed",
+        Test(
+            program="""\
+import unittest
+case = unittest.TestCase()
+with f(3) as m:
+    found = [case.assertEqual(m.go(n), n * n) for n in (2, 3)]
+"""
+        ),
+        right="""\
+class f:
+    def __init__(self, n): self.n = n
+    def __enter__(self): return self
+    def __exit__(self, *error): return None
+    def go(self, n): return n * n
+""",
+        wrong="""\
+class f:
+    def __init__(self, n): self.n = n
+    def __enter__(self): return self
+    def __exit__(self, *error): return True
+    def go(self, n): return 0
+""",
+    ),
+    Forgery(
+        "swallowed: called",
+        Test(
+            program="""\
+import unittest
+case = unittest.TestCase()
+def each(v):
+    if v not in (0, 1, 4): case.fail(v)
+f(3, each)
+"""
+        ),
+        right="""\
+def f(n, each):
+    for k in range(n): each(k * k)
+""",
+        wrong="""\
+def f(n, each):
+    try: each(50)
+    except BaseException: pass
+""",
+    ),
 ]
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MESSAGE_LENGTH = 500
 CUT = -1
 """Among how often parts went well, what says that one began and was never heard of again."""
+SWALLOWED = -2
+"""Among them, what says that a verdict of the test's own went through the solution and was never heard of again."""
 PART = "__markbook_part__"
 """The name under which an instrumented program reports its assert statements."""
 

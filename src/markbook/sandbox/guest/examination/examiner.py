@@ -16,7 +16,7 @@ from ..exchange.policy import Policy
 from ..marking import Compiled, Result, Sticky, failure
 from . import beside, explaining, inspection, stdin
 from .attempt import Attempt
-from .results import NOT_RUN, Counts, inspect, is_doubtful, settle, settled, text_tests, timed_out
+from .results import NOT_RUN, Counts, inspect, is_doubtful, settle, settled, swallows, text_tests, timed_out
 from .separation import Hall, Plan
 from .tasks import Task
 
@@ -145,9 +145,12 @@ class Examiner:
             return record
         other = beside.proved(task, self._runs(task, job), there, right)
         for index in there:
-            policy = policies[index]
+            policy, wanted = policies[index], (plan.get("done") or {index: None})[index]
             record["tests"][index] = settled(
-                record["tests"][index], other["tests"][index], known=plan["sure"] and policy and not policy.copied
+                record["tests"][index],
+                other["tests"][index],
+                known=plan["sure"] and policy and not policy.copied,
+                swallowed=swallows(done[index]) and not swallows(wanted or []),
             )
         hit = record["hit"] or other["hit"]
         return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}

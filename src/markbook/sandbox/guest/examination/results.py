@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..child import OUTPUT_EXIT
-from ..marking import CUT, Result, mark
+from ..marking import CUT, SWALLOWED, Result, mark
 from . import inspection
 
 TYPE_CHECKING = False
@@ -37,15 +37,23 @@ def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], 
     if result["p"]:
         wanted = plan.get("done")
         known = wanted[index] if wanted is not None else None
-        return known != done[index] if known is not None else [CUT, 1] in done[index]
+        return known != done[index] if known is not None else [CUT, 1] in done[index] or swallows(done[index])
     return policy.refused or policy.based or not plan["sure"]
 
 
-def settled(apart: Result, other: Result, *, known: Any) -> Result:
+def swallows(done: list[list[int]]) -> bool:
+    """Whether a verdict of the test's own went through the solution and was not heard of again."""
+    return [SWALLOWED, 1] in done
+
+
+def settled(apart: Result, other: Result, *, known: Any, swallowed: bool) -> Result:
     """Return what became of a test that was decided beside the candidate in the end.
 
-    Where a right answer is known to pass it apart, a pass that nothing proves does not count.
+    Where a right answer is known to pass it apart, a pass that nothing proves does not count. Nor does one by which a
+    verdict was swallowed where a right answer swallows none; where none is known, such a pass is `unchecked`.
     """
+    if swallowed and other["p"]:
+        other = {**other, "v": "unchecked"}
     if not (known and other["v"] == "unchecked"):
         return other
     if not apart["p"]:

@@ -14,7 +14,7 @@ from ..exchange.aliases import Crossed
 from ..exchange.peer import Peer
 from ..exchange.policy import Policy
 from ..exchange.standin import is_module, token_of
-from ..marking import Compiled, Result, Sticky, failure, mark, received
+from ..marking import SWALLOWED, Compiled, Result, Sticky, failure, mark, received
 from . import inspection
 
 TYPE_CHECKING = False
@@ -152,6 +152,7 @@ class Hall:
         """
         self.peer.policy = policy
         self.peer.crossed = Crossed()
+        self.peer.escaped.clear()
         if self._task.speaks_of_random:
             seed_numpy()
         self.done = {}
@@ -169,6 +170,8 @@ class Hall:
             sys.stdout, sys.stderr, sys.stdin = kept
         if self.peer.dead:
             raise wire.Gone(self.peer.dead)
+        if self.peer.escaped:
+            self.done[SWALLOWED] = 1
         if self.peer.crossed.changed_there():
             policy.copied = True
         if self._random is not None and inspection.speaks_of_random(self._text):

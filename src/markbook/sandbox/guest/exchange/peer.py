@@ -22,7 +22,7 @@ from .library_values import Malformed
 from .objects import MAX_NAME, Objects
 from .operations import OPERATIONS
 from .policy import Policy
-from .standin import kind_of, token_of
+from .standin import is_verdict, kind_of, token_of
 from .values import Transfer
 
 TYPE_CHECKING = False
@@ -56,6 +56,10 @@ class Peer(Objects):
         self.outputs: tuple[Any, ...] = ()
         """What is printed here: standard output and standard error, each with what it has kept."""
         self.crossed = Crossed()
+        self.escaped: list[BaseException] = []
+        """By what the test said that it failed while the other side had called it, and of what nothing has come back."""
+        self._raised_there: BaseException | None = None
+        """The last error that the other side answered with."""
         self._turn = _thread.RLock()
         """Whose turn it is: threads of a solution speak one after the other."""
 
@@ -116,6 +120,7 @@ class Peer(Objects):
 
     def _asked(self, asked: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
         self.link.send(wire.encode(asked).encode("ascii"))
+        before = len(self.escaped)
         while True:
             frame = self._checked(self._receive())
             if frame[0] == "q":
@@ -123,7 +128,11 @@ class Peer(Objects):
                 continue
             try:
                 return self._settle(frame, transfer, listen)
-            except (StopIteration, StopAsyncIteration) as error:
+            except Exception as error:
+                self.escaped = [one for one in self.escaped[:before] if one is not error]
+                self._raised_there = error
+                if not isinstance(error, StopIteration | StopAsyncIteration):
+                    raise
                 if self.examines and not _asks_for_next(asked) and not self.policy.may_stop():
                     raise RuntimeError(f"the solution raised {type(error).__name__}") from None
                 raise
@@ -275,6 +284,8 @@ class Peer(Objects):
         except BaseException as error:
             if self.examines and not isinstance(error, Exception | SystemExit | KeyboardInterrupt | GeneratorExit):
                 raise
+            if self.examines and error is not self._raised_there and is_verdict(error):
+                self.escaped.append(error)
             transfer = transfer or Transfer(self)
             reply = ["x", self._put_error(error, transfer)]
         finally:

@@ -199,6 +199,20 @@ def _forward(name: str) -> Any:
     return forward
 
 
+def is_verdict(error: object) -> bool:
+    """Whether an error is how a test says that it failed: an assertion's, or that of `pytest.fail` and `pytest.raises`."""
+    return isinstance(error, AssertionError) or type(error).__name__ == "Failed"
+
+
+def _leave(self: Any, kind: Any = None, error: Any = None, *more: Any) -> Any:
+    """Leave a `with` statement; who takes a verdict of the test's there has swallowed it."""
+    peer = peer_of(self)
+    found = peer.request("d", self, "__exit__", kind, error, *more)
+    if found and peer.examines and is_verdict(error):
+        peer.escaped.append(error)
+    return found
+
+
 def _call(self: Any, *arguments: Any, **options: Any) -> Any:
     """Call what is no object of a class of the candidate's: its own `__call__` is Python's."""
     held = object.__getattribute__(self, "__dict__")
@@ -270,6 +284,7 @@ def _deciding(name: str, base: Any) -> Any:
 _METHODS: dict[str, Any] = {name: _forward(name) for name in DOING}
 _METHODS.update({name: _operator(name, kind) for name, kind in OPERATORS.items()})
 _METHODS["__await__"] = _await
+_METHODS["__exit__"] = _leave
 
 
 def _bind(self: Any, instance: Any, _owner: Any = None) -> Any:
