@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markbook.languages.language import Ending, Failures, Language
 
-_KEEPS = """const markbook_{nonce} = (() => {
+_KEEPS = """;const markbook_{nonce} = (() => {
   const whole = (() => { }).constructor('return globalThis')(), own = whole.process.mainModule;
   const load = name => own.require(name), JSON = whole.JSON, described = whole.Object.getOwnPropertyDescriptor;
   const assert = load('assert'), loader = load('module'), said = load('fs').readFileSync;

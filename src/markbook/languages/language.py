@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Where = Literal["end", "body", "inner body"]
 """Where a test program ends: behind its text, before its last closing brace, or before the one before that."""
 
+_FIRST = re.compile(r"(?:#![^\n]*\n)?(?:\s*(['\"])use strict\1)?")
+"""What is of no effect anywhere but at the beginning of a program."""
 _CLOSES = re.compile(r"\s*\}")
 _LAST = re.compile(r"(?:\breturn\s+0\s*;\s*)?\}\s*\Z")
 
@@ -252,7 +254,8 @@ class Language:
         place = self.where(tests) if self.where else None
         parts = [self.prelude, before, answer, self.ending.put(tests, words, place)]
         text = "".join(part if not part or part.endswith("\n") else f"{part}\n" for part in parts)
-        text = filled(self.ending.before, words) + text
+        start = found.end() if (found := _FIRST.match(text)) else 0
+        text = text[:start] + filled(self.ending.before, words) + text[start:]
         more = {name: filled(content, words) for name, content in self.ending.files.items()}
         return Made({self.source: text, **more}, own)
 
