@@ -92,6 +92,8 @@ class _Trial:
         self._found = canaries(task)
         self._runs, self._spent, self._slept = 0, 0.0, 0.0
         self._said: dict[int, dict[int, list[bool]]] = {index: {} for index in which}
+        self._taken_in: set[int] = set()
+        """The tests that passed with a likely wrong value: a liar's, or an answer's that has an `==` of its own."""
         self.record: dict[str, Any] = {}
         """Of the true runs."""
 
@@ -129,7 +131,11 @@ class _Trial:
         for index, (place, _) in deal.items():
             result = again["tests"][index]
             passes = result.get("p") is True
-            if tests[index] is not None and (passes or (_is_verdict(result) and not again.get("hit"))):
+            if tests[index] is None:
+                continue
+            if passes and self._found[index].is_likely:
+                self._taken_in.add(index)
+            elif passes or (_is_verdict(result) and not again.get("hit")):
                 self._said[index].setdefault(place, []).append(passes)
 
     def wants(self, deal: dict[int, Variant]) -> bool:
@@ -183,7 +189,9 @@ class _Trial:
             found = self._proof(index)
             if wanted is not None and done.get(index) != wanted:
                 found = "other parts"
-            elif found == "proved" and (self._task.draws[index] or short or self._heard(index) < _LEAST):
+            elif found == "proved" and (
+                index in self._taken_in or self._task.draws[index] or short or self._heard(index) < _LEAST
+            ):
                 found = "open"
             self.record["tests"][index] = _labelled(self.record["tests"][index], found)
         return self.record

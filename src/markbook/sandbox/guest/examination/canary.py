@@ -38,6 +38,8 @@ class Canary:
         self._hidden: list[str] = []
         self.parts: list[int | None] = []
         """For each of them the number of the part of the test in which it stands, None where that does not report."""
+        self.is_likely = False
+        """Whether what was made wrong last is what an answer with an `==` of its own may rightly take for the same."""
         self.shown: list[bool] = []
         """For each of them whether a solution that reads the code of the test can see that it was made wrong."""
         try:
@@ -95,7 +97,7 @@ class Canary:
         try:
             trees, sites = self._found()
             same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
-            sites[place].change()
+            self.is_likely = sites[place].change() is True
             for site in same:
                 site.follow(sites[place])
             words.hide([*trees.values()])

@@ -138,7 +138,7 @@ class Finder:
         return pair if is_literal(first) and not is_literal(second) else (second, first)
 
     def _site(
-        self, change: Callable[[], None], rank: int, *, is_shown: bool = False, node: ast.expr | None = None
+        self, change: Callable[[], object], rank: int, *, is_shown: bool = False, node: ast.expr | None = None
     ) -> None:
         made = Site(change, rank, self._claim, is_shown=is_shown, part=self._part, of=self._of, node=node)
         self.sites.append(made)
@@ -301,7 +301,7 @@ class Finder:
                 known = sure and self._uses[name] == len(self._made[name]) == 1 and bool(key_of(node))
                 self._literals(value, sure=known, steps=steps - 1, seen=seen)
 
-    def _replaced(self, node: ast.expr, *, sure: bool, direct: bool) -> Callable[[], None]:
+    def _replaced(self, node: ast.expr, *, sure: bool, direct: bool) -> Callable[[], object]:
         """Return what makes a literal wrong: where it is certain that nothing else is right, by what looks right."""
         if not sure:
             return partial(wrong.replace, node)

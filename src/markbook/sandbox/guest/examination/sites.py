@@ -20,7 +20,7 @@ class Site:
 
     def __init__(
         self,
-        change: Callable[[], None],
+        change: Callable[[], object],
         rank: int,
         claim: int,
         *,
@@ -30,7 +30,8 @@ class Site:
         node: ast.expr | None = None,
     ) -> None:
         self.change = change
-        """Makes it wrong, in the tree in which it was found, by the values that are drawn then."""
+        """Makes it wrong, in the tree in which it was found, by the values that are drawn then; it returns True where an
+        answer with an `==` of its own may rightly take the wrong value for the right one."""
         self.claim = claim
         """The number of what is claimed there: each assertion, and each part of one that is joined by `and`; negative
         where it is what an expectation is made of, as against its comparison."""

@@ -97,7 +97,7 @@ def is_computed(node: ast.expr) -> bool:
     return not all(isinstance(part, _MADE) for part in ast.walk(node))
 
 
-def replace(node: ast.expr, wanted: Iterable[Any] = (), asked: Iterable[Any] = (), *, ordered: bool = False) -> None:
+def replace(node: ast.expr, wanted: Iterable[Any] = (), asked: Iterable[Any] = (), *, ordered: bool = False) -> bool:
     """Make a literal another one: one of its constants, all of them where it computes with them.
 
     What takes the place of one stands nowhere else in the literal: sorted or as a set it would be the same one else. As
@@ -109,22 +109,25 @@ def replace(node: ast.expr, wanted: Iterable[Any] = (), asked: Iterable[Any] = (
         wanted: what the test expects elsewhere, where no other value than this one is right here.
         asked: what it asks here.
         ordered: whether the order of its parts counts.
+
+    Returns:
+        Whether it became such a likely value, which an answer with an `==` of its own may rightly take for the same.
     """
     found = constants(node)
     useful = [part for part in found if part.value is not None] or found
     if useful and is_computed(node):
         for part in useful:
             part.value = other(part.value)
-        return
+        return False
     values = [constant.value for constant in found]
     if useful:
         way = _draw(_WAYS)
         if way == 0 and ordered and _swap(node):
-            return
+            return True
         part = useful[_draw(len(useful))]
         likely = _likely(part.value, values, asked if way == 1 else wanted) if way < _WAYS - 1 else []
         part.value = likely[_draw(len(likely))] if likely else _fresh(part.value, values)
-        return
+        return bool(likely)
     likely = _likely(None, values, [*wanted, *asked])
     value = likely[_draw(len(likely))] if likely else 2 + _draw(7)
     extra = ast.Constant(value, lineno=node.lineno, col_offset=node.col_offset)
@@ -133,6 +136,7 @@ def replace(node: ast.expr, wanted: Iterable[Any] = (), asked: Iterable[Any] = (
     elif isinstance(node, ast.Dict):
         node.keys.append(extra)
         node.values.append(extra)
+    return False
 
 
 def _likely(value: Any, values: list[Any], near: Iterable[Any]) -> list[Any]:
