@@ -29,6 +29,7 @@ def entry_points(group: str) -> dict[str, str]:
     return found
 
 
+@functools.cache  # every record of a run is written with it
 def version() -> str:
     """Return our version."""
     for name, folder in _distributions() if _in_folders() else ():
