@@ -27,8 +27,10 @@ def pytest_configure(config):
 
 
 LONG = (
-    "test_sandbox_attacks", "test_sandbox_separated", "test_sandbox_honest", "test_language_forgers", "test_languages",
-    "test_exam_reliability", "test_commands_reliability", "test_docs", "test_extending", "test_user_tasks", "test_browse",
+    "test_sandbox_attacks_shapes", "test_sandbox_separated", "test_sandbox_honest", "test_sandbox_attacks", "test_languages",
+    "test_language_forgers", "test_language_tampering", "test_sandbox_bigcodebench", "test_sandbox_beside", "test_sandbox_forgeries",
+    "test_exam_reliability", "test_commands_reliability", "test_docs", "test_server_attacks", "test_store_crash", "test_extending",
+    "test_user_tasks", "test_browse",
 )  # fmt: skip
 """Files of minutes: with a process a core the last of them would be waited for alone."""
 
