@@ -8,6 +8,7 @@ than it would beside the test; such a test is decided there.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from operator import is_
 
 from .containers import MUTABLE, contents
@@ -20,40 +21,55 @@ if TYPE_CHECKING:
 
 _MOST = 20_000
 """Items that are kept in mind; what crosses after so many is not watched."""
-_OWN_REFERENCES = 3
-"""References to a container that come from watching it."""
+_LOOKED_AT = 64
+"""Containers that are looked at a call, the newest first, then those whose turn it is."""
 
 
 class Crossed:
-    """The containers that crossed in one test, as one side knows them."""
+    """The containers that crossed in one test and that somebody on this side still holds."""
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[Any, list[Any]]] = {}
         """Each with what it held when both sides agreed on it."""
         self.late = False
         """Whether the other side said that one has changed there since."""
+        self._turns: deque[int] = deque()
+        """Their keys, in the order in which they are looked at."""
         self._size = 0
 
     def add(self, transfer: Transfer) -> None:
         """Watch the containers of a conversation, on which both sides agree now."""
         for value in transfer.numbered:
             if type(value) in MUTABLE:
-                held = contents(value)
-                if id(value) not in self.known:
-                    self._size += len(held) + 1
-                    if self._size > _MOST:
-                        return
-                self.known[id(value)] = (value, held)
+                held, key = contents(value), id(value)
+                if key not in self.known:
+                    if self._size + len(held) >= _MOST:
+                        continue
+                    self._turns.appendleft(key)
+                self._note(value, held)
+
+    def _note(self, value: Any, held: list[Any]) -> None:
+        known = self.known.get(id(value))
+        self._size += len(held) + 1 - (len(known[1]) + 1 if known else 0)
+        self.known[id(value)] = (value, held)
 
     def changed(self, transfer: Transfer | None) -> bool:
-        """Return whether one has changed on this side that is no part of this conversation."""
-        if not self.known:
-            return False
+        """Return whether one has changed on this side that is no part of this conversation.
+
+        What nobody holds any more can be neither changed nor seen, and is forgotten. Of very many, some are looked at
+        by each call.
+        """
         current = transfer.index if transfer is not None else {}
         found = False
-        for key, (value, before) in self.known.items():
-            if key not in current and not _same(contents(value), before):
-                self.known[key] = (value, contents(value))
+        for _ in range(min(len(self._turns), _LOOKED_AT)):
+            key = self._turns.popleft()
+            if _references(self.known, key) <= _ALONE:
+                self._size -= len(self.known.pop(key)[1]) + 1
+                continue
+            self._turns.append(key)
+            value, before = self.known[key]
+            if key not in current and not _same(now := contents(value), before):
+                self._note(value, now)
                 found = True
         return found
 
@@ -61,14 +77,28 @@ class Crossed:
         """Return whether one has changed on the other side that the test still holds here, if only perhaps."""
         if not self.late:
             return False
-        within: dict[int, int] = {}
-        for value, before in self.known.values():
-            for item in (*before, *contents(value)):
-                within[id(item)] = within.get(id(item), 0) + 1
-        return any(
-            sys.getrefcount(value) > _OWN_REFERENCES + within.get(key, 0) for key, (value, _) in self.known.items()
-        )
+        within = _within(self.known)
+        return any(_references(self.known, key) > _ALONE + within.get(key, 0) for key in self.known)
 
 
 def _same(now: list[Any], before: list[Any]) -> bool:
     return len(now) == len(before) and all(map(is_, now, before))
+
+
+def _within(known: dict[int, tuple[Any, list[Any]]]) -> dict[int, int]:
+    """Return how many references to each object come from what watched containers hold, or held."""
+    found: dict[int, int] = {}
+    for value, before in known.values():
+        for item in (*before, *contents(value)):
+            found[id(item)] = found.get(id(item), 0) + 1
+    return found
+
+
+def _references(known: dict[int, tuple[Any, list[Any]]], key: int) -> int:
+    """Return how many references there are to a watched container, with those that come from watching it."""
+    value, _ = known[key]
+    return sys.getrefcount(value)
+
+
+_ALONE = _references({0: ([], [])}, 0)
+"""How many there are to one that nobody else holds."""

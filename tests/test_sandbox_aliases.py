@@ -1,0 +1,64 @@
+"""Which containers of a test are watched: those that somebody still holds, however many have crossed."""
+
+from types import SimpleNamespace
+
+from markbook.sandbox.guest.exchange.aliases import Crossed
+
+
+def _cross(crossed: Crossed, *values: list[int]) -> None:
+    crossed.add(SimpleNamespace(numbered=list(values)))
+
+
+def test_what_nobody_holds_is_forgotten_at_the_next_call():
+    crossed, held = Crossed(), [0]
+    _cross(crossed, [1], held, [2])
+    assert not crossed.changed(None)
+    assert [value for value, _ in crossed.known.values()] == [[0]]
+
+
+def test_what_is_within_a_watched_container_is_watched_as_long_as_that_is():
+    crossed, inner = Crossed(), [1]
+    outer = [inner]
+    _cross(crossed, outer, inner)
+    del inner
+    crossed.changed(None)
+    assert len(crossed.known) == 2
+    del outer
+    crossed.changed(None)
+    crossed.changed(None)
+    assert crossed.known == {}
+
+
+def test_a_change_is_seen_after_any_number_of_containers():
+    crossed, mine = Crossed(), [1, 2]
+    for number in range(3000):  # 33,000 items in all, more than are kept in mind at a time
+        _cross(crossed, [number] * 10)
+        assert not crossed.changed(None)
+    _cross(crossed, mine)
+    assert not crossed.changed(None)
+    mine.append(3)
+    assert crossed.changed(None)
+    assert not crossed.changed(None)  # said once
+
+
+def test_no_more_is_kept_in_mind_than_there_is_room_for():
+    crossed, held = Crossed(), [[number] * 99 for number in range(300)]
+    _cross(crossed, *held)
+    assert len(crossed.known) == 200  # 20,000 items in all, the container itself one of them
+
+
+def test_each_of_very_many_has_its_turn():
+    crossed, held = Crossed(), [[number] for number in range(1000)]
+    _cross(crossed, *held)
+    for _ in range(5):
+        assert not crossed.changed(None)
+    held[500].append(1)
+    assert sum(crossed.changed(None) for _ in range(16)) == 1  # 16 x 64 are all of them
+
+
+def test_one_of_this_conversation_may_change():
+    crossed, mine = Crossed(), [1]
+    _cross(crossed, mine)
+    mine.append(2)
+    assert not crossed.changed(SimpleNamespace(index={id(mine): 0}))
+    assert crossed.changed(None)
