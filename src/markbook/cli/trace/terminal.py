@@ -13,7 +13,7 @@ from markbook.text import terminal
 from markbook.trace import Step, StepKind
 
 if TYPE_CHECKING:
-    from markbook.cli.trace_views.totals import TraceSum
+    from markbook.cli.trace.totals import TraceSum
 
 _WIDTH = 110
 _MOST = 30

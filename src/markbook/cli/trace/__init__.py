@@ -1,4 +1,4 @@
-"""`markbook trace`."""
+"""`markbook trace`, and how it shows a trace: in the terminal, and as a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from markbook.cli.trace_views.totals import TraceSum
+    from markbook.cli.trace.totals import TraceSum
     from markbook.trace import Reference, Trace
 
 
@@ -62,7 +62,7 @@ def command(  # noqa: PLR0913 - one argument an option
     references = _references(file, reference, reader, from_best=reference_from_best)
     total = _summed(file, reader, references, profile)
     if html is not None:
-        from markbook.cli.trace_views.page import write_page
+        from markbook.cli.trace.page import write_page
 
         write_page(total, html, label_at)
         click.echo(f"wrote {html}", err=True)
@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913 - one argument an option
 
         click.echo(json.dumps(total.as_json(), ensure_ascii=True, allow_nan=False, indent=2))
         return
-    from markbook.cli.trace_views.terminal import show
+    from markbook.cli.trace.terminal import show
 
     show(total, steps)
 
@@ -95,7 +95,7 @@ def _runs(file: Path, reader: str | None) -> Iterator[Trace]:
 
 
 def _summed(file: Path, reader: str | None, references: dict[str, Reference], profile: str) -> TraceSum:
-    from markbook.cli.trace_views.totals import TraceSum
+    from markbook.cli.trace.totals import TraceSum
     from markbook.metrics.graph import trace_metrics
     from markbook.traces.references import pick
 

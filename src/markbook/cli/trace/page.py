@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from markbook.cli.trace_views.parts import grouped
+from markbook.cli.trace.parts import grouped
 from markbook.errors import OutputError
 from markbook.report.steps import shown_steps
 from markbook.text import terminal
 
 if TYPE_CHECKING:
-    from markbook.cli.trace_views.totals import TraceSum
+    from markbook.cli.trace.totals import TraceSum
 
 _NODES = 60
 _EDGES = 300
@@ -42,7 +42,7 @@ def write_page(total: TraceSum, path: Path, label_at: str = "") -> None:
     from markbook.report.browse.rendering import style
     from markbook.report.html import policy
 
-    loaders = [PackageLoader("markbook.cli.trace_views", "."), PackageLoader("markbook.report")]
+    loaders = [PackageLoader("markbook.cli.trace", "."), PackageLoader("markbook.report")]
     house = Environment(loader=ChoiceLoader(loaders), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     looks = style() + (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
     text = house.get_template("page.html.j2").render(

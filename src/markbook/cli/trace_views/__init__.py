@@ -1,1 +1,0 @@
-"""How `markbook trace` shows a trace: in the terminal, and as a page."""
