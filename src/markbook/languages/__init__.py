@@ -1,4 +1,4 @@
-"""Programming languages: one file a language says how an answer and its tests become a program, and what runs it."""
+"""Programming languages: how an answer and its tests become a program, and what runs it; `definitions` has one file a language."""
 
 from __future__ import annotations
 

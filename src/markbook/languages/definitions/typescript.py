@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markbook.languages.javascript import ENDING, FAILURES, QUICK, QUIET
+from markbook.languages.definitions.javascript import ENDING, FAILURES, QUICK, QUIET
 from markbook.languages.language import Batch, Language
 
 _TRANSLATE = """

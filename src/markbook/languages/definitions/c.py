@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markbook.languages.cpp import ASSERT, GUARD, READS, linker
+from markbook.languages.definitions.cpp import ASSERT, GUARD, READS, linker
 from markbook.languages.language import Ending, Failures, Language
 
 
