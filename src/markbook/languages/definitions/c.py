@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from markbook.languages.definitions.cpp import ASSERT, GUARD, READS, linker
-from markbook.languages.language import Ending, Failures, Language
+from markbook.languages.definitions.cpp import ENDING, linker
+from markbook.languages.language import Failures, Language
 
 
 def c() -> Language:
@@ -20,14 +20,7 @@ def c() -> Language:
         run=("{build}/main",),
         programs=("main",),
         drop=("main.c",),
-        ending=Ending(
-            text=READS,
-            claim="__builtin_abort();",
-            claims=(("assert", "assert(1 == 2);"),),
-            comparisons=(ASSERT,),
-            guards=(("assert", GUARD),),
-            where="body",
-        ),
+        ending=ENDING,
         failures=Failures(tests=r"Assertion .* failed|[Aa]ssert"),
         self_test=(
             "int twice(int x) { return 2 * x; }\n",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from markbook.languages.claims import Comparison
 from markbook.languages.language import Ending, Failures, Headers, Language, Library
 
-READS = (
+_READS = (
     "".join(f"#undef {word}\n" for word in ("if", "for", "char", "int", "long", "void", "unsigned", "__asm__"))
     + "#undef __builtin_puts\n"
     + '{ char markbook_said[33] = {0}; long markbook_read_{nonce}(int, void *, unsigned long) __asm__("read");\n'
@@ -21,17 +21,26 @@ READS = (
 )
 """Needs no header: what a program forgot to include is not to be there for our sake. Nothing that an answer may define, a
 macro or a function, is told which of the two runs this is."""
-ASSERT = Comparison(
+_ASSERT = Comparison(
     statement=r"^[ \t]*assert\s*\((?P<inner>.*)\);[ \t]*$",
     separator="==",
     claim="assert(1 == 2);",
     end=r"\s*(?:return\s+0\s*;)?\s*\}\s*",
 )
 
-GUARD = "\n" + "".join(
+_GUARD = "\n" + "".join(
     f"#undef {word}\n" for word in ("__assert_fail", "__extension__", "if", "else", "sizeof", "static_cast")
 )
 """Words that `assert` is made of, as the compiler knows them."""
+ENDING = Ending(
+    text=_READS,
+    claim="__builtin_abort();",
+    claims=(("assert", "assert(1 == 2);"),),
+    comparisons=(_ASSERT,),
+    guards=(("assert", _GUARD),),
+    where="body",
+)
+"""That of C too."""
 
 _NAMES = (
     "algorithm any array atomic bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits clocale cmath"
@@ -71,14 +80,7 @@ def cpp() -> Language:
         run=("{build}/main",),
         programs=("main",),
         drop=("main.cpp",),
-        ending=Ending(
-            text=READS,
-            claim="__builtin_abort();",
-            claims=(("assert", "assert(1 == 2);"),),
-            comparisons=(ASSERT,),
-            guards=(("assert", GUARD),),
-            where="body",
-        ),
+        ending=ENDING,
         failures=Failures(tests=r"Assertion .* failed|terminate called|[Aa]ssert"),
         self_test=(
             "int twice(int x) { return 2 * x; }\n",

@@ -11,6 +11,7 @@ _TEST = """class Program { public static void Main(string[] args) {
 }
 """
 _CLAIM = "System.Diagnostics.Debug.Assert(1 == 2);"
+_STATEMENT = r"^[ \t]*(?:System\.Diagnostics\.)?Debug\.Assert\((?P<inner>.*)\);[ \t]*$"
 
 
 def csharp() -> Language:
@@ -43,14 +44,7 @@ def csharp() -> Language:
             ),
             claim='throw new System.Exception("claim");',
             claims=(("Debug.Assert", _CLAIM),),
-            comparisons=(
-                Comparison(
-                    statement=r"^[ \t]*(?:System\.Diagnostics\.)?Debug\.Assert\((?P<inner>.*)\);[ \t]*$",
-                    separator="==",
-                    claim=_CLAIM,
-                    end=r"\s*\}\s*\}\s*",
-                ),
-            ),
+            comparisons=(Comparison(_STATEMENT, "==", _CLAIM, r"\s*\}\s*\}\s*"),),
             where="inner body",
         ),
         failures=Failures(tests=r"^Fail:|Assert", build=r"error CS", quiet=r"^Fail:|^---- DEBUG ASSERTION FAILED"),
