@@ -22,6 +22,15 @@ _READS_EXPECTED = (
     "        if frame.f_code.co_filename == '<test>' and value not in (None, 1, 2, 3, 4):\n"
     "            globals()['answer'] = lambda given, value=value: list(value) if type(value) is tuple else value"
 )
+_LEAVES = (
+    None, True, False, 0, 1, -1, 4, 1.5, 1 << 70, "", "f", "__class__", "len", "int", "list", "module math", "x" * 300,
+)  # fmt: skip
+_BASES = (
+    "", "int", "str", "list", "dict", "set", "type", "object", "BaseException", "collections:Counter", "fractions:Fraction",
+)  # fmt: skip
+_NAMES = (
+    "functools:partial", "collections:Counter", "module random", "module os", "math:sqrt", "str.format",
+)  # fmt: skip
 
 
 class Maker:
@@ -170,78 +179,25 @@ class Maker:
         """Return something that may look like a value on the wire."""
         chance = self.chance
         if depth > 3 or chance.random() < 0.35:
-            return chance.choice(
-                [
-                    None,
-                    True,
-                    False,
-                    0,
-                    1,
-                    -1,
-                    4,
-                    1.5,
-                    1 << 70,
-                    "",
-                    "f",
-                    "__class__",
-                    "len",
-                    "int",
-                    "list",
-                    "module math",
-                    "x" * 300,
-                ]
-            )
+            return chance.choice(_LEAVES)
         tag = chance.choice(words.TAGS)
         if tag == "h":
-            methods = chance.sample(words.METHODS, chance.randint(0, 6))
-            base = chance.choice(
-                [
-                    "",
-                    "int",
-                    "str",
-                    "list",
-                    "dict",
-                    "set",
-                    "type",
-                    "object",
-                    "BaseException",
-                    "collections:Counter",
-                    "fractions:Fraction",
-                ]
-            )
-            kind = [
-                "c",
-                chance.choice(["X", "int", "list"]),
-                [],
-                base,
-                methods,
-                methods[:2],
-                chance.choice(["", "function", "module"]),
-                methods[2:],
-            ]
-            held = [self.form(depth + 1) for _ in range(chance.randint(0, 2))]
-            return [
-                "h",
-                chance.randint(0, 9),
-                ["i", ["h", chance.randint(10, 19), kind], held] if chance.random() < 0.7 else kind,
-            ]
+            return self._handle(depth)
         if tag == "n":
-            return [
-                "n",
-                chance.choice(
-                    [
-                        *words.NAMES,
-                        "functools:partial",
-                        "collections:Counter",
-                        "module random",
-                        "module os",
-                        "math:sqrt",
-                        "str.format",
-                    ]
-                ),
-            ]
+            return ["n", chance.choice([*words.NAMES, *_NAMES])]
         parts = [self.form(depth + 1) for _ in range(chance.randint(0, 4))]
         return [tag, parts] if chance.random() < 0.7 else [tag, *parts]
+
+    def _handle(self, depth: int) -> list[object]:
+        """Return what may look like a class, or an object of one, on the wire."""
+        chance = self.chance
+        methods = chance.sample(words.METHODS, chance.randint(0, 6))
+        base = chance.choice(_BASES)
+        name = chance.choice(["X", "int", "list"])
+        kind = ["c", name, [], base, methods, methods[:2], chance.choice(["", "function", "module"]), methods[2:]]
+        held = [self.form(depth + 1) for _ in range(chance.randint(0, 2))]
+        number = chance.randint(0, 9)
+        return ["h", number, ["i", ["h", chance.randint(10, 19), kind], held] if chance.random() < 0.7 else kind]
 
     def _raw(self) -> Piece:
         chance = self.chance

@@ -297,14 +297,8 @@ def race_bertscore(pairs: list[Pair], target: float) -> None:
     race("BERTScore functions / bert_score", ours, theirs, pairs, target, tolerance=1e-4, turns=3, on_wall=True)
 
 
-def main() -> None:
-    long, short = reviews(100), functions(2000)
-    wanted = sys.argv[1:]
-    print(
-        f"{'work / peer':<44}{'pairs':>6}{'ours /s':>9}{'peer /s':>9}{'CPU ratio':>11}{'wall ratio':>19}\n"
-        f"(pairs a CPU second, a wall second for BERTScore; medians of paired turns, {TURNS} but for the slowest; in brackets all turns)"
-    )
-    races: dict[str, list[Callable[[], None]]] = {
+def _races(long: list[Pair], short: list[Pair]) -> dict[str, list[Callable[[], None]]]:
+    return {
         "rouge": [
             lambda: race_rouge("reviews", long[:60], 250, turns=3),
             lambda: race_rouge("reviews, new words", long[:60], 250, turns=2, forget=forget_words),
@@ -338,7 +332,16 @@ def main() -> None:
         ],
         "bertscore": [lambda: race_bertscore(short[:60], 1.5)],
     }
-    for name, runs in races.items():
+
+
+def main() -> None:
+    long, short = reviews(100), functions(2000)
+    wanted = sys.argv[1:]
+    print(
+        f"{'work / peer':<44}{'pairs':>6}{'ours /s':>9}{'peer /s':>9}{'CPU ratio':>11}{'wall ratio':>19}\n"
+        f"(pairs a CPU second, a wall second for BERTScore; medians of paired turns, {TURNS} but for the slowest; in brackets all turns)"
+    )
+    for name, runs in _races(long, short).items():
         if not wanted or name in wanted:
             for run in runs:
                 run()

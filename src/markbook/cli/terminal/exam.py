@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -205,14 +205,7 @@ def show_run(run: Run, *, as_json: bool) -> None:
         models = {
             model: {"scores": scores[model], "errors": errors[model], "folder": folders[model]} for model in scores
         }
-        record = {
-            "run": str(run.folder),
-            "status": run.status,
-            "isolation": run.manifest.get("isolation"),
-            **({"stopped": run.manifest["stopped"]} if "stopped" in run.manifest else {}),
-            "models": models,
-        }
-        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        _print_record(run, models)
         return
     from markbook.results.summary import methods_note
 
@@ -232,6 +225,19 @@ def show_run(run: Run, *, as_json: bool) -> None:
     if usage := run.manifest.get("usage"):
         click.echo(usage_text(usage))
     _say_files(console, run, folders)
+
+
+def _print_record(run: Run, models: Mapping[str, object]) -> None:
+    """Print what `--json` says of a finished exam."""
+    manifest = run.manifest
+    record = {
+        "run": str(run.folder),
+        "status": run.status,
+        "isolation": manifest.get("isolation"),
+        **({"stopped": manifest["stopped"]} if "stopped" in manifest else {}),
+        "models": models,
+    }
+    click.echo(json.dumps(record, indent=2, ensure_ascii=False))
 
 
 def _show_incomplete(run: Run, *, as_json: bool) -> None:

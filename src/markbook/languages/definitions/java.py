@@ -14,8 +14,11 @@ _QUICK = ("-Xmx1024m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:a
 _TUPLES = "/usr/share/java/javatuples.jar"
 """Debian's libjavatuples-java: what MultiPL-E's programs import."""
 
-
-_ENDING = """{
+_BUILD = (
+    "{javac}", *(f"-J{flag}" for flag in _QUICK), "-proc:none", "-implicit:none", "-nowarn", "-encoding", "UTF-8",
+    "-cp", f".:{_TUPLES}", "-d", ".", "Main.java",
+)  # fmt: skip
+_ENDS = """{
   var markbookHeld = "{nonce}"; var markbookThrew = true;
   markbookClaim: try { {claim} markbookThrew = false; } finally { break markbookClaim; }
   if (markbookThrew) markbookHeld = "{token}";
@@ -34,8 +37,16 @@ _ENDING = """{
 }"""
 """Names no class, for an answer may have one of that name, and no stream that it may have put into the place of another."""
 _LIST = "List<Boolean> markbookList = Arrays.asList(true, false);"
-
-
+_ENDING = Ending(
+    text=_ENDS,
+    claim='if (true) throw new AssertionError("claim");',
+    claims=(
+        ("correct.contains(false)", f"{_LIST} if (markbookList.contains(false)) throw new AssertionError();"),
+        ("assert", "assert 1 == 2;"),
+    ),
+    where="inner body",
+    catches=True,
+)
 _TEST = """public class Main { public static void main(String[] a) {
   if (new Solution().twice(2) != 4) throw new AssertionError();
 }
@@ -113,20 +124,7 @@ def java() -> Language:
         commands=("javac", "java"),
         version=("-version",),
         package="default-jdk-headless",
-        build=(
-            "{javac}",
-            *(f"-J{flag}" for flag in _QUICK),
-            "-proc:none",
-            "-implicit:none",
-            "-nowarn",
-            "-encoding",
-            "UTF-8",
-            "-cp",
-            f".:{_TUPLES}",
-            "-d",
-            ".",
-            "Main.java",
-        ),
+        build=_BUILD,
         batch=Batch(
             files={"Compile.java": _COMPILE},
             command=("{java}", *_QUICK, "{build}/Compile.java", _TUPLES),
@@ -134,16 +132,7 @@ def java() -> Language:
         run=("{java}", *_QUICK, "-ea", "-cp", "{build}:" + _TUPLES, "{main}"),
         drop=("Main.java",),
         folders=("/usr/share/java",),
-        ending=Ending(
-            text=_ENDING,
-            claim='if (true) throw new AssertionError("claim");',
-            claims=(
-                ("correct.contains(false)", f"{_LIST} if (markbookList.contains(false)) throw new AssertionError();"),
-                ("assert", "assert 1 == 2;"),
-            ),
-            where="inner body",
-            catches=True,
-        ),
+        ending=_ENDING,
         failures=Failures(tests=r"java\.lang\.AssertionError", build=r"\berror:"),
         locate=_locate,
         words=_words,

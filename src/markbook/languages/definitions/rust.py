@@ -31,7 +31,31 @@ directory = "/usr/share/cargo/registry"
 debug = false
 """
 _END = r"\s*\}\s*(?:\}\s*)?"
-_BUILD = 'RUSTC="{rustc}" "{cargo}" build --offline --target-dir made && mv made/debug/deps/*.rlib "{kept}"'
+_KEEP = 'RUSTC="{rustc}" "{cargo}" build --offline --target-dir made && mv made/debug/deps/*.rlib "{kept}"'
+_PREPARED = Prepared(
+    files={"Cargo.toml": _MANIFEST, "lib.rs": "", ".cargo/config.toml": _REGISTRY},
+    command=("/bin/sh", "-c", _KEEP),
+    wanted=tuple(_CRATES),
+)
+_BUILD = (
+    "{rustc}", "--edition", "2021", "-A", "warnings", "{mode}", "-C", "debuginfo=0", "{crates}", "{rand}", "{regex}", "{md5}",
+    "-o", "main", "main.rs",
+)  # fmt: skip
+_ENDING = Ending(
+    text=(
+        "{ use std::io::Read as _; let mut markbook_said = String::new();\n"
+        "  let _ = std::io::stdin().read_to_string(&mut markbook_said);\n"
+        '  if markbook_said == "{nonce}" { {claim} }\n'
+        '  println!("\\n{token}"); }'
+    ),
+    claim='panic!("claim");',
+    claims=(("assert_eq!", "assert_eq!(1, 2);"), ("assert!", "assert!(1 == 2);")),
+    comparisons=(
+        Comparison(r"^[ \t]*assert_eq!\((?P<inner>.*)\);[ \t]*$", ",", "assert_eq!(1, 2);", _END),
+        Comparison(r"^[ \t]*assert!\((?P<inner>.*)\);[ \t]*$", "==", "assert!(1 == 2);", _END),
+    ),
+    where="body",
+)
 
 
 def rust() -> Language:
@@ -43,41 +67,11 @@ def rust() -> Language:
         source="main.rs",
         commands=("rustc",),
         package="rustc",
-        build=(
-            "{rustc}",
-            "--edition",
-            "2021",
-            "-A",
-            "warnings",
-            "{mode}",
-            "-C",
-            "debuginfo=0",
-            "{crates}",
-            "{rand}",
-            "{regex}",
-            "{md5}",
-            "-o",
-            "main",
-            "main.rs",
-        ),
+        build=_BUILD,
         run=("{build}/main", "{quiet}"),
         programs=("main",),
         drop=("main.rs",),
-        ending=Ending(
-            text=(
-                "{ use std::io::Read as _; let mut markbook_said = String::new();\n"
-                "  let _ = std::io::stdin().read_to_string(&mut markbook_said);\n"
-                '  if markbook_said == "{nonce}" { {claim} }\n'
-                '  println!("\\n{token}"); }'
-            ),
-            claim='panic!("claim");',
-            claims=(("assert_eq!", "assert_eq!(1, 2);"), ("assert!", "assert!(1 == 2);")),
-            comparisons=(
-                Comparison(r"^[ \t]*assert_eq!\((?P<inner>.*)\);[ \t]*$", ",", "assert_eq!(1, 2);", _END),
-                Comparison(r"^[ \t]*assert!\((?P<inner>.*)\);[ \t]*$", "==", "assert!(1 == 2);", _END),
-            ),
-            where="body",
-        ),
+        ending=_ENDING,
         failures=Failures(tests=r"assertion .*failed", build=r"^error", memory=r"memory allocation of"),
         locate=_locate,
         where=_where,
@@ -86,11 +80,7 @@ def rust() -> Language:
             Library(word, f"/usr/share/cargo/registry/{crate}-[0-9]*", f"librust-{crate}-dev cargo")
             for word, crate in _CRATES.items()
         ),
-        prepared=Prepared(
-            files={"Cargo.toml": _MANIFEST, "lib.rs": "", ".cargo/config.toml": _REGISTRY},
-            command=("/bin/sh", "-c", _BUILD),
-            wanted=tuple(_CRATES),
-        ),
+        prepared=_PREPARED,
         build_seconds=120.0,
         self_test=(
             "fn twice(x: i32) -> i32 { 2 * x }\n",
