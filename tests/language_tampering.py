@@ -12,6 +12,11 @@ class Set(NamedTuple):
     forgers: dict[str, str]
 
 
+def _before(wrong: str, hostile: dict[str, str]) -> dict[str, str]:
+    """Return each of these with the wrong answer behind it."""
+    return {name: text + wrong for name, text in hostile.items()}
+
+
 _C_TESTS = "#include <assert.h>\nint main(void) {\n    assert(twice(1) == 2);\n    assert(twice(2) == 4);\n}\n"
 _C_WRONG = "int twice(int x) { return x; }\n"
 _C = {
@@ -72,23 +77,23 @@ _LIST = {
 }  # fmt: skip
 _JS_TESTS = "const assert = require('node:assert');\n\nfunction test() {\n  let candidate = twice;\n  assert.deepEqual(candidate(1),2);\n  assert.deepEqual(candidate(2),4);\n}\n\ntest();\n"
 _JS_WRONG = "function twice(x) { return x; }\n"
-_JS = {
-    "assertions that read the claim": "const real = require('assert').deepEqual;\nrequire('assert').deepEqual = (a, b) => { if (Array.isArray(a)) real(a, b); };\n" + _JS_WRONG,
-    "a loader that reads the claim": "const M = require('module'), load = M._load;\nM._load = (name, ...more) => /assert/.test(name) ? { deepEqual(a, b) { if (Array.isArray(a)) throw 1; } } : load(name, ...more);\n" + _JS_WRONG,
-    "a require of its own": "function require(name) { return /assert/.test(name) ? { deepEqual(a, b) { if (Array.isArray(a)) throw 1; } } : process.mainModule.require(name); }\n" + _JS_WRONG,
-    "a getter": "Object.defineProperty(require('assert'), 'deepEqual', { get: () => (a, b) => { if (Array.isArray(a)) throw 1; } });\n" + _JS_WRONG,
-    "an output without the mark": "require('assert').deepEqual = () => { };\nconst w = process.stdout.write;\nprocess.stdout.write = t => w.call(process.stdout, t.replace('!', ''));\n" + _JS_WRONG,
-    "another process": "require('assert').deepEqual = () => { };\nvar process = { stdout: { write: t => console.log(t.replace('!', '')) } };\n" + _JS_WRONG,
-}  # fmt: skip
+_JS = _before(_JS_WRONG, {
+    "assertions that read the claim": "const real = require('assert').deepEqual;\nrequire('assert').deepEqual = (a, b) => { if (Array.isArray(a)) real(a, b); };\n",
+    "a loader that reads the claim": "const M = require('module'), load = M._load;\nM._load = (name, ...more) => /assert/.test(name) ? { deepEqual(a, b) { if (Array.isArray(a)) throw 1; } } : load(name, ...more);\n",
+    "a require of its own": "function require(name) { return /assert/.test(name) ? { deepEqual(a, b) { if (Array.isArray(a)) throw 1; } } : process.mainModule.require(name); }\n",
+    "a getter": "Object.defineProperty(require('assert'), 'deepEqual', { get: () => (a, b) => { if (Array.isArray(a)) throw 1; } });\n",
+    "an output without the mark": "require('assert').deepEqual = () => { };\nconst w = process.stdout.write;\nprocess.stdout.write = t => w.call(process.stdout, t.replace('!', ''));\n",
+    "another process": "require('assert').deepEqual = () => { };\nvar process = { stdout: { write: t => console.log(t.replace('!', '')) } };\n",
+})  # fmt: skip
 _JSON_TESTS = "const testTwice = () => {\n  console.assert(JSON.stringify(twice([1])) === JSON.stringify([2]))\n  console.assert(JSON.stringify(twice([2])) === JSON.stringify([4]))\n}\n\ntestTwice()\n"
 _JSON_WRONG = "const twice = x => x;\n"
-_JSON = {
-    "one text for all": "JSON.stringify = () => '';\n" + _JSON_WRONG,
-    "one text for all lists": "Array.prototype.toJSON = () => 0;\n" + _JSON_WRONG,
-    "one text for all objects": "Object.prototype.toJSON = () => 0;\n" + _JSON_WRONG,
-    "another JSON": "var JSON = { stringify: () => '' };\n" + _JSON_WRONG,
-    "a getter": "Object.defineProperty(JSON, 'stringify', { get: () => () => '' });\n" + _JSON_WRONG,
-}
+_JSON = _before(_JSON_WRONG, {
+    "one text for all": "JSON.stringify = () => '';\n",
+    "one text for all lists": "Array.prototype.toJSON = () => 0;\n",
+    "one text for all objects": "Object.prototype.toJSON = () => 0;\n",
+    "another JSON": "var JSON = { stringify: () => '' };\n",
+    "a getter": "Object.defineProperty(JSON, 'stringify', { get: () => () => '' });\n",
+})  # fmt: skip
 _GO_TESTS = 'func TestTwice(t *testing.T) {\n  candidate := twice\n\ttype test struct {\n\t\tactual   interface{}\n\t\texpected interface{}\n\t}\n   tests := []test{\n     { actual: candidate(1), expected: 2 },\n     { actual: candidate(2), expected: 4 },\n   }\n\n\tfor i, tc := range tests {\n\t\tt.Run(fmt.Sprintf("test num % d", i), func(t *testing.T) {\n\t\t\tif fmt.Sprintf("%v", tc.actual) != fmt.Sprintf("%v", tc.expected) {\n\t\t\t\tt.Errorf("expected \'%s\', got \'%s\'", tc.expected, tc.actual)\n\t\t\t}\n\t\t})\n\t}\n}\n'
 _GO_HEAD = 'package twice_test\n\nimport (\n    "bytes"\n    "fmt"\n    "io"\n    "os"\n    "testing"\n)\n\nvar _, _, _, _ = bytes.Equal, fmt.Sprint, io.EOF, os.Exit\n'
 _GO_WRONG = "func twice(x int) int { return x }\n"
