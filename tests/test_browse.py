@@ -16,6 +16,7 @@ from markbook.report.browse.server import Server
 from markbook.report.browse.site import Site, find_runs
 from markbook.results.kind import results_of
 from markbook.runs.exam.view import OUTCOME
+from markbook.stats import clustered_standard_error, mean_interval
 from markbook.store import open_run
 
 MODELS = {"strong": 0.9, "weak": 0.2}
@@ -435,6 +436,32 @@ def test_attempts_are_filtered_by_error_topic_score_and_words(serve, folder):
             assert "found in" in body
         else:
             assert f"{count:,} attempts" in body, asked
+
+
+def test_the_means_of_topics_stand_beside_their_intervals(serve, folder):
+    client = serve(folder)
+    weak = locations(folder, "exam").search(topic="closures", model="weak", count=500)[0]
+    wanted = clustered_standard_error([one.score for one in weak], [one.sample for one in weak])
+
+    _, body = client.get(f"/run/{number_of(client, 'exam')}")
+
+    assert f'{wanted.value:.3f} <span class="note">[{wanted.low:.3f}, {wanted.high:.3f}]</span>' in body
+    assert len({one.sample for one in weak}) == wanted.stats["n_clusters"] < len(weak)
+
+
+def test_single_attempts_of_a_topic_have_the_interval_of_a_share(exam_run, tmp_path):
+    exam_run("", models={"even": 0.5}, problems=40)
+    index = locations(tmp_path, "exam")
+
+    topics = index.by_topic()
+
+    assert topics.total == len(topics.shown) == 4
+    for topic in topics.shown:
+        some = index.search(topic=topic.name, count=100)[0]
+        wanted = mean_interval([one.score for one in some])
+        found = topic.means["even"]
+        assert (found.value, found.low, found.high) == (wanted.value, wanted.low, wanted.high)
+        assert found.low < found.value < found.high
 
 
 def test_next_and_previous_keep_what_was_asked_for(serve, folder):

@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from markbook.results.headline import run_headline
 from markbook.results.kind import Entry, Results, Status
+from markbook.results.summary import mean_of
+from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +33,26 @@ FIRST_CHUNK = 200
 _SMALL = 5_000
 """Attempts of a run whose sentence is worked out while it is looked at."""
 _NUMBER = re.compile(r"(\d{1,18})")
+WORST_TOPICS, TOPIC_MODELS = 12, 12
+"""Topics and models whose means the page of a run shows."""
+_OPEN = (-math.inf, math.inf)
+
+
+class TopicMeans(NamedTuple):
+    """What attempts of one topic came to."""
+
+    name: str
+    attempts: int
+    means: Mapping[str, Estimate]
+    """By model, of those that have a score there."""
+
+
+class WorstTopics(NamedTuple):
+    """The topics with the lowest means, the lowest first."""
+
+    shown: Sequence[TopicMeans]
+    total: int
+    """How many topics there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +126,7 @@ class Index:
         default_factory=lambda: {at: _Names() for at in (_MODEL, _SAMPLE, _ERROR, _TOPIC)}
     )
     _chunks: list[Table] = field(default_factory=list)
-    _topics: list[tuple[str, int, dict[str, float]]] | None = None
+    _topics: WorstTopics | None = None
     _orders: dict[str, Places] = field(default_factory=dict)
     _ready: threading.Condition = field(default_factory=threading.Condition)
     _thread: threading.Thread | None = None
@@ -284,8 +306,8 @@ class Index:
         found = np.bincount(self.table()[:, _STATUS].astype(int), minlength=len(STATUSES))
         return {name: int(count) for name, count in zip(STATUSES, found, strict=True) if count}
 
-    def by_topic(self) -> list[tuple[str, int, dict[str, float]]]:
-        """Return each topic with its attempts and the models' mean scores, the worst first; kept once all are indexed."""
+    def by_topic(self) -> WorstTopics:
+        """Return the topics with the lowest mean scores, with each model's; kept once all attempts are indexed."""
         import numpy as np
 
         if self._topics is not None:
@@ -296,14 +318,19 @@ class Index:
         size = len(names) * len(models)
         counts = np.bincount(cells, minlength=size).reshape(-1, max(1, len(models)))
         sums = np.bincount(cells, weights=table[:, _SCORE], minlength=size).reshape(counts.shape)
-        found: list[tuple[str, int, dict[str, float]]] = []
-        for at, name in enumerate(names):
-            means = {model: float(sums[at, of] / counts[at, of]) for of, model in enumerate(models) if counts[at, of]}
-            if name and means:
-                found.append((name, int(counts[at].sum()), means))
-        found.sort(key=lambda one: sum(one[2].values()) / len(one[2]))
-        self._topics = found if self.is_done else None
-        return found
+        there = [at for at, name in enumerate(names) if name and counts[at].any()]
+        there.sort(key=lambda at: float(np.mean(sums[at][counts[at] > 0] / counts[at][counts[at] > 0])))
+        limits = (0.0, 1.0) if len(table) and 0 <= table[:, _SCORE].min() <= table[:, _SCORE].max() <= 1 else _OPEN
+        shown = models[:TOPIC_MODELS]
+        found = [
+            TopicMeans(names[at], int(counts[at].sum()), {
+                model: _mean(table[cells == at * len(models) + of], limits) for of, model in enumerate(shown) if counts[at, of]
+            })
+            for at in there[:WORST_TOPICS]
+        ]  # fmt: skip
+        worst = WorstTopics(found, len(there))
+        self._topics = worst if self.is_done else None
+        return worst
 
     def found(self, table: Table, place: int) -> Entry:
         """Return the attempt in a row of the table."""
@@ -321,6 +348,13 @@ class Index:
             names[_TOPIC].all[int(row[_TOPIC])],
             _known(row[_SECONDS]),
         )
+
+
+def _mean(rows: Table, limits: tuple[float, float]) -> Estimate:
+    """Return the mean score of attempts; several at one sample belong together."""
+    samples = rows[:, _SAMPLE].tolist()
+    clusters = samples if len(set(samples)) < len(samples) else None
+    return mean_of(rows[:, _SCORE].tolist(), clusters, limits=limits, confidence=0.95, seed=0)
 
 
 def _known(value: float) -> float | None:

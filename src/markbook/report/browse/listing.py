@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from urllib.parse import urlencode
 
 from markbook.errors import MarkbookError
-from markbook.report.browse.index import SORTS, STATUSES, Index, Query
+from markbook.report.browse.index import SORTS, STATUSES, TOPIC_MODELS, Index, Query
 from markbook.report.browse.local import NotFound, whole
 from markbook.report.browse.matrix import ORDERS, Square, matrix_of
 from markbook.report.browse.rendering import render
@@ -204,7 +204,8 @@ def run_page(index: Index, number: int, about: Mapping[str, object], asked: Mapp
         sorts=SORTS,
         counts=index.counts(),
         by_status=index.statuses(),
-        topics=index.by_topic() if index.is_done else [],
+        topics=index.by_topic() if index.is_done else None,
+        topic_models=index.models[:TOPIC_MODELS],
         index=index,
         indexed=len(index),
         at=lambda **more: address(path, query, **{"text": words, **more}),
