@@ -11,6 +11,7 @@ from markbook import errors
         (errors.UsageError, 2),
         (errors.ConfigError, 2),
         (errors.DataError, 2),
+        (errors.DamagedError, 2),
         (errors.StrictDataError, 65),
         (errors.GateFailed, 1),
         (errors.IncompleteError, 3),

@@ -42,8 +42,10 @@ def test_a_damaged_gzip_is_an_error_for_rows_and_half_the_evidence_for_traces(tm
     assert lines.startswith(came[: len(lines) // 4])
     assert len(told) == 1
     assert damage in told[0]
-    with pytest.raises(DataError, match=f"the file is damaged: .*{damage}"):
+    with pytest.raises(DataError, match=f"the file is damaged: .*{damage}") as error:
         list(read_jsonl(path))
+    whole_lines = came.count(b"\n")
+    assert error.value.at == f"{path}:{whole_lines + 1}"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """`markbook review` from files to files."""
 
+import gzip
 import json
+import re
 import shutil
 
 import pytest
@@ -383,6 +385,20 @@ def test_a_broken_row_is_counted_and_strict_stops(tmp_path, inputs):
     assert (code, strict) == (0, 65)
     assert "1 files or rows could not be read" in err
     assert len(rows_of(folder)) == 3
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_reviews_that_are_cut_off_are_refused_where_they_break(tmp_path, inputs, is_folder):
+    (tmp_path / "all").mkdir()
+    file = tmp_path / "all" / "reviews.jsonl.gz"
+    first, *others = inputs[3].read_bytes().splitlines(keepends=True)
+    file.write_bytes(gzip.compress(first) + gzip.compress(b"".join(others))[:-20])
+
+    code, _, err = markbook("review", *inputs[:3], file.parent if is_folder else file, "--output", tmp_path / "out")
+
+    assert code == 2
+    assert re.search(rf"markbook: {re.escape(str(file))}:[23]: the file is damaged: .* cut off", err)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_review_of_an_unknown_paper_keeps_its_row(tmp_path, inputs):

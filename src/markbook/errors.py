@@ -5,6 +5,7 @@
     |   `-- UnknownOptionError    2    a keyword argument that a function does not have; a TypeError too
     |-- ConfigError               2    a task or config file that cannot be honoured
     |-- DataError                 2    input in which nothing can be marked
+    |   |-- DamagedError          2    a file that breaks off: how much it lacks is not known
     |   `-- StrictDataError      65    bad input under --strict
     |-- GateFailed                1    a threshold that the user set was not met
     |-- IncompleteError           3    the run, or a part the user named, could not do its work
@@ -56,6 +57,10 @@ class ConfigError(MarkbookError):
 
 class DataError(MarkbookError):
     """Input in which nothing can be marked."""
+
+
+class DamagedError(DataError):
+    """A file that breaks off: what is whole of it is not taken for all of it."""
 
 
 class StrictDataError(DataError):

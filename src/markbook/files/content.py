@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from markbook.errors import DataError, beside
+from markbook.errors import DamagedError, DataError, beside
 from markbook.files.limits import FREE_BYTES, MAX_DOCUMENT, MAX_RATIO, MAX_UNPACKED
 
 BOM = b"\xef\xbb\xbf"
@@ -64,7 +64,8 @@ def pieces(
             an error.
 
     Raises:
-        DataError: as `open_input`; also a compressed file that is damaged, or unpacks to more than the limits allow.
+        DataError: as `open_input`; also a compressed file that is damaged (`DamagedError`), or unpacks to more than the
+            limits allow.
     """
     with open_input(path) as raw:
         packed = raw.read(len(_GZIP)) == _GZIP
@@ -138,5 +139,5 @@ def _unpacked(raw: IO[bytes], path: Path, size: int, damage: Damage | None) -> I
 
 def _damaged(reason: str, path: Path, damage: Damage | None) -> None:
     if damage is None:
-        raise DataError(f"the file is damaged: {reason}", at=str(path))
+        raise DamagedError(f"the file is damaged: {reason}", at=str(path), hint="write or fetch it again")
     damage(reason)

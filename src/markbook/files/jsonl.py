@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from markbook.errors import DataError
+from markbook.errors import DamagedError, DataError
 from markbook.files.content import BOM, SPACE, pieces, whole
 from markbook.files.lenient import integer, no_number
 from markbook.files.limits import MAX_VALUE
@@ -53,7 +53,8 @@ def read_jsonl(
         numbers: `open` where another program writes NaN, infinities and absurd integers: each is None.
 
     Raises:
-        DataError: the file cannot be read, is one JSON array named as lines, or unpacks beyond the caps.
+        DataError: the file cannot be read, breaks off (`DamagedError`), is one JSON array named as lines, or unpacks
+            beyond the caps.
     """
     if path.suffix == ".json" or path.name.endswith(".json.gz"):
         yield from _read_array(path, digest, _DECODER if numbers == "strict" else _OPEN)
@@ -101,21 +102,29 @@ def parse_object(line: bytes, at: str, *, numbers: Numbers = "strict") -> Line |
 
 
 def _split(path: Path, digest: hashlib._Hash | None) -> Iterator[bytes]:
-    """Yield lines; of one beyond the cap only the first part, which is enough to reject it."""
+    """Yield lines; of one beyond the cap only the first part, which is enough to reject it.
+
+    Raises:
+        DamagedError: the file breaks off, at the line that is named.
+    """
     rest: list[bytes] = []
-    length = 0
-    for piece in pieces(path, digest):
-        start = 0
-        while (end := piece.find(b"\n", start)) >= 0:
-            rest.append(piece[start:end])
-            yield b"".join(rest)
-            rest.clear()
-            length = 0
-            start = end + 1
-        tail = piece[start:]
-        if tail and length <= MAX_VALUE:
-            rest.append(tail)
-            length += len(tail)
+    length = ended = 0
+    try:
+        for piece in pieces(path, digest):
+            start = 0
+            while (end := piece.find(b"\n", start)) >= 0:
+                rest.append(piece[start:end])
+                yield b"".join(rest)
+                rest.clear()
+                length = 0
+                ended += 1
+                start = end + 1
+            tail = piece[start:]
+            if tail and length <= MAX_VALUE:
+                rest.append(tail)
+                length += len(tail)
+    except DamagedError as error:
+        raise DamagedError(error.message, at=f"{path}:{ended + 1}", hint=error.hint) from None
     if rest:
         yield b"".join(rest)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import DataError, beside
+from markbook.errors import DamagedError, DataError, beside
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.load.peerread.papers import ASPECTS
 from markbook.load.peerread.text import as_number, as_text, mend, read_object, read_scale
@@ -45,7 +45,7 @@ class GeneratedReviews:
         """Read every generated review of a file or folder, in a stable order.
 
         Raises:
-            DataError: there is no such path, or it holds no row that names a paper.
+            DataError: there is no such path, it holds no row that names a paper, or a file of rows breaks off.
         """
         if not path.exists():
             raise DataError("there is no such file or folder", at=str(path), hint=beside(path))
@@ -100,6 +100,8 @@ def _read(file: Path, digests: dict[str, str], name: str) -> Iterator[Attempt | 
     try:
         for line in read_jsonl(file, digest=digest):
             yield _attempt(line.record, line.at, file) if isinstance(line, Line) else line
+    except DamagedError:
+        raise  # the reviews that came through are not all that were written
     except DataError as error:
         yield Rejection(error.at or str(file), error.message)
     digests[name] = digest.hexdigest()
