@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, cast
 
 import click
 
@@ -34,6 +35,7 @@ from markbook.cli.options.resume import EXECUTED, KeptOption, fill_from_run
 
 if TYPE_CHECKING:
     from markbook.results.gates import GateMark
+    from markbook.runs.exam.check import BenchmarkCheck
     from markbook.store import Run
 
 GATE, INCOMPLETE, BAD_INPUT = 1, 3, 65
@@ -154,7 +156,7 @@ def command(**options: Any) -> int:
     if not options["benchmark"]:
         raise click.UsageError("Missing option '--benchmark'.")
     if check:
-        return _check(options, show_check)
+        return _check(cast("_Checked", options), show_check)
     if not (options["solutions"] or options["model"] or options["generator"]):
         raise click.UsageError("Missing option '--solutions' (answers that exist) or '--model' (who is to answer).")
     from markbook.results.gates import hold_gates, parse_gates
@@ -212,7 +214,20 @@ def _marks(run: Run) -> list[GateMark]:
     ]
 
 
-def _check(options: dict[str, Any], show: Any) -> int:
+class _Checked(TypedDict):
+    """What `--check-benchmark` is asked."""
+
+    benchmark: str
+    format: str
+    timeout: float
+    workers: int | None
+    isolation: Literal["auto", "strict", "weak"]
+    python: str
+    as_json: bool
+    strict: bool
+
+
+def _check(options: _Checked, show: Callable[[BenchmarkCheck], None]) -> int:
     from markbook.runs.exam.check import check_benchmark
 
     found = check_benchmark(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from markbook.errors import MarkbookError
 from markbook.runs.exam.marks import ErrorPolicy, counted_tests, mark
-from markbook.runs.exam.pages.rows import test_detail
+from markbook.runs.exam.pages.rows import TestDetail, test_detail
 from markbook.sandbox.outcomes import LOST
 from markbook.types import Limits, Missing, MissingKind, Outcome, Sample, TestResult, Verdict
 
@@ -46,6 +45,23 @@ class Order:
     """Why there is nothing to mark, such as a model that gave no answer at all."""
 
 
+class RewardRecord(TypedDict):
+    """A reward as JSON."""
+
+    id: str
+    reward: float | None
+    valid: bool
+    reason: str | None
+    passed: int | None
+    total: int | None
+    error: str | None
+    message: str
+    separated: float | None
+    unchecked: int
+    isolation: str
+    tests: NotRequired[list[TestDetail]]
+
+
 @dataclass(frozen=True, slots=True)
 class Reward:
     """A number that an exam would give, or the reason why there is none."""
@@ -73,9 +89,9 @@ class Reward:
         """Whether it is a verdict on the code, to be trained on."""
         return self.reward is not None
 
-    def to_record(self, *, detail: bool = False) -> dict[str, object]:
+    def to_record(self, *, detail: bool = False) -> RewardRecord:
         """Return it as JSON; with `detail` each test's verdict too."""
-        record: dict[str, Any] = {
+        record: RewardRecord = {
             "id": self.id,
             "reward": self.reward,
             "valid": self.valid,
@@ -93,7 +109,7 @@ class Reward:
         return record
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Reward:
+    def from_record(cls, record: RewardRecord) -> Reward:
         """Return what `to_record` was made of, as another machine sent it.
 
         Raises:
@@ -119,7 +135,7 @@ class Reward:
         )
 
 
-def _test(record: Mapping[str, Any]) -> TestResult:
+def _test(record: TestDetail) -> TestResult:
     return TestResult(
         passed=record["passed"] is True,
         verdict=Verdict(record["verdict"]),

@@ -181,7 +181,7 @@ def _item(text: str | None, columns: Mapping[str, object]) -> dict[str, object]:
     return {**named, "code": text}
 
 
-def _known(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _known(columns: Mapping[str, _T]) -> dict[str, _T]:
     """Return those of a row's columns that say by what it is marked."""
     return {name: columns[name] for name in _COLUMNS if name in columns}
 

@@ -8,7 +8,7 @@ import hmac
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect, Request
@@ -73,7 +73,7 @@ class Guard:
         if origin is not None and _place(origin) != headers.get("host", "").lower():
             raise Refused(403, "a page of another site may not ask this server")
 
-    async def json(self, request: Request) -> dict[str, Any]:
+    async def json(self, request: Request) -> dict[str, object]:
         """Return the object that a request's body holds.
 
         Raises:
@@ -139,7 +139,7 @@ def _place(origin: str) -> str | None:
         return None
 
 
-def read_object(data: bytes, what: str = "the body") -> dict[str, Any]:
+def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
     """Return the object that some JSON holds.
 
     Raises:
@@ -160,11 +160,11 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, Any]:
     return _whole(found, what) if _is_torn(data) else dict(found)
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number there")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object whose keys stand there once: of two, one reader takes the first and another the last."""
     found = dict(pairs)
     if len(found) != len(pairs):

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 
@@ -100,7 +100,7 @@ class Marking:
         except Busy as busy:
             raise too_much(busy) from None
 
-    async def _orders(self, request: Request, items: Any, defaults: Defaults) -> list[Order]:
+    async def _orders(self, request: Request, items: object, defaults: Defaults) -> list[Order]:
         objects = [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
         named = {str(item.get("benchmark", "")) for item in objects}
         is_long = int(request.headers.get("content-length", _LOADS)) >= _LOADS
@@ -178,7 +178,7 @@ async def left(request: Request) -> None:
         pass
 
 
-def seconds(body: Mapping[str, Any], key: str, default: float, most: float) -> float:
+def seconds(body: Mapping[str, object], key: str, default: float, most: float) -> float:
     """Return a field that is a number of seconds.
 
     Raises:
@@ -203,7 +203,7 @@ def known(body: Mapping[str, object], fields: tuple[str, ...], at: str = "") -> 
             raise Refused(400, f"{at}unknown field {name[:40]!r} ({suggest(name[:40], list(fields))})")
 
 
-def labelled(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
     """Return OpenRLHF's queries and labels as items.
 
     A label is an item without its code, as an object or as its JSON; a query is the whole text of which the prompt, where
@@ -212,15 +212,12 @@ def labelled(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     Raises:
         Refused: they are not.
     """
-    queries, labels = body.get("query"), body.get("labels")
-    prompts = body.get("prompts") or [""] * (len(queries) if isinstance(queries, list) else 0)
-    for name, value in (("query", queries), ("labels", labels), ("prompts", prompts)):
-        if not isinstance(value, list):
-            raise Refused(400, f"{name!r} is no list")
-    if not len(queries or ()) == len(labels or ()) == len(prompts):
+    queries, labels = _listed(body, "query"), _listed(body, "labels")
+    prompts = _listed(body, "prompts") if body.get("prompts") else [""] * len(queries)
+    if not len(queries) == len(labels) == len(prompts):
         raise Refused(400, "'query', 'prompts' and 'labels' are not equally long")
     items = []
-    for number, (query, label, prompt) in enumerate(zip(queries or (), labels or (), prompts, strict=True)):
+    for number, (query, label, prompt) in enumerate(zip(queries, labels, prompts, strict=True)):
         if isinstance(label, str):
             label = read_object(label.encode(), f"labels[{number}]")  # noqa: PLW2901 - the same label, read
         if not isinstance(label, dict) or "code" in label or "completion" in label:
@@ -231,3 +228,10 @@ def labelled(body: Mapping[str, Any]) -> list[dict[str, Any]]:
         text = query.removeprefix(prompt) if isinstance(query, str) and isinstance(prompt, str) else query
         items.append({"id": str(number), "code": text, **label})
     return items
+
+
+def _listed(body: Mapping[str, object], name: str) -> list[object]:
+    value = body.get(name)
+    if not isinstance(value, list):
+        raise Refused(400, f"{name!r} is no list")
+    return value

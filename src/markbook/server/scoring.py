@@ -56,7 +56,7 @@ class Scoring:
         return as_json({"results": rows})
 
 
-def _names(value: Any) -> list[str]:
+def _names(value: object) -> list[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise Refused(400, "'metrics' is no name or list of names of metrics")
@@ -69,7 +69,7 @@ def _names(value: Any) -> list[str]:
     return expand(names)
 
 
-def _items(value: Any) -> list[Mapping[str, object]]:
+def _items(value: object) -> list[Mapping[str, object]]:
     if not isinstance(value, list) or not value:
         raise Refused(400, "'items' is no list, or empty")
     if len(value) > _MOST_ITEMS:

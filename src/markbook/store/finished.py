@@ -205,7 +205,7 @@ def open_manifest(path: str | os.PathLike[str]) -> dict[str, object] | None:
     return read_manifest(RealDisk(), Path(path))
 
 
-def read_manifest(disk: Disk, folder: Path) -> dict[str, Any] | None:
+def read_manifest(disk: Disk, folder: Path) -> dict[str, object] | None:
     """Return what run.json holds, None if there is none.
 
     Raises:

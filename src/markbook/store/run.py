@@ -115,7 +115,8 @@ class RunWriter:
                 raise UsageError("this is no run folder: it has no run.json", at=str(folder))
             if old is not None:
                 _check_same(old, manifest, folder)
-                writer._started = old.get("started", writer._started)
+                if isinstance(started := old.get("started"), str):
+                    writer._started = started
                 was_damaged = _repaired(disk, folder, old)
                 writer.was_done = old.get("status") == "done" and not was_damaged
             if not writer.was_done:

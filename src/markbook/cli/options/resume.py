@@ -29,7 +29,7 @@ class KeptOption:
     """From what the record says to what the option says."""
 
 
-def fill_from_run(options: dict[str, Any], command: str, kept: Sequence[KeptOption]) -> None:
+def fill_from_run(options: dict[str, object], command: str, kept: Sequence[KeptOption]) -> None:
     """Set what the user did not give to what the run to go on with was started with; nothing without `--resume`.
 
     A run folder may come from anybody. What it says is checked as if the user had written it, and what it names is
@@ -40,17 +40,18 @@ def fill_from_run(options: dict[str, Any], command: str, kept: Sequence[KeptOpti
         ConfigError: the run was started with what only the user may say.
         click.BadParameter: the record holds a value that the option does not take.
     """
-    if options["resume"] is None:
+    run = options["resume"]
+    if run is None:
         return
     from markbook.errors import UsageError
 
-    manifest = _manifest(options["resume"])
+    manifest = _manifest(str(run))
     if manifest is None:
         return  # killed before there was a record, or no run folder: that is said where it is resumed
     if (other := manifest.get("command")) != command:
         raise UsageError(
             f"this run cannot be resumed with these arguments; it was made by `markbook {other}`",
-            at=str(options["resume"]),
+            at=str(run),
             hint=f"markbook {other} --resume RUN goes on with it",
         )
     context = click.get_current_context()
@@ -63,7 +64,7 @@ def fill_from_run(options: dict[str, Any], command: str, kept: Sequence[KeptOpti
         said = each.turned(value)
         checked = parameter.process_value(context, said)
         value = said if said == checked else checked  # 7 stays 7: as 7.0 it would be another run's
-        _check_trust(each.danger(value), parameter.opts[0], value, str(options["resume"]))
+        _check_trust(each.danger(value), parameter.opts[0], value, str(run))
         options[each.name] = value
 
 
@@ -83,7 +84,7 @@ def _recorded(manifest: Mapping[str, object], place: str) -> Any:
     return held.get(name) if isinstance(held, Mapping) else None
 
 
-def _check_trust(danger: str, flag: str, value: Any, at: str) -> None:
+def _check_trust(danger: str, flag: str, value: object, at: str) -> None:
     from markbook.errors import ConfigError
 
     if danger:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, cast
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from markbook.files.jsonl import Rejection
     from markbook.results.compare import Baseline
     from markbook.runs.exam.check import BenchmarkCheck
+    from markbook.runs.exam.pages.scores import ErrorRecord, PassRecord, ScoreRecord
     from markbook.store import Run
 
 _PLAIN_EVERY = 5.0
@@ -267,7 +268,7 @@ def _show_incomplete(run: Run, *, as_json: bool) -> None:
     click.echo(str(run.folder))
 
 
-def _say_unchecked(console: Console, scores: dict[str, Any]) -> None:
+def _say_unchecked(console: Console, scores: Mapping[str, ScoreRecord]) -> None:
     for model, record in scores.items():
         verdicts = record["verdicts"]
         if unchecked := verdicts.get("unchecked"):
@@ -275,7 +276,7 @@ def _say_unchecked(console: Console, scores: dict[str, Any]) -> None:
             console.print(Text(terminal(words)), soft_wrap=True)
 
 
-def _score_table(scores: dict[str, Any]) -> Table:
+def _score_table(scores: Mapping[str, ScoreRecord]) -> Table:
     table = Table(
         title="Scores in percent; an absent answer counts 0", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )
@@ -297,7 +298,7 @@ def _score_table(scores: dict[str, Any]) -> Table:
     return table
 
 
-def _pass_table(scores: dict[str, Any]) -> Table | None:
+def _pass_table(scores: Mapping[str, ScoreRecord]) -> Table | None:
     """Return pass@k with its intervals; None where one sample a problem makes pass@1 say little beside the score."""
     ks = sorted({int(key[5:]) for record in scores.values() for key in record if key.startswith("pass@")})
     if len(ks) < 2:
@@ -312,13 +313,13 @@ def _pass_table(scores: dict[str, Any]) -> Table | None:
     return table
 
 
-def _with_interval(record: dict[str, Any], error: dict[str, Any] | None, k: int) -> str:
-    value = _number(record.get(f"pass@{k}"))
-    low = error and error.get("low")
-    return value if error is None or low is None else f"{value} [{low:.1f}, {error['high']:.1f}]"
+def _with_interval(record: ScoreRecord, error: PassRecord | None, k: int) -> str:
+    value = _number(cast("float | None", record.get(f"pass@{k}")))
+    low, high = (error.get("low"), error.get("high")) if error else (None, None)
+    return value if low is None or high is None else f"{value} [{low:.1f}, {high:.1f}]"
 
 
-def _error_table(errors: dict[str, Any]) -> Table:
+def _error_table(errors: Mapping[str, ErrorRecord]) -> Table:
     kinds = sorted({kind for record in errors.values() for kind in record["error_counts"]})
     table = Table(
         title="Errors by kind (a failed test is no error)", title_justify="left", box=SIMPLE_HEAD, pad_edge=False

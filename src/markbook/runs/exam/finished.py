@@ -103,7 +103,7 @@ class ExamResults(ExamView):
         """Yield every attempt in journal order."""
         from markbook.runs.exam.pages.browse import entries
 
-        return entries(self._run, self.config)
+        return entries(self._run, self.config.get("error_policy", "zero"))
 
     def shown(self, location: int) -> Shown:
         """Return the attempt at a location of the journal.

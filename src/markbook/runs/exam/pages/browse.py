@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markbook.results.kind import Entry, Shown
-from markbook.runs.exam.marks import Grading, counted_tests, grading_of, mark, mark_of_record
+from markbook.runs.exam.marks import ErrorPolicy, Grading, counted_tests, grading_of, mark, mark_of_record
 from markbook.runs.exam.pages.problems import assertions, status_of
 from markbook.runs.exam.view import OUTCOME, SAMPLE, ReadableJournal, sample_of
 from markbook.runs.outcomes import as_outcome_record, outcome_of
@@ -18,11 +18,11 @@ CODE_CAP = 200_000
 _TESTS_SHOWN = 200
 
 
-def entries(run: ReadableJournal, config: Mapping[str, Any]) -> Iterator[Entry]:
+def entries(run: ReadableJournal, policy: ErrorPolicy) -> Iterator[Entry]:
     """Yield every attempt of an exam in journal order, without reading what it handed in."""
     gradings: dict[str, Grading] = {}
     topics: dict[str, str] = {}
-    policy, unknown = config.get("error_policy", "zero"), Grading(together=False)
+    unknown = Grading(together=False)
     for location, row in run.locate_all():
         if row.kind == SAMPLE:
             gradings[row.data["id"]] = grading_of(sample_of(row.data))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from markbook.runs.exam.marks import Grouping
 from markbook.runs.exam.pages.comparison import ranking, strengths
@@ -24,10 +23,11 @@ NOT_SEPARATED = (
 """What stands in the head of every report of such a run."""
 
 
-def head_notes(config: Mapping[str, Any]) -> list[str]:
+def head_notes(config: Mapping[str, object]) -> list[str]:
     """Return what stands in the head of every report of a run with this config, a sentence each."""
+    unavailable = config.get("unavailable")
     notes = [] if config.get("separate", True) else [NOT_SEPARATED]
-    return [*notes, *map(str, config.get("unavailable", ()))]
+    return [*notes, *map(str, unavailable if isinstance(unavailable, list | tuple) else ())]
 
 
 _POLICIES = {

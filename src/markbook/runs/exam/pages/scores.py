@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from markbook.runs.exam.marks import GROUPINGS, Grouping
 from markbook.runs.exam.tally import Tally
@@ -15,6 +15,80 @@ _DOCUMENTED: Mapping[Grouping, str] = {
     "complexity": "by_complexity",
     "problem_type": "by_problem_type",
 }
+
+
+class PercentInterval(TypedDict):
+    """An interval in percent."""
+
+    low: float | None
+    high: float | None
+    confidence: float
+    method: str
+
+
+class ScoreStatistics(TypedDict):
+    """What stands behind a score, in percent."""
+
+    n: int
+    n_missing: int
+    coverage: float | None
+    interval: PercentInterval | None
+    attempted_score: float | None
+    attempted_n: int
+    attempted_interval: PercentInterval | None
+    n_partial: NotRequired[int]
+    bounds: NotRequired[list[float | None]]
+    note: NotRequired[str]
+
+
+class PassRecord(TypedDict, total=False):
+    """What stands behind a pass@k, in percent, or why there is none."""
+
+    low: float | None
+    high: float | None
+    standard_error: float | None
+    method: str
+    n: int
+    missing: str
+
+
+class TotalStatistics(TypedDict):
+    """The statistics of the total, beside which those of each grouping stand."""
+
+    total: ScoreStatistics
+
+
+class AnswerCounts(TypedDict):
+    """How many problems there are, and how many were answered."""
+
+    total_problems: int
+    solutions_provided: int
+
+
+class VerdictCounts(TypedDict):
+    """How far verdicts are to be believed."""
+
+    separated_share: float | None
+    unchecked: int
+    by_kind: Mapping[str, int]
+
+
+class ScoreRecord(TypedDict):
+    """What a reader needs of `test_results_score.json`; each pass@k stands there by its own name."""
+
+    total: float | None
+    statistics: TotalStatistics
+    summary: AnswerCounts
+    verdicts: VerdictCounts
+    pass_at_k: NotRequired[Mapping[str, PassRecord]]
+
+
+class ErrorRecord(TypedDict):
+    """What a reader needs of `test_results_errors.json`."""
+
+    total_errors: int
+    error_rate: float | None
+    error_counts: Mapping[str, int]
 
 
 def percent(value: float | None) -> float | None:
@@ -31,7 +105,7 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
     """Return `test_results_score.json`."""
     total = tally.exam_score()
     groups = {grouping: _group_summaries(tally, grouping) for grouping in GROUPINGS}
-    record: dict[str, Any] = {"model": tally.model, "total": percent(total.value)}
+    record: dict[str, object] = {"model": tally.model, "total": percent(total.value)}
     for grouping in GROUPINGS:
         record[_DOCUMENTED[grouping]] = {name: percent(exam.value) for name, (exam, _) in groups[grouping].items()}
     record.update(_pass_records(tally))
@@ -40,11 +114,11 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
         "zero": percent(tally.exam_score(policy="zero").value),
         "partial": percent(tally.exam_score(policy="partial").value),
     }
-    record["statistics"] = {"total": _statistics(total, tally.attempted_score())}
-    for grouping in GROUPINGS:
-        record["statistics"][_DOCUMENTED[grouping]] = {
-            name: _statistics(exam, attempted) for name, (exam, attempted) in groups[grouping].items()
-        }
+    by_group = {
+        _DOCUMENTED[grouping]: {name: _statistics(*pair) for name, pair in groups[grouping].items()}
+        for grouping in GROUPINGS
+    }
+    record["statistics"] = {"total": _statistics(total, tally.attempted_score()), **by_group}
     record["summary"] = {
         "total_problems": len(tally.samples),
         "solutions_provided": tally.answered,
@@ -60,9 +134,8 @@ def score_record(tally: Tally, *, isolation: str, faults: list[dict[str, object]
         "by_kind": dict(sorted(tally.verdicts.items())),
         "flags": dict(sorted(tally.flags.items())),
         "limits_hit": dict(sorted(tally.limits.items())),
+        **({"results": dict(sorted(tally.results.items()))} if tally.results else {}),
     }
-    if tally.results:
-        record["verdicts"]["results"] = dict(sorted(tally.results.items()))
     record["benchmark_faults"] = faults
     return record
 
@@ -101,7 +174,7 @@ def overall_stats(tally: Tally) -> dict[str, int]:
     }
 
 
-def interval_record(interval: Interval | None) -> dict[str, object] | None:
+def interval_record(interval: Interval | None) -> PercentInterval | None:
     """Return an interval in percent, with its method; None where there is none."""
     if interval is None:
         return None
@@ -121,9 +194,9 @@ def _group_summaries(tally: Tally, grouping: Grouping) -> dict[str, tuple[Summar
     return found
 
 
-def _statistics(exam: Summary, attempted: Summary) -> dict[str, object]:
+def _statistics(exam: Summary, attempted: Summary) -> ScoreStatistics:
     absent = exam.n_missing.get("absent", 0)
-    record: dict[str, Any] = {
+    record: ScoreStatistics = {
         "n": exam.n,
         "n_missing": absent,
         "coverage": percent(attempted.n / exam.n) if exam.n else None,
@@ -141,8 +214,8 @@ def _statistics(exam: Summary, attempted: Summary) -> dict[str, object]:
 
 
 def _pass_records(tally: Tally) -> dict[str, object]:
-    scores: dict[str, Any] = {}
-    details: dict[str, Any] = {}
+    scores: dict[str, float | None] = {}
+    details: dict[str, PassRecord] = {}
     for k in tally.pass_ks():
         found = tally.pass_at(k)
         if found.value is None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from markbook import text
+from markbook.measurements import IntervalRecord
 from markbook.report.words import interval_text, missing_text, span_text
 from markbook.runs.reviews.scoring import lacking as review_lacking
 from markbook.runs.reviews.scoring.records import ReviewSummary, SystemSummary, WeightSensitivityRecord
@@ -74,7 +74,7 @@ def markdown(summary: ReviewSummary) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _between(ends: Mapping[str, Any] | None) -> str:
+def _between(ends: IntervalRecord | None) -> str:
     return "-" if ends is None else span_text((ends["low"], ends["high"]))
 
 
