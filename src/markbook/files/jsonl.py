@@ -19,6 +19,7 @@ from markbook.errors import DamagedError, DataError
 from markbook.files.content import BOM, SPACE, pieces, whole
 from markbook.files.lenient import integer, no_number
 from markbook.files.limits import MAX_VALUE
+from markbook.files.strict import no_constant
 
 Numbers = Literal["strict", "open"]
 
@@ -182,10 +183,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     return record
 
 
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
-
-
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
@@ -210,7 +207,7 @@ def _kind(value: object) -> str:
     return names.get(type(value), "null")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=no_constant, parse_float=_finite)
 """Made once: `json.loads` with options makes one for every line."""
 _OPEN = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=no_number, parse_float=_finite_or_none, parse_int=integer

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from markbook.files import strict
 from markbook.judge.rubrics import HIGHEST, LOWEST, Rubric
 
 REPLY_CAP = 200_000
@@ -46,7 +46,7 @@ def parse_object(payload: str) -> dict[str, object]:
     if block := _WHOLE_BLOCK.fullmatch(text):
         text = block.group(1)
     try:
-        record = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
+        record = strict.parsed(text)
     except (ValueError, RecursionError) as error:
         raise Violation(f"the reply is no JSON object: {error}") from error
     if not isinstance(record, dict):
@@ -110,14 +110,3 @@ def _plain(text: str) -> str:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:39] + "…"
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return record

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from markbook.errors import ConfigError
+from markbook.files import strict
 from markbook.metrics.checks.bounded import Helper
 from markbook.metrics.checks.check import Check, signed, truth
 from markbook.metrics.pairs import Score
@@ -106,7 +107,7 @@ def _fits(
     if text.startswith("```") and text.endswith("```") and "\n" in text and text.count("```") == 2:
         text = text[text.index("\n") + 1 : -3].strip()
     try:
-        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
+        value = strict.parsed(text)
     except (ValueError, RecursionError) as error:
         return 0.0, {"why": f"no JSON: {error}"[:300]}
     if schema is None:
@@ -115,14 +116,3 @@ def _fits(
     if isinstance(said, Missing):
         return said, {}
     return float(said["holds"]), {key: said[key] for key in ("why", "where") if key in said}
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return record
