@@ -122,6 +122,15 @@ class Source:
         self._loaded = True
         return self._document
 
+    def items(self) -> list[Any]:
+        """Return the elements of the document; where it is no list, the document itself as the only one.
+
+        Raises:
+            DataError: as `document`.
+        """
+        document = self.document()
+        return document if isinstance(document, list) else [document]
+
     def remember(self, document: Any) -> None:
         """Keep the document that detection has decoded already."""
         self._document, self._loaded = document, True

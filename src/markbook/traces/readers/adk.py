@@ -29,8 +29,7 @@ class AdkSession:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each session."""
-        document = source.document()
-        items = document if isinstance(document, list) else [document]
+        items = source.items()
         loose = [item for item in rows(items) if "author" in item]
         if loose:
             yield _Run().read(loose, "", self.name)

@@ -25,8 +25,7 @@ class AgentsEval:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each object."""
-        document = source.document()
-        for item in document if isinstance(document, list) else [document]:
+        for item in source.items():
             if isinstance(item, dict):
                 yield self._run(item)
             else:

@@ -28,8 +28,7 @@ class Atif:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trajectory."""
-        document = source.document()
-        for item in document if isinstance(document, list) else [document]:
+        for item in source.items():
             if isinstance(item, dict) and isinstance(item.get("steps"), list):
                 yield _Run(item).trace(self.name)
             else:

@@ -31,8 +31,7 @@ class WhoAndWhen:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each log."""
-        document = source.document()
-        for item in document if isinstance(document, list) else [document]:
+        for item in source.items():
             if isinstance(item, dict) and isinstance(item.get("history"), list):
                 yield self._run(item)
             else:
@@ -88,8 +87,7 @@ class Autogen:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for a list of messages, or one for each object that holds a list."""
-        document = source.document()
-        items = document if isinstance(document, list) else [document]
+        items = source.items()
         loose = [item for item in items if isinstance(item, dict) and "messages" not in item]
         lists: list[list[Any]] = [loose] if loose else []
         lists += [rows(item["messages"]) for item in rows(items) if "messages" in item]

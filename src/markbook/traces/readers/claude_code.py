@@ -41,8 +41,7 @@ class ClaudeCode:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the session as one run."""
-        document = source.document()
-        events = [record(row) for row in (document if isinstance(document, list) else [document])]
+        events = [record(row) for row in source.items()]
         session = _Session(_Sidechains(events))
         for row in events:
             session.add(row)

@@ -40,8 +40,7 @@ class Codex:
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the session as one run."""
         session = _Session()
-        document = source.document()
-        for row in document if isinstance(document, list) else [document]:
+        for row in source.items():
             session.add(record(row))
         yield make_trace(
             session.steps, reader=self.name, unrecognised=dict(session.unrecognised), **session.known,

@@ -28,8 +28,7 @@ class Jaeger:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trace."""
-        document = source.document()
-        yield from runs_of(_spans(document if isinstance(document, list) else [document], source), source, self.name)
+        yield from runs_of(_spans(source.items(), source), source, self.name)
 
 
 def _traces(row: Record) -> list[Record]:

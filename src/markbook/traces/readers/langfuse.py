@@ -31,8 +31,7 @@ class Langfuse:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trace."""
-        document = source.document()
-        yield from runs_of(_spans(document if isinstance(document, list) else [document], source), source, self.name)
+        yield from runs_of(_spans(source.items(), source), source, self.name)
 
 
 def _get(row: Record, name: str) -> Any:

@@ -30,8 +30,7 @@ class LangSmith:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trace id."""
-        document = source.document()
-        items = document if isinstance(document, list) else [document]
+        items = source.items()
         yield from runs_of((_span(run) for item in items for run in _flat(item, source)), source, self.name)
 
 

@@ -33,8 +33,7 @@ class OpenAIMessages:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for a list of messages, or one for each object that holds a list."""
-        document = source.document()
-        items = document if isinstance(document, list) else [document]
+        items = source.items()
         loose = [item for item in items if isinstance(item, dict) and "messages" not in item]
         if loose:
             yield self._run(loose, {})
@@ -66,8 +65,7 @@ class TauBench:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each trajectory."""
-        document = source.document()
-        for item in document if isinstance(document, list) else [document]:
+        for item in source.items():
             if not isinstance(item, dict) or not isinstance(item.get("traj"), list):
                 source.problems["not a trajectory"] += 1
                 continue

@@ -32,8 +32,7 @@ class MiniSweAgent:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield each trajectory as one run."""
-        document = source.document()
-        for item in document if isinstance(document, list) else [document]:
+        for item in source.items():
             if isinstance(item, dict) and isinstance(item.get("messages"), list):
                 yield self._run(item)
             else:

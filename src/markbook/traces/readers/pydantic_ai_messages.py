@@ -29,8 +29,7 @@ class PydanticAIMessages:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each list."""
-        document = source.document()
-        items = document if isinstance(document, list) else [document]
+        items = source.items()
         lists = [item for item in items if isinstance(item, list)] or [items]
         for messages in lists:
             yield _Run().read(messages, self.name)

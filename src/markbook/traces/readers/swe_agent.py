@@ -28,8 +28,7 @@ class SweAgent:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the trajectory as one run."""
-        document = source.document()
-        for item in document if isinstance(document, list) else [document]:
+        for item in source.items():
             if isinstance(item, dict):
                 yield self._run(item)
             else:

@@ -27,8 +27,7 @@ class Tau2Bench:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for each simulation."""
-        document = source.document()
-        for item in document if isinstance(document, list) else [document]:
+        for item in source.items():
             found = _simulations(record(item))
             if not found:
                 source.problems["objects without a simulation"] += 1
