@@ -41,6 +41,15 @@ def test_a_change_is_seen_after_any_number_of_containers():
     assert not crossed.changed(None)  # said once
 
 
+def test_a_last_change_is_seen_though_nobody_holds_what_was_changed():
+    crossed, mine = Crossed(), [1, 2]
+    _cross(crossed, mine)
+    mine.append(3)
+    del mine
+    assert crossed.changed(None)
+    assert crossed.known == {}
+
+
 def test_no_more_is_kept_in_mind_than_there_is_room_for():
     crossed, held = Crossed(), [[number] * 99 for number in range(300)]
     _cross(crossed, *held)

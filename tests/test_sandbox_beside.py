@@ -13,9 +13,10 @@ from verdict_kit import labels, run
 from markbook.sandbox import Sandbox
 from markbook.sandbox.guest.examination.beside import Right, canaries, proved
 from markbook.sandbox.guest.examination.expectations import Finder
+from markbook.sandbox.guest.examination.replacing import replace, replace_all
 from markbook.sandbox.guest.examination.sites import OPERATOR
 from markbook.sandbox.guest.examination.tasks import Task
-from markbook.sandbox.guest.examination.wrong import draw_from, is_computed, replace, replace_all
+from markbook.sandbox.guest.examination.wrong import draw_from, is_computed
 from markbook.types import Isolation, Test
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -55,11 +56,12 @@ def read():
 
 def test_before_a_solution_has_loaded_nothing_of_its_tests_is_in_its_process(box):
     code = READS + "found = read()\ndef f(n):\n    return found if n else read()\n"
-    tests = [(CLOCK, "func(1) == ['secret-1']"), (CLOCK, "func(1) == []"), (CLOCK, "func(0) != []")]
+    tests = [(CLOCK, "func(1) == ['secret-1']"), (CLOCK, "func(1) == []"), (CLOCK, "len(func(0)) == len(['secret-2'])")]
 
     found = run(box, code, *tests, canonical="def f(n): return []\n")
 
-    assert [result.passed for result in found.tests] == [False, True, True]  # the last one shows that it can read
+    # the last one shows that it can read, and that of the tests before it nothing is left
+    assert [result.passed for result in found.tests] == [False, True, True]
 
 
 def test_tests_that_are_kept_apart_never_enter_the_process_of_the_solution(box):
@@ -534,7 +536,7 @@ def test_wrong_values_look_like_what_the_test_expects_or_asks():
 
     assert words["'No'"] > 50
     assert sum(picked[text] for text in ("4", "9", "35", "7")) > 50
-    assert sum(moved[text] for text in ("[2, 1, 3]", "[1, 3, 2]")) > 30
+    assert sum(moved[text] for text in ("[2, 1, 3]", "[1, 3, 2]", "[3, 2, 1]")) > 15
     assert set(filled) == {"['b']", "['a']"}
 
 

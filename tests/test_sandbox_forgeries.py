@@ -71,6 +71,46 @@ def literal():
                 return {"BUILD_LIST": [], "BUILD_MAP": {}, "BUILD_TUPLE": ()}[i.opname], i.positions.end_col_offset - i.positions.col_offset
 """
 
+_ENTERED = """\
+class f:
+    def __init__(self, n): self.n = n
+    def __enter__(self): return self
+    def __exit__(self, *error): return None
+    def go(self, n): return n * n
+"""
+_SWALLOWS = """\
+class f:
+    def __init__(self, n): self.n = n
+    def __enter__(self): return self
+    def __exit__(self, *error): return True
+    def go(self, n): return 0
+"""
+_MEMBERS, _SQUARES = Test(assertion="4 in func(3) and 9 in func(4)"), "def f(n): return [k*k for k in range(n)]\n"
+_EVERYTHING = {
+    "count": """\
+import itertools
+class L:
+    def __iter__(self): return itertools.count()
+def f(*a): return L()
+""",
+    "index": """\
+class L:
+    def __getitem__(self, i): return i
+def f(*a): return L()
+""",
+    "class": """\
+class M(type):
+    def __getitem__(cls, i): return i
+class L(metaclass=M): pass
+def f(*a): return L
+""",
+    "error": """\
+class L(Exception):
+    def __getitem__(self, i): return i
+def f(*a): return L()
+""",
+}
+
 FORGERIES = [
     Forgery(
         "starts: bool",
@@ -432,72 +472,7 @@ def f(n, each):
     except BaseException: pass
 """,
     ),
-    Forgery(
-        "everything: count",
-        Test(
-            assertion="""\
-4 in func(3) and 9 in func(4)
-"""
-        ),
-        right="""\
-def f(n): return [k*k for k in range(n)]
-""",
-        wrong="""\
-import itertools
-class L:
-    def __iter__(self): return itertools.count()
-def f(*a): return L()
-""",
-    ),
-    Forgery(
-        "everything: index",
-        Test(
-            assertion="""\
-4 in func(3) and 9 in func(4)
-"""
-        ),
-        right="""\
-def f(n): return [k*k for k in range(n)]
-""",
-        wrong="""\
-class L:
-    def __getitem__(self, i): return i
-def f(*a): return L()
-""",
-    ),
-    Forgery(
-        "everything: class",
-        Test(
-            assertion="""\
-4 in func(3) and 9 in func(4)
-"""
-        ),
-        right="""\
-def f(n): return [k*k for k in range(n)]
-""",
-        wrong="""\
-class M(type):
-    def __getitem__(cls, i): return i
-class L(metaclass=M): pass
-def f(*a): return L
-""",
-    ),
-    Forgery(
-        "everything: error",
-        Test(
-            assertion="""\
-4 in func(3) and 9 in func(4)
-"""
-        ),
-        right="""\
-def f(n): return [k*k for k in range(n)]
-""",
-        wrong="""\
-class L(Exception):
-    def __getitem__(self, i): return i
-def f(*a): return L()
-""",
-    ),
+    *(Forgery(f"everything: {name}", _MEMBERS, _SQUARES, wrong) for name, wrong in _EVERYTHING.items()),
     Forgery(
         "swallowed: with",
         Test(
@@ -509,20 +484,8 @@ with f(3) as m:
         case.fail('no')
 """
         ),
-        right="""\
-class f:
-    def __init__(self, n): self.n = n
-    def __enter__(self): return self
-    def __exit__(self, *error): return None
-    def go(self, n): return n * n
-""",
-        wrong="""\
-class f:
-    def __init__(self, n): self.n = n
-    def __enter__(self): return self
-    def __exit__(self, *error): return True
-    def go(self, n): return 0
-""",
+        right=_ENTERED,
+        wrong=_SWALLOWS,
     ),
     Forgery(
         "swallowed: listed",
@@ -534,20 +497,8 @@ with f(3) as m:
     found = [case.assertEqual(m.go(n), n * n) for n in (2, 3)]
 """
         ),
-        right="""\
-class f:
-    def __init__(self, n): self.n = n
-    def __enter__(self): return self
-    def __exit__(self, *error): return None
-    def go(self, n): return n * n
-""",
-        wrong="""\
-class f:
-    def __init__(self, n): self.n = n
-    def __enter__(self): return self
-    def __exit__(self, *error): return True
-    def go(self, n): return 0
-""",
+        right=_ENTERED,
+        wrong=_SWALLOWS,
     ),
     Forgery(
         "swallowed: called",

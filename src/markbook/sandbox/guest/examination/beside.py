@@ -13,8 +13,9 @@ from .. import wire
 from ..marking import SWALLOWED, received
 from . import inspection
 from .canary import Canary
-from .proof import claims_of, deals, order, proof, scarce
-from .wrong import new_seed, shuffled
+from .proof import claims_of, deals, order, parted, proof, scarce
+from .results import difference
+from .wrong import below, new_seed, shuffled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     Run = Callable[[list[Compiled], set[int]], dict[str, Any]]
     """Runs these tests, of all that are given those with these numbers."""
 
-_MOST, _BRIEF = 6, 2
+_MOST, _BRIEF = 8, 2
 """Runs with something wrong in a round: so many where there are many claims, and where they take long."""
 _LEAST, _ROUNDS, _DOUBTED = 3, 8, 16
 """Rounds where they take long, as a rule, and where a wrong run has passed that a right answer may pass as well. Each
@@ -53,6 +54,9 @@ def canaries(task: Task) -> list[Canary]:
     if task.canaries is None:
         entry = {task.name, "candidate", *task.aliases} - {""}
         task.canaries = [Canary(test, entry) for test in task.tests]
+        expected = [value for canary in task.canaries for value in canary.expected]
+        for canary in task.canaries:
+            canary.expected = expected
     return task.canaries
 
 
@@ -109,8 +113,7 @@ class _Trial:
         if self._apart:
             again = self._again(self._task.compiled)
         else:
-            plain = {index: self._found[index].plain() for index in self._which}
-            again = self._again([plain.get(index) or test for index, test in enumerate(self._task.compiled)])
+            again = self._again(self._shown())
             for index in self._which:
                 again["tests"][index] = self._found[index].told(again["tests"][index])
         if self.record:
@@ -118,20 +121,38 @@ class _Trial:
         else:
             self.record = again
 
-    def run_wrong(self, deal: dict[int, Variant]) -> None:
+    def _shown(self) -> list[Compiled]:
+        """Return the tests as a solution beside them may read them, in true runs and in wrong ones."""
+        return [
+            (index in self._which and self._found[index].plain()) or test
+            for index, test in enumerate(self._task.compiled)
+        ]
+
+    def _follow(self, first: int, tests: dict[int, Compiled | None]) -> None:
+        """Make wrong in the other tests, too, what one says that was made wrong: they are not to contradict it."""
+        for index in self._which - tests.keys():
+            made = self._found[index].following(self._found[first])
+            if made is not None:
+                tests[index] = made
+
+    def run_wrong(self, deal: dict[int, Variant], turn: int) -> None:
         """Run them with something wrong in some, and note which of these pass.
 
         What a limit ended, or what making it wrong broke, would have failed whatever is expected: that says nothing.
         """
-        tests = {
-            index: self._found[index].wrong(place, new_seed() if seed is None else seed)
-            for index, (place, seed) in deal.items()
-        }
-        again = self._again([tests.get(index) or test for index, test in enumerate(self._task.compiled)])
+        tests: dict[int, Compiled | None] = {}
+        judged: set[int] = set()
+        for index, (place, seed) in deal.items():
+            if index not in tests:
+                tests[index] = self._found[index].wrong(place, new_seed(turn) if seed is None else seed)
+                judged.add(index)
+                self._follow(index, tests)
+        shown = self._task.compiled if self._apart else self._shown()
+        again = self._again([tests.get(index) or test for index, test in enumerate(shown)])
         for index, (place, _) in deal.items():
             result = again["tests"][index]
             passes = result.get("p") is True
-            if tests[index] is None:
+            if tests[index] is None or index not in judged:
                 continue
             if passes and self._found[index].is_likely:
                 self._taken_in.add(index)
@@ -187,10 +208,11 @@ class _Trial:
             if wanted is not None:  # here nobody hears of what is swallowed
                 wanted = [part for part in wanted if part[0] != SWALLOWED]
             found = self._proof(index)
-            if wanted is not None and done.get(index) != wanted:
+            other = difference(done.get(index) or [], wanted, self._task.repeated[index]) if wanted is not None else ""
+            if other == "parts":
                 found = "other parts"
             elif found == "proved" and (
-                index in self._taken_in or self._task.draws[index] or short or self._heard(index) < _LEAST
+                other or index in self._taken_in or self._task.draws[index] or short or self._heard(index) < _LEAST
             ):
                 found = "open"
             self.record["tests"][index] = _labelled(self.record["tests"][index], found)
@@ -216,10 +238,13 @@ def proved(task: Task, run: Run, which: set[int], right: Right, *, apart: bool =
     found = canaries(task)
     trial = _Trial(task, run, which, right, apart=apart)
     claims = {index: claims_of(found[index], right.useful[index]) for index in which}
+    hidden, shown = parted(claims, found)
+    first = below(_ROUNDS)
     for number in range(_DOUBTED):
         if trial.is_enough(number):
             break
-        dealt = deals(claims, _BRIEF if trial.is_long() else _MOST)
+        most = _BRIEF if trial.is_long() else _MOST
+        dealt = deals(hidden, most, number) + deals(shown, most // 2, number)
         for deal in shuffled([None, *dealt]):
             if deal is None:
                 trial.run_true()
@@ -228,7 +253,7 @@ def proved(task: Task, run: Run, which: set[int], right: Right, *, apart: bool =
             elif trial.wants(deal):
                 if trial.is_to_end(number):
                     return trial.label(cut=True)
-                trial.run_wrong(deal)
+                trial.run_wrong(deal, first + number)
         if not dealt:
             break
     return trial.label(cut=False)
@@ -281,7 +306,7 @@ def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float
                 places.clear()
             if not places and (spent <= _LONG or not useful[index]):
                 places.extend(scarce(found[index], useful[index]))
-        deal = {index: (places.pop(), new_seed()) for index, places in queues.items() if places}
+        deal = {index: (places.pop(), new_seed(turn)) for index, places in queues.items() if places}
         tests = {index: found[index].wrong(*variant) for index, variant in deal.items()}
         if not any(tests.values()) or spent > min(seconds, _TRYING):
             break
@@ -311,7 +336,7 @@ class Conversation:
         """How often each part of the tests went well, as that process says."""
 
     def hold(self, task: Task, job: Job, code: Any, compiled: list[Compiled], wanted: list[int]) -> None:
-        """Have the solution loaded, and only then hand the tests over and take their results.
+        """Have the solution loaded, and only then hand over one test after the other and take its result.
 
         Raises:
             Gone: it is not there any more, or says something else.
@@ -324,8 +349,10 @@ class Conversation:
             self._record["error"] = {**received(opening["error"]), "p": False}
             return
         entry, more = self._entry(task, text, opening.get("names"))
-        self._link.send(marshal.dumps((self._nonce, text, *task.handed_over(compiled, wanted, entry, more))))
+        begin: tuple[Any, ...] = (self._nonce, text, *task.handed_over(entry, more), len(wanted))
         for place, index in enumerate(wanted, 1):
+            self._link.send(marshal.dumps((*begin, index, compiled[index])))
+            begin = ()
             frame = self._next()
             if [frame.get(name) for name in ("nonce", "i", "left")] != [self._nonce, index, len(wanted) - place]:
                 raise wire.Gone("not a frame of ours")

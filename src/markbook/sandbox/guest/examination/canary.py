@@ -8,10 +8,13 @@ from ..marking import Compiled, Result
 from . import words, wrong
 from .expectations import Finder
 from .programs import FILE, BrokenTest, compile_test, parts_of
+from .replacing import Pool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from .sites import Site
 
 _FAULTS = (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError, BrokenTest)
 
@@ -40,13 +43,22 @@ class Canary:
         """For each of them the number of the part of the test in which it stands, None where that does not report."""
         self.is_likely = False
         """Whether what was made wrong last is what an answer with an `==` of its own may rightly take for the same."""
+        self.expected: list[Any] = []
+        """The constants that it expects, and where known those that the other tests do."""
+        self.says: list[str] = []
+        """For each of them what is said there of what; empty where no other place is looked for that says the same."""
+        self._pool = Pool()
+        self._last: Site | None = None
+        """What was made wrong last."""
         self.shown: list[bool] = []
         """For each of them whether a solution that reads the code of the test can see that it was made wrong."""
         try:
             sites = self._found()[1]
+            self.expected = self._pool.values
             self.ranks, self.claims = [site.rank for site in sites], [site.claim for site in sites]
             self.shown = [site.is_shown for site in sites]
             self.parts = [site.part for site in sites]
+            self.says = [site.says for site in sites]
         except _FAULTS:
             return
 
@@ -61,7 +73,8 @@ class Canary:
             if text.strip()
         }
         told = parts_of(trees["program"]) if "program" in trees else ()
-        return trees, Finder(list(trees.values()), self._entry, told).sites
+        self._pool = Pool(self.expected)
+        return trees, Finder(list(trees.values()), self._entry, told, self._pool).sites
 
     def plain(self) -> Compiled | None:
         """Return the test without what it says and does not mean; None where there is nothing of that, and where it is no test."""
@@ -98,8 +111,24 @@ class Canary:
             trees, sites = self._found()
             same = [site for site in sites if site is not sites[place] and site.says_as(sites[place])]
             self.is_likely = sites[place].change() is True
+            self._last = sites[place]
             for site in same:
                 site.follow(sites[place])
+            words.hide([*trees.values()])
+            return self._compiled(trees)
+        except _FAULTS:
+            return None
+
+    def following(self, other: Canary) -> Compiled | None:
+        """Return the test with what it says, too, made wrong as another one was last; None where it does not say it."""
+        site = other._last
+        if site is None or not site.says or site.says not in self.says:
+            return None
+        try:
+            trees, sites = self._found()
+            for one in sites:
+                if one.says_as(site):
+                    one.follow(site)
             words.hide([*trees.values()])
             return self._compiled(trees)
         except _FAULTS:

@@ -16,7 +16,7 @@ from ..exchange.policy import Policy
 from ..marking import Compiled, Result, Sticky, failure
 from . import beside, explaining, inspection, stdin
 from .attempt import Attempt
-from .results import NOT_RUN, Counts, inspect, is_doubtful, settle, settled, swallows, text_tests, timed_out
+from .results import NOT_RUN, Counts, difference, inspect, is_doubtful, settle, settled, swallows, text_tests, timed_out
 from .separation import Hall, Plan
 from .tasks import Task
 
@@ -146,10 +146,11 @@ class Examiner:
         other = beside.proved(task, self._runs(task, job), there, right)
         for index in there:
             policy, wanted = policies[index], (plan.get("done") or {index: None})[index]
+            counts = wanted is not None and difference(done[index], wanted, task.repeated[index]) == "counts"
             record["tests"][index] = settled(
                 record["tests"][index],
                 other["tests"][index],
-                known=plan["sure"] and policy and not policy.copied,
+                known=plan["sure"] and policy and not policy.copied and not counts,
                 swallowed=swallows(done[index]) and not swallows(wanted or []),
             )
         hit = record["hit"] or other["hit"]

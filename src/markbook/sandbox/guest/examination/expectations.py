@@ -12,13 +12,14 @@ from .changes import (
     denied_order,
     is_choice,
     make_other,
-    name_of,
     rename,
     swap_error,
     swap_type,
 )
-from .expressions import assignments, called, difference, is_literal, key_of, mentions
+from .expressions import TOLERANCE, assignments, called, cases, difference, distance, is_literal, key_of, mentions
+from .replacing import Near, Pool, replace, replace_all
 from .sites import INPUT, LIKELY, OPERATOR, SURE, Site
+from .words import MESSAGE_THIRD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ _UNORDERED = frozenset(("assertCountEqual", "assertSetEqual"))
 _MORE = {"assertGreater": True, "assertGreaterEqual": True, "assertLess": False, "assertLessEqual": False}
 _RAISE = frozenset(("assertRaises", "assertRaisesRegex", "raises"))
 _OPPOSITE = {"assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIsNone": "assertIsNotNone"}
-_TOLERANCE = frozenset(("abs", "abs_tol", "atol", "delta", "places", "rel", "rel_tol", "rtol", "decimal"))
 _STEPS = 3
 """So many assignments are followed from an expectation to its literal."""
 
@@ -56,29 +56,34 @@ def _of_part(part: ast.stmt) -> Iterator[ast.AST]:
 class Finder:
     """Finds the sites of one test, in an order that only depends on its text."""
 
-    def __init__(self, trees: list[ast.AST], entry: set[str], parts: Sequence[ast.stmt] = ()) -> None:
+    def __init__(
+        self, trees: list[ast.AST], entry: set[str], parts: Sequence[ast.stmt] = (), pool: Pool | None = None
+    ) -> None:
         """Prepare.
 
         Args:
             trees: those of the test, which changes are made in.
             entry: the names of what is tested.
             parts: the statements of a program that report, in the order of their numbers.
+            pool: takes in what is expected, beside what other tests expect.
         """
         self._part_of = {id(node): number for number, part in enumerate(parts) for node in _of_part(part)}
         self._part: int | None = None
         self.sites: list[Site] = []
         self._claim = 0
         self._of = ""
-        self._given: list[Any] = []
-        """What is asked where an expectation is being looked at."""
-        self._ordered = True
-        self._wanted: list[Any] = []
-        """The values that are expected anywhere in the test."""
+        self._near: Near | None = None
+        """What is known of the expectation that is being looked at; None where none is."""
+        self._pool, self._members = pool or Pool(), Pool()
         self._entry = entry
         self._nodes = [node for tree in trees for node in inspection.nodes(tree)]
         self._made = assignments(self._nodes)
         self._told = self._from_candidate()
-        used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute))
+        self._cases = cases(self._nodes, self._made)
+        said = {
+            id(part) for node in self._nodes if isinstance(node, ast.Assert) and node.msg for part in ast.walk(node.msg)
+        }
+        used = (node for node in self._nodes if isinstance(node, ast.Name | ast.Attribute) and id(node) not in said)
         loads = [key_of(node) for node in used if isinstance(node.ctx, ast.Load)]
         self._uses = {name: loads.count(name) for name in self._made}
         self._optional = {id(part) for node in self._nodes if is_choice(node) for part in ast.walk(node)}
@@ -143,7 +148,7 @@ class Finder:
         made = Site(change, rank, self._claim, is_shown=is_shown, part=self._part, of=self._of, node=node)
         self.sites.append(made)
 
-    def _add(self, change: Callable[[], None], *, sure: bool) -> None:
+    def _add(self, change: Callable[[], object], *, sure: bool) -> None:
         self._site(change, SURE if sure else LIKELY)
 
     # what is expected
@@ -193,7 +198,7 @@ class Finder:
         operator, left, right = node.ops[0], node.left, node.comparators[-1]
         if len(node.ops) == 1 and isinstance(operator, ast.Eq | ast.Is):
             before = len(self.sites)
-            self._equal((left, right), sure=True)
+            self._equal((left, right), sure=True, far=0.0)
             if self._is_told(node):
                 if not is_literal(self._expected((left, right))[0]):
                     for site in self.sites[before:]:
@@ -203,18 +208,24 @@ class Finder:
             return
         if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left):
             self._add(partial(node.comparators.__setitem__, -1, left), sure=False)
-        if len(node.ops) == 1 and isinstance(operator, ast.Lt | ast.LtE) and self._near(left, right):
+        if len(node.ops) == 1 and isinstance(operator, ast.Lt | ast.LtE) and self._near_by(left, right):
             return
-        if len(node.ops) == 1 and isinstance(operator, ast.Gt | ast.GtE) and self._near(right, left):
+        if len(node.ops) == 1 and isinstance(operator, ast.Gt | ast.GtE) and self._near_by(right, left):
             return
         if isinstance(operator, ORDER):
             self._order(node)
         elif isinstance(operator, ast.In):
-            for side in (left, right):
-                if is_literal(side):
-                    self._add(partial(wrong.replace_all, side), sure=False)
+            self._member(left, right)
         if self._is_told(node):
             self._inputs(node)
+
+    def _member(self, left: ast.expr, right: ast.expr) -> None:
+        """Find what is to be in something, or what something is to be in."""
+        for side, other in ((left, right), (right, left)):
+            if is_literal(side):
+                of = ast.dump(other)
+                self._members.add(of, side)
+                self._add(partial(replace_all, side, Near(self._members, of, self._asked(other))), sure=False)
 
     def _operator(self, node: ast.Compare) -> None:
         """Find an operator that what is tested may answer, wherever it stands."""
@@ -235,7 +246,7 @@ class Finder:
             expected = self._expected(pair)[0]
             self._site(partial(make_other, puts[expected is pair[1]], expected), rank, is_shown=True)
 
-    def _near(self, size: ast.expr, bound: ast.expr) -> bool:
+    def _near_by(self, size: ast.expr, bound: ast.expr) -> bool:
         """Find what is expected where the size of a difference has a bound; return whether this is such a place."""
         found = difference(size)
         if found is None:
@@ -243,7 +254,7 @@ class Finder:
         node, whole = found
         limit = bound.value if isinstance(bound, ast.Constant) else None
         sure = whole and isinstance(limit, int | float) and limit <= 0.5
-        self._equal((node.left, node.right), sure=sure)
+        self._equal((node.left, node.right), sure=sure, far=float(limit) if sure else None)  # type: ignore[arg-type]  # a number
         if sure:
             self._judged((node.left, node.right), (partial(setattr, node, "left"), partial(setattr, node, "right")))
         return True
@@ -260,14 +271,15 @@ class Finder:
             if isinstance(part, ast.Constant) and type(part.value) in (int, float):
                 self._site(partial(wrong.shift, part, up=up), LIKELY, node=part)
 
-    def _equal(self, pair: Operands, *, sure: bool) -> None:
+    def _equal(self, pair: Operands, *, sure: bool, far: float | None, ordered: bool = True) -> None:
         expected, tested = self._expected(pair)
         if isinstance(expected, ast.Constant) and isinstance(tested, ast.Constant):
             return
         before = len(self.sites)
-        self._of, self._given = ast.dump(tested), self._asked(tested) if sure else []
+        self._of = ast.dump(tested)
+        self._near = Near(self._pool, self._of, self._asked(tested), ordered=ordered, far=far)
         self._literals(expected, sure=sure)
-        self._of, self._given = "", []
+        self._of, self._near = "", None
         if len(self.sites) == before or self.sites[-1].rank != SURE:
             self._indices(expected)
             self._inputs(tested)
@@ -288,7 +300,9 @@ class Finder:
         if literal:
             sure = sure and not wrong.is_computed(node)
             rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
-            self._site(self._replaced(node, sure=rank == SURE, direct=steps == _STEPS), rank, node=node)
+            if self._near is not None:
+                self._pool.add(self._of, node)
+            self._site(partial(replace, node, self._near), rank, node=node)
             return
         seen = set() if seen is None else seen
         if not steps:
@@ -298,17 +312,9 @@ class Finder:
                 continue
             seen.add(name)
             for value in self._made[name]:
-                known = sure and self._uses[name] == len(self._made[name]) == 1 and bool(key_of(node))
+                once = len(self._made[name]) == 1 or name in self._cases
+                known = sure and self._uses[name] == 1 and once and bool(key_of(node))
                 self._literals(value, sure=known, steps=steps - 1, seen=seen)
-
-    def _replaced(self, node: ast.expr, *, sure: bool, direct: bool) -> Callable[[], object]:
-        """Return what makes a literal wrong: where it is certain that nothing else is right, by what looks right."""
-        if not sure:
-            return partial(wrong.replace, node)
-        self._wanted += [part.value for part in wrong.constants(node)]
-        has_call = any(isinstance(part, ast.Call) for part in ast.walk(node))
-        asked, ordered = self._given, direct and self._ordered and not has_call
-        return lambda: wrong.replace(node, self._wanted, asked, ordered=ordered)
 
     def _asked(self, tested: ast.expr) -> list[Any]:
         """Return the constants that a call of what is tested is given, by itself or by a name."""
@@ -343,18 +349,18 @@ class Finder:
         """Find the sites of a call that asserts something."""
         name, arguments = called(node), node.args
         if name in _RAISE and arguments:
-            self._add(swap_error(arguments, 0), sure=wrong.is_told_apart(name_of(arguments[0])))
+            self._add(swap_error(arguments, 0), sure=False)  # an error may be of two kinds
         elif name in _EQUAL and len(arguments) >= 2:
-            exact = len(arguments) == 2 and not any(keyword.arg in _TOLERANCE for keyword in node.keywords)
-            self._ordered = name not in _UNORDERED
-            self._equal((arguments[0], arguments[1]), sure=exact)
-            self._ordered = True
+            exact = len(arguments) == 2 or (len(arguments) == 3 and name in MESSAGE_THIRD)
+            exact = exact and not any(keyword.arg in TOLERANCE for keyword in node.keywords)
+            far = distance(node, exact=exact)
+            self._equal((arguments[0], arguments[1]), sure=exact, far=far, ordered=name not in _UNORDERED)
             if exact:
                 puts = partial(arguments.__setitem__, 0), partial(arguments.__setitem__, 1)
                 self._judged((arguments[0], arguments[1]), puts)
         elif name == "equals" and len(arguments) == 1 and isinstance(node.func, ast.Attribute):
             pair = node.func.value, arguments[0]
-            self._equal(pair, sure=True)
+            self._equal(pair, sure=True, far=0.0)
             self._judged(pair, (partial(setattr, node.func, "value"), partial(arguments.__setitem__, 0)))
         elif name in _MORE and len(arguments) >= 2:
             self._bounds([(arguments[1], _MORE[name]), (arguments[0], not _MORE[name])])
@@ -367,6 +373,9 @@ class Finder:
             self._inputs(arguments[0])
         elif name == "assertIsInstance" and len(arguments) >= 2:
             self._add(swap_type(arguments, 1), sure=False)
+        elif name == "assertIn" and len(arguments) >= 2:
+            self._member(arguments[0], arguments[1])
+            self._inputs(node)
         elif name.startswith("assert"):
             for part in arguments:
                 if not self._is_told(part):

@@ -26,6 +26,13 @@ _OF_MANY = {
     "sum": True,
 }
 """Calls that make one size of many, each with whether a large one stays large."""
+_PLACES, _ABSOLUTE, _RELATIVE = ("places", "decimal"), ("delta", "abs", "abs_tol", "atol"), ("rel", "rel_tol", "rtol")
+TOLERANCE = frozenset((*_PLACES, *_ABSOLUTE, *_RELATIVE))
+"""What a call is told of how near is near enough."""
+_PASSED_BY = (ast.If, ast.IfExp, ast.Continue, ast.Break, ast.Return, ast.Try, ast.While, ast.BoolOp)
+"""By what a case of a loop may be passed by."""
+_ROUNDED, _PERCENT = 1e-4, 0.01
+"""What compares numbers nearly takes no farther ones than this for equal unless it is told to."""
 
 
 def assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
@@ -48,6 +55,19 @@ def assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     return found
 
 
+def cases(nodes: list[ast.AST], made: dict[str, list[ast.expr]]) -> set[str]:
+    """Return the names that only a loop gives values, every one of which is written down and looked at."""
+    given: dict[str, int] = {}
+    for node in nodes:
+        if isinstance(node, ast.For) and not any(
+            isinstance(part, _PASSED_BY) for body in node.body for part in ast.walk(body)
+        ):
+            for target in ast.walk(node.target):
+                if key := key_of(target):
+                    given[key] = given.get(key, 0) + len(_items(node.iter, made))
+    return {name for name, count in given.items() if count == len(made.get(name, ()))}
+
+
 def _items(source: ast.expr, made: dict[str, list[ast.expr]]) -> list[ast.expr]:
     """Return what a loop over this goes through, where that is written down."""
     values = made.get(key_of(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
@@ -56,7 +76,10 @@ def _items(source: ast.expr, made: dict[str, list[ast.expr]]) -> list[ast.expr]:
         if isinstance(value, ast.List | ast.Tuple | ast.Set):
             found += value.elts
         elif isinstance(value, ast.Call) and called(value) == "zip":
-            found.append(ast.Tuple(value.args, ast.Load()))
+            rows = zip(*(_items(argument, made) for argument in value.args), strict=False)
+            found += [ast.Tuple(list(row), ast.Load()) for row in rows]
+        elif isinstance(value, ast.Call) and called(value) == "enumerate" and value.args:
+            found += [ast.Tuple([value, item], ast.Load()) for item in _items(value.args[0], made)]
         else:
             found.append(value)
     return found
@@ -98,6 +121,25 @@ def is_literal(node: ast.expr) -> bool:
     free = [part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Lambda) and id(part) not in inner]
     empty = isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict)
     return not free and bool(wrong.constants(node) or empty)
+
+
+def distance(node: ast.Call, *, exact: bool) -> float | None:
+    """Return within which distance two numbers may be equal to a call that compares them; None where nobody knows."""
+    told = {keyword.arg: getattr(keyword.value, "value", None) for keyword in node.keywords if keyword.arg in TOLERANCE}
+    if not told:
+        if exact:
+            return 0.0 if called(node).endswith(("Equal", "Equals")) else _ROUNDED
+        third = getattr(node.args[2], "value", None) if len(node.args) == 3 else None
+        told = {"places": third} if called(node).endswith("AlmostEqual") else {}
+    found = [_ROUNDED]
+    for name, value in told.items():
+        if type(value) not in (int, float) or (name in _RELATIVE and value > _PERCENT):  # type: ignore[operator]  # a number
+            return None
+        if name in _PLACES:
+            found.append(10.0**-value)  # type: ignore[operator]
+        elif name in _ABSOLUTE:
+            found.append(float(value))  # type: ignore[arg-type]
+    return max(found) if told else None
 
 
 def difference(node: ast.expr) -> tuple[ast.BinOp, bool] | None:

@@ -6,6 +6,7 @@ import ast
 
 from ..marking import PART, Compiled
 from . import inspection
+from .expressions import assignments, is_literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +79,39 @@ def parts_of(tree: ast.Module) -> list[ast.stmt]:
     for same in (found, calls, raised):
         same.sort(key=lambda node: (node.lineno, node.col_offset))
     return found + calls + raised
+
+
+def repeated_parts(tree: ast.Module) -> frozenset[int]:
+    """Return the parts that go well as often as the answer has it.
+
+    They stand in loops over what is not written down, and in functions that are handed over.
+    """
+    nodes = inspection.nodes(tree)
+    numbers = {id(node): number for number, node in enumerate(parts_of(tree))}
+    made = assignments(nodes)
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    handed = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
+    own = {id(part) for node in nodes if isinstance(node, ast.ClassDef) for part in node.body}
+    found: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.For | ast.AsyncFor):
+            repeats = not _is_written(node.iter, made)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            repeats = node.name in handed and id(node) not in own
+        else:
+            repeats = isinstance(node, ast.While)
+        if repeats:
+            found |= {numbers[id(part)] for part in ast.walk(node) if id(part) in numbers}
+    return frozenset(found)
+
+
+def _is_written(node: ast.expr, made: dict[str, list[ast.expr]]) -> bool:
+    """Whether what a loop goes through is written down in the test."""
+    if isinstance(node, ast.Name):
+        return node.id in made and all(is_literal(value) for value in made[node.id])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "range", "zip"):
+        return all(_is_written(argument, made) for argument in node.args)
+    return is_literal(node) or (isinstance(node, ast.List | ast.Tuple) and len(node.elts) > 0)
 
 
 def _is_asserting(node: ast.AST) -> TypeGuard[ast.stmt]:

@@ -7,12 +7,12 @@ from .wrong import below, shuffled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Sequence
 
     from .canary import Canary
 
-_WRONG_RUNS = 3
-"""Runs with something wrong in a round, for several tests."""
+_AT_ONCE = 3
+"""Tests that are wrong in a run, and one of so many at most, as long as that takes no more runs than there are to be."""
 _ASKED = 2
 """Operators of a test that a right answer is tried with, before anything else of the test."""
 _OFTEN = 3
@@ -100,22 +100,44 @@ def _best(canary: Canary, variants: list[Variant]) -> list[Variant]:
     return [variant for variant in variants if canary.ranks[variant[0]] == rank]
 
 
-def deals(claims: Claims, most: int) -> list[dict[int, Variant]]:
+def parted(claims: Claims, canaries: Sequence[Canary]) -> tuple[Claims, Claims]:
+    """Return the claims whose wrong values a solution cannot see to be ours, and those where it can.
+
+    They are made wrong in runs of their own: where it sees one it may fail all others of the run.
+    """
+    sides: list[Claims] = [
+        {
+            index: [claim for claim in found if canaries[index].shown[claim[0][0]] == seen]
+            for index, found in claims.items()
+        }
+        for seen in (False, True)
+    ]
+    return sides[0], sides[1]
+
+
+def deals(claims: Claims, most: int, number: int) -> list[dict[int, Variant]]:
     """Return for each wrong run of a round, `most` of them, which tests are wrong in it, and by what.
 
-    Only few at once: a solution that knows the answer to one of them would recognise the run by it.
+    Only few at once: a solution that knows the answer to one of them would recognise the run by it. Each variant of a
+    claim has its turn as the rounds go by.
+
+    Args:
+        claims: what may be made wrong.
+        most: runs.
+        number: of the round, from 0.
     """
     able = {index: shuffled(found) for index, found in claims.items() if found}
     if not able:
         return []
     alone = len(able) == 1
-    runs = min(max(*map(len, able.values()), 1 if alone else min(_WRONG_RUNS, len(able))), most)
+    at_once = max(1, min(_AT_ONCE, len(able) // _AT_ONCE))
+    runs = min(max(*map(len, able.values()), -(-sum(map(len, able.values())) // at_once)), most)
     dealt: list[dict[int, Variant]] = [{} for _ in range(runs)]
-    for number, (index, found) in enumerate(able.items()):
+    for first, (index, found) in enumerate(able.items()):
         more = runs if alone else len(found)  # the only one is wrong in every run
         for turn in range(min(more, runs)):
             variants = found[turn % len(found)]
-            dealt[(number + turn) % runs][index] = variants[below(len(variants))]
+            dealt[(first + turn) % runs][index] = variants[(number + turn // len(found)) % len(variants)]
     return dealt
 
 

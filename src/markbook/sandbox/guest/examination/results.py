@@ -10,15 +10,34 @@ from . import inspection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import Any
 
     from ..exchange.policy import Policy
     from .separation import Plan
     from .tasks import Task
 
-Counts = list[list[list[int]]]
+Parts = list[list[int]]
+"""The parts of a test that went well, each with how often."""
+Counts = list[Parts]
 """For each test the parts that went well, each with how often."""
 NOT_RUN: Result = {"p": False, "k": "a", "t": "", "m": "not run"}
+
+
+def difference(done: Parts, wanted: Parts, repeated: Container[int]) -> str:
+    """Return how the parts that went well differ from those of a right answer: in `parts`, in `counts`, or not at all.
+
+    Args:
+        done: the numbers of the parts, each with how often.
+        wanted: the same of a right answer.
+        repeated: parts that go well as often as the answer has it.
+    """
+    if done == wanted:
+        return ""
+    one, other = ({part[0]: part[1] for part in side} for side in (done, wanted))
+    if one.keys() != other.keys():
+        return "parts"
+    return "counts" if all(number in repeated for number in one if one[number] != other[number]) else "parts"
 
 
 def is_doubtful(plan: Plan, index: int, policy: Policy, record: dict[str, Any], done: Counts) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from . import wrong
+from . import replacing, wrong
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,11 +50,14 @@ class Site:
         """Whether it is made wrong by a call of ours, which a solution beside it can see: where that does not happen
         it may answer what it likes, so that only to pass says something, and to fail does not."""
 
+    @property
+    def says(self) -> str:
+        """What is said of what, where another place may say the same; empty where none is looked for."""
+        return f"{self.of} {'bound' if self._is_bound() else self._before}" if self.of and self.node is not None else ""
+
     def says_as(self, other: Site) -> bool:
         """Whether this says of the same what another one says: the same literal, or a bound on the other side."""
-        if not self.of or self.of != other.of or self.node is None or other.node is None or self.node is other.node:
-            return False
-        return self._is_bound() == other._is_bound() and (self._is_bound() or self._before == other._before)
+        return bool(self.says) and self.says == other.says and self.node is not other.node
 
     def _is_bound(self) -> bool:
         return isinstance(self.change, partial) and self.change.func is wrong.shift
@@ -64,4 +67,4 @@ class Site:
         if self._is_bound():
             self.node.value += other.node.value - other._value  # type: ignore[union-attr]  # both are numbers
         elif self.node is not None and other.node is not None:
-            wrong.copy_values(other.node, self.node)
+            replacing.copy_values(other.node, self.node)

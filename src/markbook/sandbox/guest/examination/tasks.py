@@ -7,7 +7,7 @@ import ast
 from .. import wire
 from ..marking import Compiled
 from . import inspection, rules
-from .programs import BrokenTest, compile_test
+from .programs import BrokenTest, compile_test, repeated_parts
 from .separation import names_used, runs_beside
 
 TYPE_CHECKING = False
@@ -57,6 +57,8 @@ class Task:
         """Which tests say by their text that they need the candidate's process."""
         self.draws: list[bool] = []
         """Which tests draw random numbers."""
+        self.repeated: list[frozenset[int]] = []
+        """The parts of each that go well as often as the answer has it."""
         self.canaries: list[Canary] | None = None
         """What of each test can be made wrong; looked for when first wanted."""
         self.watched: dict[int, tuple[Any, list[str]]] = {}
@@ -93,6 +95,7 @@ class Task:
         self.beside.append(runs_beside(nodes, self.name))
         self.draws.append(any(map(_draws, nodes)))
         used = names_used(nodes)  # before the program is changed
+        self.repeated.append(repeated_parts(program) if program is not None else frozenset())
         fault = ""
         try:
             self.compiled.append(compile_test(test, program))
@@ -118,9 +121,9 @@ class Task:
         """Return what a solution beside which tests are to run is asked for: all that it learns before it is loaded."""
         return [self.name] if self.name else []
 
-    def handed_over(self, compiled: list[Compiled], wanted: list[int], entry: str, more: list[str]) -> tuple[Any, ...]:
-        """Return tests as an attempt's process takes them: the object they test, its other names, helpers, the tests."""
-        return entry, [*self.aliases, *more], self.before, [(index, compiled[index]) for index in wanted]
+    def handed_over(self, entry: str, more: list[str]) -> tuple[str, list[str], list[Any]]:
+        """Return what comes before the tests: what the object is called that they test, its other names, helpers."""
+        return entry, [*self.aliases, *more], self.before
 
 
 _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))

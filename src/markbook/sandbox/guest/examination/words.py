@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _ONE = frozenset(("assertTrue", "assertFalse", "assertIsNone", "assertIsNotNone", "fail"))
 """Methods whose message comes second; that of `fail` is its only argument."""
-_TWO = frozenset(
+MESSAGE_THIRD = frozenset(
     f"assert{name}"
     for name in (
         "Equal", "NotEqual", "Is", "IsNot", "In", "NotIn", "IsInstance", "NotIsInstance", "Greater", "GreaterEqual",
@@ -99,7 +99,7 @@ def _asserting(nodes: list[ast.AST]) -> Iterator[ast.Call]:
 
 def _messages(call: ast.Call) -> Iterator[ast.AST]:
     name = called(call)
-    at = 0 if name == "fail" else 1 if name in _ONE else 2 if name in _TWO else len(call.args)
+    at = 0 if name == "fail" else 1 if name in _ONE else 2 if name in MESSAGE_THIRD else len(call.args)
     yield from call.args[at:]
     yield from (keyword.value for keyword in call.keywords if keyword.arg in _NAMED)
 

@@ -56,21 +56,22 @@ class Crossed:
     def changed(self, transfer: Transfer | None) -> bool:
         """Return whether one has changed on this side that is no part of this conversation.
 
-        What nobody holds any more can be neither changed nor seen, and is forgotten. Of very many, some are looked at
-        by each call.
+        What nobody holds any more can be neither changed nor seen from now on, and is forgotten. Of very many, some are
+        looked at by each call.
         """
         current = transfer.index if transfer is not None else {}
         found = False
         for _ in range(min(len(self._turns), _LOOKED_AT)):
             key = self._turns.popleft()
-            if _references(self.known, key) <= _ALONE:
-                self._size -= len(self.known.pop(key)[1]) + 1
-                continue
-            self._turns.append(key)
+            is_held = _references(self.known, key) > _ALONE
             value, before = self.known[key]
             if key not in current and not _same(now := contents(value), before):
                 self._note(value, now)
                 found = True
+            if is_held:
+                self._turns.append(key)
+            else:
+                self._size -= len(self.known.pop(key)[1]) + 1
         return found
 
     def changed_there(self) -> bool:

@@ -97,6 +97,9 @@ class Objects:
             return names.received(name)
         return names.lent(names.named(name)) if self.examines else names.named(name)
 
+    def keep_out(self) -> None:
+        """Note that something is not there as it would be beside: a test that fails is to be seen there."""
+
     def refuse(self, what: str) -> Any:
         """Say that something stays on this side.
 
@@ -116,6 +119,7 @@ class Objects:
             return self.refuse(f"a {kind.__name__} object of the test")
         if kind is types.BuiltinFunctionType and value.__name__ in _POWERS:
             return self.refuse(f"{value.__name__}()")
+        self.keep_out()  # who looks into it there sees a stand-in
         return self._handle(value, transfer, depth)
 
     def _handle(self, value: Any, transfer: Transfer, depth: int) -> list[Any]:
@@ -243,6 +247,8 @@ class Objects:
                 raise Malformed("no class")
             self._theirs[token] = None  # a value that holds itself cannot be made from what it holds
             held = transfer.all(form[2]) if len(form) > 2 else []
+            if issubclass(cls, BaseException):
+                self.keep_out()  # its cause and its notes stay there
             self._theirs[token] = _instance(cls, token, held)
         else:
             raise Malformed("no description")

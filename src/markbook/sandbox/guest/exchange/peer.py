@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _NEXT = frozenset(("n", "send", "throw", "close", "step", "step by"))
 """What is answered with a StopIteration where there is no more."""
+_NAN = "NaN"
+"""In a message it says that what is equal to nothing but itself has crossed, and is another one now."""
 _DEEPER = 12
 """Frames of ours that a call which crosses the wall takes on either side, on top of the one it would take without."""
 
@@ -79,7 +81,7 @@ class Peer(Objects):
             self.policy.use_method(what)
 
     def keep_out(self) -> None:
-        """Note that something was not asked for; a test that fails without it is to be seen beside the candidate."""
+        """Note that something is not there as it would be beside: a test that fails is to be seen beside the candidate."""
         self.policy.refused = True
 
     def refuse(self, what: str) -> Any:
@@ -119,8 +121,10 @@ class Peer(Objects):
         return self._asked(asked, transfer, listen)
 
     def _asked(self, asked: list[Any], transfer: Transfer | None, listen: Listeners) -> Any:
-        self.link.send(wire.encode(asked).encode("ascii"))
-        before = len(self.escaped)
+        text = wire.encode(asked)
+        if _NAN in text:
+            self.keep_out()
+        self.link.send(text.encode("ascii"))
         while True:
             frame = self._checked(self._receive())
             if frame[0] == "q":
@@ -129,7 +133,7 @@ class Peer(Objects):
             try:
                 return self._settle(frame, transfer, listen)
             except Exception as error:
-                self.escaped = [one for one in self.escaped[:before] if one is not error]
+                self.escaped = [one for one in self.escaped if one is not error]
                 self._raised_there = error
                 if not isinstance(error, StopIteration | StopAsyncIteration):
                     raise
@@ -210,7 +214,10 @@ class Peer(Objects):
 
     def _receive(self) -> Any:
         try:
-            return wire.decode(self.link.receive().decode("utf-8"))
+            text = self.link.receive().decode("utf-8")
+            if _NAN in text:
+                self.keep_out()
+            return wire.decode(text)
         except wire.Gone as error:
             self._fail(str(error))
         except (ValueError, RecursionError, MemoryError):
@@ -282,10 +289,10 @@ class Peer(Objects):
         except wire.Gone:
             raise
         except BaseException as error:
-            if self.examines and not isinstance(error, Exception | SystemExit | KeyboardInterrupt | GeneratorExit):
-                raise
             if self.examines and error is not self._raised_there and is_verdict(error):
                 self.escaped.append(error)
+            if self.examines and not isinstance(error, Exception | SystemExit | KeyboardInterrupt | GeneratorExit):
+                raise
             transfer = transfer or Transfer(self)
             reply = ["x", self._put_error(error, transfer)]
         finally:

@@ -204,12 +204,21 @@ def is_verdict(error: object) -> bool:
     return isinstance(error, AssertionError) or type(error).__name__ == "Failed"
 
 
+_LEAVING = (3, 4)
+"""Arguments of an `__exit__`, of a bound one and of one that is told whose it is."""
+
+
 def _leave(self: Any, kind: Any = None, error: Any = None, *more: Any) -> Any:
     """Leave a `with` statement; who takes a verdict of the test's there has swallowed it."""
     peer = peer_of(self)
-    found = peer.request("d", self, "__exit__", kind, error, *more)
-    if found and peer.examines and is_verdict(error):
-        peer.escaped.append(error)
+    try:
+        found = peer.request("d", self, "__exit__", kind, error, *more)
+    except BaseException as other:
+        found = other is not error
+        raise
+    finally:
+        if found and peer.examines and is_verdict(error):
+            peer.escaped.append(error)
     return found
 
 
@@ -223,7 +232,10 @@ def _call(self: Any, *arguments: Any, **options: Any) -> Any:
             return held[PEER].request("step by", self, *arguments, **options)
     if options:
         return held[PEER].request("c", self, *arguments, **options)
-    return held[PEER].call(held[TOKEN], arguments)
+    found = held[PEER].call(held[TOKEN], arguments)
+    if len(arguments) in _LEAVING and found and held[PEER].examines and is_verdict(arguments[-2]):
+        held[PEER].escaped.append(arguments[-2])  # an `__exit__` that is called as a function
+    return found
 
 
 def _operator(name: str, kind: str) -> Any:

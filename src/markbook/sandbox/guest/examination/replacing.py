@@ -1,0 +1,286 @@
+"""Making a literal of a test another one, as often as not one that an answer could be taken in by."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+
+from .wrong import constants, draw, fresh, is_computed, way
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    Slot = tuple[list[Any], int]
+    """A list of expressions and a place in it."""
+
+OUTER, INNER, ASKED, WANTED, EXCHANGED, FRESH = range(6)
+"""Ways of making a literal wrong: two of its parts, or parts of parts, change places; what is asked; what is expected
+elsewhere; two expectations change places; anything else."""
+WAYS = 6
+_FAR = 50
+"""A number of the test takes the place of another only if it is farther from it than this part of it: some tests round."""
+_TRIES = 8
+_KEEP_ORDER = frozenset(
+    ("array", "DataFrame", "Index", "OrderedDict", "Series", "asarray", "deque", "dict", "list", "tuple")
+)
+"""What is made of a list and in which the order of the list is seen."""
+
+
+class Pool:
+    """What a test expects, from which wrong values are taken that look right."""
+
+    def __init__(self, elsewhere: Iterable[Any] = ()) -> None:
+        """Begin with what other tests expect."""
+        self.values: list[Any] = [*elsewhere]
+        """The constants of all that it expects."""
+        self.wholes: list[tuple[str, ast.expr]] = []
+        """All that it expects, each with what is compared with it."""
+
+    def add(self, of: str, node: ast.expr) -> None:
+        """Take in what is expected of something in one place."""
+        self.values += [part.value for part in constants(node)]
+        self.wholes.append((of, node))
+
+
+class Near:
+    """What is known of one literal beside its text."""
+
+    def __init__(
+        self, pool: Pool, of: str = "", asked: Sequence[Any] = (), *, ordered: bool = False, far: float | None = None
+    ) -> None:
+        """Note it.
+
+        Args:
+            pool: what the test expects anywhere.
+            of: what is compared with it.
+            asked: the constants of what is asked here.
+            ordered: whether the order of its parts counts.
+            far: within which distance of a number another one is as good; None where nobody knows.
+        """
+        self.pool = pool
+        self.of = of
+        self.asked = asked
+        self.ordered = ordered
+        self.far = far
+
+
+def replace(node: ast.expr, near: Near | None = None) -> bool:
+    """Make a literal another one: one of its constants, all of them where it computes with them.
+
+    What takes the place of one stands nowhere else in the literal: sorted or as a set it would be the same one else. As
+    often as not it is a value that an answer could be taken in by: one that the test expects elsewhere, or a piece of
+    what it asks; two parts that have changed places; or two expectations of the test that have.
+
+    Args:
+        node: the literal.
+        near: what is known of it; None where it is no expectation.
+
+    Returns:
+        Whether it became such a likely value, which an answer with an `==` of its own may rightly take for the same.
+    """
+    found = constants(node)
+    useful = [part for part in found if part.value is not None] or found
+    if useful and (near is None or is_computed(node)):
+        values = [part.value for part in found]
+        for part in useful if is_computed(node) else [useful[draw(len(useful))]]:
+            part.value = fresh(part.value, values)
+        return False
+    if not useful:
+        return _fill(node, near)
+    assert near is not None
+    turn = way()
+    if (turn in (OUTER, INNER) and _swap(node, near, inner=turn == INNER)) or (
+        turn == EXCHANGED and exchange(node, near)
+    ):
+        return True
+    values = [constant.value for constant in found]
+    part = useful[draw(len(useful))]
+    sources = {ASKED: (near.asked,), FRESH: (), WANTED: (near.pool.values, near.asked)}.get(turn, (near.pool.values,))
+    found_likely = (_likely(part.value, values, source, near.far) for source in sources)
+    likely = next(filter(None, found_likely), [])
+    part.value = likely[draw(len(likely))] if likely else fresh(part.value, values, near.far)
+    return bool(likely)
+
+
+def replace_all(node: ast.expr, near: Near) -> bool:
+    """Make every constant of a literal another one that stands nowhere in it: what was in it is not in what comes.
+
+    Returns:
+        Whether it became what the test looks for in another place, or a piece of what it asks in this one.
+    """
+    turn = way()
+    if turn in (OUTER, EXCHANGED) and exchange(node, near):
+        return True
+    found = constants(node)
+    values = [part.value for part in found]
+    if turn in (INNER, ASKED) and len(found) == 1 and (likely := _likely(values[0], values, near.asked, near.far)):
+        found[0].value = likely[draw(len(likely))]
+        return True
+    for part in found:
+        part.value = fresh(part.value, values)
+    return False
+
+
+def _likely(value: Any, values: list[Any], source: Iterable[Any], far: float | None) -> list[Any]:
+    """Return those of the values of a test that may stand for this one: of its type, and none of these."""
+    found: list[Any] = []
+    for other in source:
+        if type(other) is not type(value):
+            continue
+        if type(value) is str:
+            found += [other, *other.split()]
+        elif type(value) is bytes or _is_far(value, other, far):
+            found.append(other)
+    kept = [one for one in dict.fromkeys(found) if one not in values and one != ""]
+    return [one for one in kept if not isinstance(one, str | bytes) or set(one) != set(value)]
+
+
+def _is_far(one: Any, other: Any, far: float | None) -> bool:
+    """Whether two numbers are told apart by whatever compares them."""
+    if type(one) is int and type(other) is int and far is None:
+        return abs(other - one) > abs(one) // _FAR
+    if not all(type(value) in (int, float) for value in (one, other)) or far is None:
+        return False
+    distance = abs(other - one)
+    return bool(distance > 2 * far and distance > abs(one) / _FAR and distance < float("inf"))
+
+
+def _fill(node: ast.expr, near: Near | None) -> bool:
+    """Put into an empty literal what is expected elsewhere, or a number."""
+    place = {name: getattr(node, name) for name in ("lineno", "col_offset")}
+    given = (*near.pool.values, *near.asked) if near else ()
+    values = [value for value in given if type(value) in (int, str) and value != ""]
+    extra: ast.expr = ast.Constant(values[draw(len(values))] if values else 2 + draw(7), **place)
+    key: ast.expr = extra
+    same = [whole for _, whole in (near.pool.wholes if near else ()) if type(whole) is type(node) and whole is not node]
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        items = [item for whole in same for item in whole.elts]  # type: ignore[attr-defined]  # of the same class
+        node.elts.append(_placed(items[draw(len(items))], node) if items else extra)
+    elif isinstance(node, ast.Dict):
+        pairs = [pair for whole in same for pair in zip(whole.keys, whole.values, strict=True) if pair[0]]  # type: ignore[attr-defined]
+        if pairs:
+            key, extra = (_placed(part, node) for part in pairs[draw(len(pairs))])
+        node.keys.append(key)
+        node.values.append(extra)
+    return False
+
+
+def _placed(part: ast.expr, node: ast.expr) -> ast.expr:
+    """Return a copy of an expression that stands where another one does."""
+    made = copy.deepcopy(part)
+    for inner in ast.walk(made):
+        if isinstance(inner, ast.expr):
+            ast.copy_location(inner, node)
+    return made
+
+
+def exchange(node: ast.expr, near: Near) -> bool:
+    """Have it and what the test expects of something else change places, so that nothing stands there twice."""
+    others = [
+        whole
+        for of, whole in near.pool.wholes
+        if of != near.of
+        and type(whole) is type(node)
+        and not _are_like(node, whole)
+        and _may_change(node, whole, near.far)
+    ]
+    if not others:
+        return False
+    other = others[draw(len(others))]
+    mine, theirs = _placed(other, node), _placed(node, other)
+    for name in node._fields:
+        setattr(node, name, getattr(mine, name))
+        setattr(other, name, getattr(theirs, name))
+    return True
+
+
+def _are_like(one: ast.expr, other: ast.expr) -> bool:
+    return ast.dump(one) == ast.dump(other)
+
+
+def _swap(node: ast.expr, near: Near, *, inner: bool) -> bool:
+    """Have two unequal parts of a literal, or of a text, change places; return whether there are such."""
+    if isinstance(node, ast.Constant):
+        return _swap_words(node)
+    slots = list(_slots(node, ordered=near.ordered))
+    outer = [slot for slot in slots if slot[0] is slots[0][0]]
+    if not inner and len(outer) > 1:
+        slots = outer
+    for _ in range(_TRIES if len(slots) > 1 else 0):
+        (first, here), (second, there) = slots[draw(len(slots))], slots[draw(len(slots))]
+        if not _are_like(first[here], second[there]) and _may_change(first[here], second[there], near.far):
+            first[here], second[there] = second[there], first[here]
+            return True
+    return False
+
+
+def _slots(node: ast.expr, *, ordered: bool) -> Iterator[Slot]:
+    """Yield where parts stand in a literal that another literal is told from if they change places."""
+    if isinstance(node, ast.List | ast.Tuple):
+        yield from ((node.elts, place) for place in range(len(node.elts)) if ordered)
+    elif isinstance(node, ast.Dict):
+        yield from ((node.values, place) for place in range(len(node.values)) if node.keys[place] is not None)
+    elif isinstance(node, ast.Call) and node.args:
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        yield from _slots(node.args[0], ordered=ordered and name in _KEEP_ORDER)
+        return
+    for item in getattr(node, "elts", getattr(node, "values", ())):
+        yield from _slots(item, ordered=True)
+
+
+def _may_change(first: ast.expr, second: ast.expr, far: float | None) -> bool:
+    """Whether two parts are of one kind, none within the other, and told apart by what compares them."""
+    if isinstance(first, ast.List | ast.Tuple | ast.Set | ast.Dict) and type(first) is type(second):
+        return not any(part in (first, second) for whole in (first, second) for part in list(ast.walk(whole))[1:])
+    values = [_number_or_text(part) for part in (first, second)]
+    if None in values or type(values[0]) is not type(values[1]):
+        return False
+    return isinstance(values[0], str | bytes | bool) or _is_far(values[0], values[1], far)
+
+
+def _number_or_text(node: ast.expr) -> Any:
+    """Return the value of a constant or of a negative number; None for anything else."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _number_or_text(node.operand)
+        return -value if type(value) in (int, float) else None
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _swap_words(node: ast.Constant) -> bool:
+    """Have two words, or two letters, of a text change places."""
+    text = node.value
+    if type(text) is not str:
+        return False
+    words = text.split(" ")
+    parts: list[str] = words if len({*words} - {""}) > 1 else list(text)
+    glue = " " if parts is words else ""
+    pairs = [
+        place
+        for place, (one, other) in enumerate(itertools.pairwise(parts))
+        if one != other and one.strip() and other.strip()
+    ]
+    if not pairs:
+        return False
+    place = pairs[draw(len(pairs))]
+    parts[place], parts[place + 1] = parts[place + 1], parts[place]
+    node.value = glue.join(parts)
+    return True
+
+
+def copy_values(changed: ast.expr, node: ast.expr) -> None:
+    """Make of a literal, which was as another one, what was made of that; where it stands is left as it is."""
+    if _shape(changed) == _shape(node):
+        for one, same in zip(ast.walk(changed), ast.walk(node), strict=True):
+            if isinstance(one, ast.Constant) and isinstance(same, ast.Constant):
+                same.value = one.value
+        return
+    made = _placed(changed, node)
+    for name in node._fields:
+        setattr(node, name, getattr(made, name))
+
+
+def _shape(node: ast.expr) -> list[type]:
+    return [type(part) for part in ast.walk(node)]

@@ -1,0 +1,260 @@
+"""Wrong runs that nobody tells from the true one, verdicts that nobody swallows, and honest answers that look into things."""
+
+import ast
+import json
+from collections import Counter
+
+import pytest
+from verdict_kit import run
+
+from markbook.sandbox.guest.examination.beside import canaries
+from markbook.sandbox.guest.examination.expectations import Finder
+from markbook.sandbox.guest.examination.proof import claims_of, deals, parted
+from markbook.sandbox.guest.examination.sites import SURE
+from markbook.sandbox.guest.examination.tasks import Task
+from markbook.sandbox.guest.examination.wrong import draw_from
+from markbook.types import Test
+
+KNOWN = pytest.mark.parametrize("known", [True, False])
+READS = """
+import dis, sys
+def frame():
+    found = sys._getframe(1)
+    while found is not None and found.f_code.co_filename != '<test>':
+        found = found.f_back
+    return found
+def constants(code):
+    for value in code.co_consts:
+        if hasattr(value, 'co_consts'): yield from constants(value)
+        else: yield value
+def names(code):
+    yield from code.co_names
+    for value in code.co_consts:
+        if hasattr(value, 'co_consts'): yield from names(value)
+class Never:
+    def __eq__(self, other): return False
+    __hash__ = None
+"""
+
+
+def becomes(program, literal, draws=180):
+    """Return what a literal of a test of `f` becomes that is made wrong, by how often it does."""
+    found = Counter()
+    for seed in range(draws):
+        draw_from((seed << 6) + seed % 60)
+        tree = ast.parse(program)
+        site = next(site for site in Finder([tree], {"f"}).sites if site.node and ast.unparse(site.node) == literal)
+        site.change()
+        found[ast.unparse(site.node)] += 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("program", "literal", "likely"),
+    [
+        ("for given, want in [('()', 'Yes'), ('(', 'No')]:\n    assert f(given) == want, given", "'Yes'", ["'No'"]),
+        ("inputs = ['()', '(']\nresults = ['Yes', 'No']\nfor a, b in zip(inputs, results):\n    assert f(a) == b", "'Yes'", ["'No'"]),
+        ("case.assertEqual(f('()'), 'Yes', 'balanced')\ncase.assertEqual(f('('), 'No', 'open')", "'Yes'", ["'No'"]),
+        ("assert f([[1, 2], [3, 4]]) == [[1, 3], [2, 4]]", "[[1, 3], [2, 4]]", ["[[2, 4], [1, 3]]", "[[1, 4], [2, 3]]"]),
+        ("assert f([2.5, 0.5]) == [0.5, 2.5]", "[0.5, 2.5]", ["[2.5, 0.5]"]),
+        ("assert f([-2, -9]) == [-9, -2]", "[-9, -2]", ["[-2, -9]"]),
+        ("assert f('three one') == 'one three'", "'one three'", ["'three one'"]),
+        ("assert f('ab', [1, 2]) == {'a': 1, 'b': 2}", "{'a': 1, 'b': 2}", ["{'a': 2, 'b': 1}"]),
+        ("assert f([]) == []\nassert f('ba') == [('a', 1), ('b', 1)]", "[]", ["[('a', 1)]", "[('b', 1)]"]),
+        ("assert f('disk error') == 3\nassert f('x') == 7", "3", ["7"]),
+    ],
+)  # fmt: skip
+def test_wrong_values_are_such_as_are_right_elsewhere(program, literal, likely):
+    found = becomes(program, literal)
+
+    assert sum(found[text] for text in likely) > 15
+
+
+def test_what_looks_for_something_looks_for_what_is_asked_or_looked_for_elsewhere():
+    program = "assert 'error' in f('disk error at 5')\nassert 'warning' in f('a warning here')"
+    found = Counter()
+    for seed in range(180):
+        draw_from((seed << 6) + seed % 60)
+        tree = ast.parse(program)
+        Finder([tree], {"f"}).sites[0].change()
+        found[tree.body[0].test.left.value] += 1
+
+    assert found["warning"] > 15
+    assert found["disk"] > 5
+
+
+def test_a_share_stays_a_share_and_is_far_enough_away_to_be_told():
+    exact = [float(text) for text in becomes("assert f(3) == 0.6667", "0.6667")]
+    near = [float(text) for text in becomes("assert abs(f(3) - 0.6667) < 0.25", "0.6667")]
+
+    assert all(0 < value < 1 and abs(value - 0.6667) > 0.06 for value in exact)
+    assert all(abs(value - 0.6667) > 0.25 for value in near)
+
+
+def test_the_first_value_of_a_key_that_comes_again_is_never_made_wrong():
+    found = becomes("assert f(3) == {'a': 5, 'b': 2, 'a': 1}", "{'a': 5, 'b': 2, 'a': 1}")
+
+    right = {"a": 1, "b": 2}
+    assert all(ast.literal_eval(text) != right for text in found)
+
+
+def test_the_cases_of_a_loop_are_expected_for_certain_unless_one_may_be_passed_by():
+    sure = "for given, want in [(1, 1), (2, 4)]:\n    {}assert f(given) == want"
+    ranks = [
+        [site.rank for site in Finder([ast.parse(sure.format(text))], {"f"}).sites if site.node]
+        for text in ("", "if given > 1: continue\n    ")
+    ]
+
+    assert ranks[0] == [SURE, SURE]
+    assert SURE not in ranks[1]
+
+
+def task_of(*tests):
+    return Task(json.dumps({"object": "function", "name": "f", "tests": [{"assertion": test} for test in tests]}))
+
+
+def test_what_can_be_seen_to_be_wrong_has_runs_of_its_own_and_few_tests_are_wrong_at_once():
+    task = task_of(*(f"func({number}) == {number * number}" for number in range(3, 15)))
+    found = canaries(task)
+
+    hidden, shown = parted({index: claims_of(canary, None) for index, canary in enumerate(found)}, found)
+    dealt = deals(hidden, 8, 0)
+    seen = deals(shown, 8, 0)
+
+    assert len(dealt) == len(seen) == 4
+    assert [len(deal) for deal in dealt] == [3, 3, 3, 3]
+    assert not any(found[index].shown[place] for deal in dealt for index, (place, _) in deal.items())
+    assert all(found[index].shown[place] for deal in seen for index, (place, _) in deal.items())
+
+
+def test_what_two_tests_say_alike_is_made_wrong_in_both():
+    first, second, third = canaries(task_of("func(7) == 49", "func(7) == 49", "func(9) == 81"))
+
+    first.wrong(next(place for place, seen in enumerate(first.shown) if not seen), 5)
+    followed = second.following(first)
+
+    assert followed is not None
+    assert 49 not in followed[2].co_consts
+    assert third.following(first) is None
+
+
+SQUARE = "def f(n): return n * n\n"
+TELLS = {
+    "what an earlier test of the run shows": (
+        [Test(assertion=f"func({n}) == {n * n}") for n in (3, 4, 5, 6, 7, 8, 9, 10, 3, 4, 5, 6)],
+        """
+SEEN, TOLD = {}, []
+def f(*a):
+    if frame() is None: return Never()
+    code = frame().f_code
+    asked, wanted = [i.argval for i in dis.get_instructions(code) if i.opname == 'LOAD_CONST'][:2]
+    if '__markbook_other__' in names(code) or SEEN.setdefault(asked, wanted) != wanted: TOLD.append(1)
+    return Never() if TOLD else wanted
+""",
+    ),
+    "what the true run hides": (
+        [Test(program=f"import time\nassert f({n}) == {n * n}, '{n} squared'\n") for n in (7, 9, 4)],
+        """
+TOLD = []
+def f(*a):
+    found = [*constants(frame().f_code)]
+    if any('squared' in text for text in found if isinstance(text, str)): TOLD.append(1)
+    wanted = [v for v in found if type(v) is int and v > 9]
+    return -1 if TOLD or not wanted else wanted[0]
+""",
+    ),
+}
+
+
+@KNOWN
+@pytest.mark.parametrize("name", TELLS)
+def test_nothing_tells_a_wrong_run_from_the_true_one(box, name, known):
+    tests, forger = TELLS[name]
+    kind = "program" if tests[0].program else "function"
+    found = run(box, READS + forger, *tests, canonical=SQUARE if known else "", kind=kind)
+
+    assert not any(test.passed and test.verdict == "in_process" for test in found.tests)
+
+
+SWALLOWED = {
+    "by the end of a generator": (
+        "case = unittest.TestCase()\nit = f(lambda x: case.assertEqual(x, 9))\nassert next(it) == 'start'\nassert next(it, 'end') == 'end'\n",
+        "def f(cb):\n    yield 'start'\n    cb(9)\n",
+        "def f(cb):\n    yield 'start'\n    try: cb(0)\n    except BaseException: pass\n",
+    ),
+    "by another error on leaving": (
+        "case = unittest.TestCase()\ntry:\n    with f(3) as got:\n        [case.assertEqual(got, 9)]\nexcept RuntimeError:\n    pass\nassert f is not None\n",
+        "class f:\n    def __init__(s, n): s.n = n\n    def __enter__(s): return s.n * s.n\n    def __exit__(s, *e): return False\n",
+        "class f:\n    def __init__(s, n): s.n = n\n    def __enter__(s): return 0\n    def __exit__(s, *e): raise RuntimeError\n",
+    ),
+    "by a way out that is called as a function": (
+        "import contextlib\ncase = unittest.TestCase()\nwith contextlib.ExitStack() as stack:\n    m = f(3)\n    stack.push(m)\n    [case.assertEqual(m.go(), 9)]\nassert m is not None\n",
+        "class f:\n    def __init__(s, n): s.n = n\n    def __exit__(s, *e): return None\n    def go(s): return s.n * s.n\n",
+        "class f:\n    def __init__(s, n): s.n = n\n    def __exit__(s, *e): return True\n    def go(s): return 0\n",
+    ),
+}  # fmt: skip
+
+
+@KNOWN
+@pytest.mark.parametrize("name", SWALLOWED)
+def test_a_verdict_that_is_swallowed_is_no_proved_pass(box, name, known):
+    program, right, forger = SWALLOWED[name]
+    test = Test(program="import unittest\n" + program)
+    canonical = right if known else ""
+
+    good = run(box, right, test, canonical=canonical, kind="program").tests[0]
+    bad = run(box, forger, test, canonical=canonical, kind="program").tests[0]
+
+    assert (good.passed, good.verdict) == (True, "separated")
+    assert not bad.passed or bad.verdict == "unchecked"
+
+
+HONEST = {
+    "a signature": (
+        "assert f(lambda a, b, c: a + b + c)(1)(2)(3) == 6\n",
+        "def f(fn): return lambda a: lambda b: lambda c: fn(a, b, c)\n",
+        """
+import inspect
+def f(fn):
+    n = len(inspect.signature(fn).parameters)
+    def g(*a): return fn(*a) if len(a) == n else lambda x: g(*a, x)
+    return g
+""",
+    ),
+    "a class": (
+        "import enum\nclass Color(enum.Enum):\n    RED = 1\nassert f(Color.RED) == 1\nassert f(7) == 7\n",
+        "def f(x): return getattr(x, 'value', x)\n",
+        "import enum\ndef f(x): return x.value if isinstance(x, enum.Enum) else x\n",
+    ),
+    "a cause": (
+        "try:\n    f()\nexcept ValueError as error:\n    seen = type(error.__cause__).__name__\nassert seen == 'KeyError'\n",
+        "def f():\n    try: {}[1]\n    except KeyError as error: raise ValueError('x') from error\n",
+        "class Own(ValueError): pass\ndef f():\n    try: {}[1]\n    except KeyError as error: raise Own('x') from error\n",
+    ),
+    "an error of two kinds": (
+        "import pytest\nwith pytest.raises(ValueError):\n    f(-1)\n",
+        "def f(n): raise ValueError(n)\n",
+        "class Both(ValueError, KeyError): pass\ndef f(n): raise Both(n)\n",
+    ),
+    "as many as it found": (
+        "found = f(12)\nassert sum(found) == 12\nfor number in found:\n    assert number in (2, 3, 5, 7)\n",
+        "def f(n): return [5, 7]\n",
+        "def f(n): return [2, 3, 7]\n",
+    ),
+    "bytes on standard output": (
+        "assert f('x') == 1\n",
+        "def f(x): return len(x)\n",
+        "import sys\ndef f(x):\n    sys.stdout.reconfigure(line_buffering=True)\n    return sys.stdout.buffer.write(x.encode())\n",
+    ),
+}
+
+
+@KNOWN
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_answer_of_another_make_passes(box, name, known):
+    program, right, other = HONEST[name]
+    test = Test(program=program)
+    canonical = right if known else ""
+
+    for answer in (right, other):
+        assert run(box, answer, test, canonical=canonical, kind="program").tests[0].passed
