@@ -13,7 +13,7 @@ from verdict_kit import labels, run
 from markbook.sandbox import Sandbox
 from markbook.sandbox.guest.examination.beside import Right, canaries, proved
 from markbook.sandbox.guest.examination.expectations import Finder
-from markbook.sandbox.guest.examination.replacing import replace, replace_all
+from markbook.sandbox.guest.examination.replacing import Near, Pool, replace, replace_all
 from markbook.sandbox.guest.examination.sites import OPERATOR
 from markbook.sandbox.guest.examination.tasks import Task
 from markbook.sandbox.guest.examination.wrong import draw_from, is_computed
@@ -207,7 +207,7 @@ def test_nothing_that_was_in_a_wrong_container_is_in_it_still(text):
 
     for _ in range(300):
         tree = ast.parse(text, mode="eval")
-        replace_all(tree.body)
+        replace_all(tree.body, Near(Pool()))
         assert not right & {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
 
 
