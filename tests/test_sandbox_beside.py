@@ -12,11 +12,12 @@ from verdict_kit import labels, run
 
 from markbook.sandbox import Sandbox
 from markbook.sandbox.guest.examination.beside import Right, canaries, proved
-from markbook.sandbox.guest.examination.expectations import Finder
-from markbook.sandbox.guest.examination.replacing import Near, Pool, replace, replace_all
-from markbook.sandbox.guest.examination.sites import OPERATOR
+from markbook.sandbox.guest.examination.expressions import is_computed
+from markbook.sandbox.guest.examination.proving.expectations import Finder
+from markbook.sandbox.guest.examination.proving.replacing import Near, Pool, replace, replace_all
+from markbook.sandbox.guest.examination.proving.sites import OPERATOR
+from markbook.sandbox.guest.examination.proving.wrong import draw_from
 from markbook.sandbox.guest.examination.tasks import Task
-from markbook.sandbox.guest.examination.wrong import draw_from, is_computed
 from markbook.types import Isolation, Test
 
 LEVELS = [Isolation.A, Isolation.B]

@@ -8,11 +8,11 @@ import pytest
 from verdict_kit import run
 
 from markbook.sandbox.guest.examination.beside import canaries
-from markbook.sandbox.guest.examination.expectations import Finder
-from markbook.sandbox.guest.examination.proof import claims_of, deals, parted
-from markbook.sandbox.guest.examination.sites import SURE
+from markbook.sandbox.guest.examination.proving.expectations import Finder
+from markbook.sandbox.guest.examination.proving.proof import claims_of, deals, parted
+from markbook.sandbox.guest.examination.proving.sites import SURE
+from markbook.sandbox.guest.examination.proving.wrong import draw_from
 from markbook.sandbox.guest.examination.tasks import Task
-from markbook.sandbox.guest.examination.wrong import draw_from
 from markbook.types import Test
 
 KNOWN = pytest.mark.parametrize("known", [True, False])

@@ -12,10 +12,10 @@ import os
 from .. import wire
 from ..marking import SWALLOWED, received
 from . import inspection
-from .canary import Canary
-from .proof import claims_of, deals, order, parted, proof, scarce
+from .proving.canary import Canary
+from .proving.proof import claims_of, deals, order, parted, proof, scarce
+from .proving.wrong import below, new_seed, shuffled
 from .results import difference
-from .wrong import below, new_seed, shuffled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..marking import Compiled, Result
-    from .proof import Useful, Variant
+    from .proving.proof import Useful, Variant
     from .tasks import Job, Task
 
     Run = Callable[[list[Compiled], set[int]], dict[str, Any]]

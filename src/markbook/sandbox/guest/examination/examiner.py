@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from .given import Given
     from .growth import Growth
-    from .proof import Useful
+    from .proving.proof import Useful
     from .tasks import Job
 
 _SHORT = 20_000

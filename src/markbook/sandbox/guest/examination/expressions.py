@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from . import wrong
-
+_LITERAL = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
+_MADE = (*_LITERAL, ast.Call, ast.Name, ast.Attribute, ast.keyword)
+_NUMBERS = frozenset(("Decimal", "Fraction", "complex", "float", "int"))
 _BUILT = frozenset(
     [
         "Counter", "DataFrame", "Decimal", "Fraction", "Index", "OrderedDict", "Series", "approx", "array",
@@ -33,6 +34,52 @@ _PASSED_BY = (ast.If, ast.IfExp, ast.Continue, ast.Break, ast.Return, ast.Try, a
 """By what a case of a loop may be passed by."""
 _ROUNDED, _PERCENT = 1e-4, 0.01
 """What compares numbers nearly takes no farther ones than this for equal unless it is told to."""
+
+
+def constants(node: ast.expr) -> list[ast.Constant]:
+    """Return the constants of an expression that can be replaced without making it another expression.
+
+    Left alone are indices, keyword arguments and the way in which values are formatted.
+    """
+    found: list[ast.Constant] = []
+    if isinstance(node, ast.Constant):
+        return [node] if node.value is not ... else []
+    if isinstance(node, ast.Call):
+        return [part for argument in _values(node) for part in constants(argument)]
+    if isinstance(node, ast.Dict):
+        return [part for pair in _pairs(node) for side in pair if side is not None for part in constants(side)]
+    for name, value in ast.iter_fields(node):
+        if name in ("slice", "format_spec", "generators"):
+            continue
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.expr):
+                found += constants(part)
+    return found
+
+
+def _pairs(node: ast.Dict) -> list[tuple[ast.expr | None, ast.expr]]:
+    """Return the keys and values of a dict, without those of a key that comes again."""
+    last: dict[str, tuple[ast.expr | None, ast.expr]] = {}
+    for place, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+        last[ast.dump(key) if key is not None else str(place)] = key, value
+    return list(last.values())
+
+
+def _values(node: ast.Call) -> list[ast.expr]:
+    """Return the arguments of a constructor that are a value: no type code, no encoding, no `float("inf")`."""
+    first = node.args[:1]
+    if first and isinstance(first[0], ast.Constant) and isinstance(first[0].value, str):
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if name == "array":
+            return node.args[1:2]
+        if name in _NUMBERS and not set(first[0].value) <= set("0123456789.-+"):
+            return []
+    return first
+
+
+def is_computed(node: ast.expr) -> bool:
+    """Whether an expression computes with its literals, so that another literal in it may come to the same value."""
+    return not all(isinstance(part, _MADE) for part in ast.walk(node))
 
 
 def assignments(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
@@ -120,7 +167,7 @@ def is_literal(node: ast.expr) -> bool:
     inner = {id(within) for part in ast.walk(node) if id(part) in names for within in ast.walk(part)}
     free = [part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Lambda) and id(part) not in inner]
     empty = isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict)
-    return not free and bool(wrong.constants(node) or empty)
+    return not free and bool(constants(node) or empty)
 
 
 def distance(node: ast.Call, *, exact: bool) -> float | None:

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
-    from .canary import Canary
+    from .proving.canary import Canary
     from .separation import Plan
 
     class Job(TypedDict):

@@ -204,10 +204,6 @@ def is_verdict(error: object) -> bool:
     return isinstance(error, AssertionError) or type(error).__name__ == "Failed"
 
 
-_LEAVING = (3, 4)
-"""Arguments of an `__exit__`, of a bound one and of one that is told whose it is."""
-
-
 def _leave(self: Any, kind: Any = None, error: Any = None, *more: Any) -> Any:
     """Leave a `with` statement; who takes a verdict of the test's there has swallowed it."""
     peer = peer_of(self)
@@ -233,8 +229,8 @@ def _call(self: Any, *arguments: Any, **options: Any) -> Any:
     if options:
         return held[PEER].request("c", self, *arguments, **options)
     found = held[PEER].call(held[TOKEN], arguments)
-    if len(arguments) in _LEAVING and found and held[PEER].examines and is_verdict(arguments[-2]):
-        held[PEER].escaped.append(arguments[-2])  # an `__exit__` that is called as a function
+    if len(arguments) in (3, 4) and found and held[PEER].examines and is_verdict(arguments[-2]):
+        held[PEER].escaped.append(arguments[-2])  # an `__exit__` that is called as a function, bound or not
     return found
 
 

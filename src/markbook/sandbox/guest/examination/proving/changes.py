@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from ..marking import OTHER
+from ...marking import OTHER
+from ..expressions import called
 from . import wrong
-from .expressions import called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

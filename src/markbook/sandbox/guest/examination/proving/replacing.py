@@ -6,7 +6,8 @@ import ast
 import copy
 import itertools
 
-from .wrong import constants, draw, fresh, is_computed, way
+from ..expressions import constants, is_computed
+from .wrong import draw, fresh, way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,20 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from . import inspection, wrong
+from .. import inspection
+from ..expressions import (
+    TOLERANCE,
+    assignments,
+    called,
+    cases,
+    difference,
+    distance,
+    is_computed,
+    is_literal,
+    key_of,
+    mentions,
+)
+from . import wrong
 from .changes import (
     ORDER,
     all_of,
@@ -16,7 +29,6 @@ from .changes import (
     swap_error,
     swap_type,
 )
-from .expressions import TOLERANCE, assignments, called, cases, difference, distance, is_literal, key_of, mentions
 from .replacing import Near, Pool, replace, replace_all
 from .sites import INPUT, LIKELY, OPERATOR, SURE, Site
 from .words import MESSAGE_THIRD
@@ -298,7 +310,7 @@ class Finder:
         """Find the literals that an expectation is made of: its own, or those of the names in it."""
         literal, names = self._made_of(node)
         if literal:
-            sure = sure and not wrong.is_computed(node)
+            sure = sure and not is_computed(node)
             rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
             if self._near is not None:
                 self._pool.add(self._of, node)

@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_LITERAL = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
-_MADE = (*_LITERAL, ast.Call, ast.Name, ast.Attribute, ast.keyword)
 _FRESH = 20
 """So many times a value is drawn that stands nowhere else in a literal."""
 _ERRORS = (
@@ -26,7 +24,6 @@ _TINY = 1e-3
 """Numbers nearer to nothing than this are compared by what tolerance there is."""
 _SCALES = 6
 """A bound is moved by about as much as it is large, or by so many times twice as much."""
-_NUMBERS = frozenset(("Decimal", "Fraction", "complex", "float", "int"))
 _DIGITS, _LOWER, _UPPER = "0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -64,52 +61,6 @@ def shuffled(items: list[Any]) -> list[Any]:
     """Return the items in an order that nobody can guess."""
     left = list(items)
     return [left.pop(below(len(left))) for _ in items]
-
-
-def constants(node: ast.expr) -> list[ast.Constant]:
-    """Return the constants of an expression that can be replaced without making it another expression.
-
-    Left alone are indices, keyword arguments and the way in which values are formatted.
-    """
-    found: list[ast.Constant] = []
-    if isinstance(node, ast.Constant):
-        return [node] if node.value is not ... else []
-    if isinstance(node, ast.Call):
-        return [part for argument in _values(node) for part in constants(argument)]
-    if isinstance(node, ast.Dict):
-        return [part for pair in _pairs(node) for side in pair if side is not None for part in constants(side)]
-    for name, value in ast.iter_fields(node):
-        if name in ("slice", "format_spec", "generators"):
-            continue
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, ast.expr):
-                found += constants(part)
-    return found
-
-
-def _pairs(node: ast.Dict) -> list[tuple[ast.expr | None, ast.expr]]:
-    """Return the keys and values of a dict, without those of a key that comes again."""
-    last: dict[str, tuple[ast.expr | None, ast.expr]] = {}
-    for place, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
-        last[ast.dump(key) if key is not None else str(place)] = key, value
-    return list(last.values())
-
-
-def _values(node: ast.Call) -> list[ast.expr]:
-    """Return the arguments of a constructor that are a value: no type code, no encoding, no `float("inf")`."""
-    first = node.args[:1]
-    if first and isinstance(first[0], ast.Constant) and isinstance(first[0].value, str):
-        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        if name == "array":
-            return node.args[1:2]
-        if name in _NUMBERS and not set(first[0].value) <= set("0123456789.-+"):
-            return []
-    return first
-
-
-def is_computed(node: ast.expr) -> bool:
-    """Whether an expression computes with its literals, so that another literal in it may come to the same value."""
-    return not all(isinstance(part, _MADE) for part in ast.walk(node))
 
 
 def other(value: Any, far: float | None = None) -> Any:

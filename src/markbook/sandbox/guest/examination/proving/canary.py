@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from ..marking import Compiled, Result
+from ...marking import Compiled, Result
+from ..programs import FILE, BrokenTest, compile_test, parts_of
 from . import words, wrong
 from .expectations import Finder
-from .programs import FILE, BrokenTest, compile_test, parts_of
 from .replacing import Pool
 
 TYPE_CHECKING = False

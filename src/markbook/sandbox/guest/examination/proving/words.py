@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .expressions import called, key_of
+from ..expressions import called, key_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
