@@ -53,15 +53,19 @@ class Machines:
         """Enter something that is left when the run ends, and return what it gives."""
         return self._opened.enter_context(context)
 
-    def begin_sandbox(self, settings: BoxSettings) -> None:
-        """Let the first worker of a sandbox start while the inputs are still read.
+    def begin_sandbox(self, settings: BoxSettings, most: int | None = 1) -> None:
+        """Let workers of a sandbox start while the inputs are still read.
+
+        Args:
+            settings: its own.
+            most: how many; None for all, where there is work for all.
 
         Raises:
             EnvironmentUnfitError: this system cannot run solutions at all.
         """
         from markbook.runs.sandboxes import begin_sandbox
 
-        self._begun = self.open(begin_sandbox(self.engine, settings))
+        self._begun = self.open(begin_sandbox(self.engine, settings, most))
 
     def start_sandbox(self, settings: BoxSettings, jobs: int | None = None) -> None:
         """Start the sandbox.

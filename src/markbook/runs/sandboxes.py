@@ -91,8 +91,8 @@ class BoxSettings:
 
 
 @contextmanager
-def begin_sandbox(engine: str, settings: BoxSettings) -> Iterator[Sandbox | None]:
-    """Yield a sandbox of this machine whose first worker starts meanwhile, None where another engine does the work.
+def begin_sandbox(engine: str, settings: BoxSettings, most: int | None = 1) -> Iterator[Sandbox | None]:
+    """Yield a sandbox of this machine whose first workers start meanwhile, None where another engine does the work.
 
     Raises:
         EnvironmentUnfitError: this system cannot run solutions at all.
@@ -103,7 +103,7 @@ def begin_sandbox(engine: str, settings: BoxSettings) -> Iterator[Sandbox | None
     refuse_unsupported()
     box = settings.sandbox(workers=settings.workers)
     try:
-        box.begin()
+        box.begin(most)
         yield box
     finally:
         box.close()

@@ -68,9 +68,9 @@ class Sandbox(WorkerBox):
         """How many jobs got the outcome of an earlier run."""
         return self._known.reused
 
-    def begin(self) -> None:
-        """Let the first worker start while the caller prepares the jobs."""
-        self._worker_pool.begin()
+    def begin(self, most: int | None = 1) -> None:
+        """Let workers start while the caller prepares the jobs, at most so many of them."""
+        self._worker_pool.begin(most)
 
     def close(self) -> None:
         """End the workers and everything in them."""

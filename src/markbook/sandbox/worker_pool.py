@@ -68,11 +68,11 @@ class WorkerPool:
         """Whether each keeps to a processor."""
         return bool(self._processors)
 
-    def begin(self) -> None:
-        """Let the first worker start while the caller prepares the work; `start` waits for it."""
+    def begin(self, most: int | None = 1) -> None:
+        """Let workers start while the caller prepares the work, at most so many of them; `start` waits for them."""
         if not self.workers:
             self._target = next(level for level in Isolation if level >= self._at_most)
-            self.workers = [self._worker(0)]
+            self._begin_all(self._count if most is None else min(self._count, most))
 
     def start(self, most: int | None = None) -> None:
         """Start the workers, at most so many; does nothing if they run.

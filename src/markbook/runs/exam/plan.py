@@ -31,6 +31,8 @@ REPORTS = ("documented", "html")
 """The report plugins that every finished exam is given."""
 
 
+_MANY = 1 << 16
+"""Bytes of answers that are worth a worker a core from the beginning."""
 _ASKED = ("samples", "gen_kwargs", "system")
 """Options that say how a model is asked and can change what it answers."""
 
@@ -175,7 +177,7 @@ class ExamPlan(Planned):
 
 
 def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
-    """Read the benchmark and the answers, while the first worker starts.
+    """Read the benchmark and the answers, while workers start.
 
     Raises:
         DataError: nothing can be marked.
@@ -183,14 +185,15 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
         EnvironmentUnfitError: this system cannot run solutions at all.
     """
     request = with_answerer(request, has_answers=bool(request.solutions), of="--solutions")
-    machines.begin_sandbox(request.box())
+    given = [Path(path) for path in request.solutions]
+    many = sum(path.stat().st_size for path in given if path.is_file()) > _MANY
+    machines.begin_sandbox(request.box(), None if many else 1)
     paper = load_benchmark(Path(request.benchmark), request.format)
     whole, faults = without_faults(paper)
     sound, unavailable = available(whole, skip=request.skip_unavailable)
     questions = None
     if request.model is None:
-        paths = [Path(path) for path in request.solutions]
-        answers = machines.open(load_answers(paths, sound, extract=request.extract, language=_named))
+        answers = machines.open(load_answers(given, sound, extract=request.extract, language=_named))
         models = answers.models
     else:
         from markbook.runs.exam.asking import plan_questions  # exams of answers that exist need no client
