@@ -258,3 +258,49 @@ def test_an_honest_answer_of_another_make_passes(box, name, known):
 
     for answer in (right, other):
         assert run(box, answer, test, canonical=canonical, kind="program").tests[0].passed
+
+
+@KNOWN
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "cases = enumerate(cases)\nfor _, (given, want) in cases:",
+        "for given, want in zip([2, 3], map(int, ['4', '9'])):",
+        "cases = [*cases]\ncases = zip(*zip(*cases))\nfor given, want in cases:",
+    ],
+)
+def test_loops_over_what_names_itself_are_read(box, loop, known):
+    program = f"cases = [(2, 4), (3, 9)]\n{loop}\n    assert f(given) == want\n"
+
+    assert run(box, SQUARE, Test(program=program), canonical=SQUARE if known else "", kind="program").tests[0].passed
+
+
+def test_a_loop_that_would_double_with_every_name_is_not_followed(box):
+    doubled = "".join(f"a{number + 1} = zip(a{number}, a{number})\n" for number in range(40))
+    program = f"a0 = [1, 2]\n{doubled}for one in a40:\n    break\nassert f(2) == 4\n"
+
+    assert run(box, SQUARE, Test(program=program), canonical=SQUARE, kind="program").tests[0].passed
+
+
+SAYS = """
+import os, sys
+def f(n):
+    at = sys._getframe(1)
+    while at is not None and at.f_code.co_name != "_beside": at = at.f_back
+    if at is None: return n * n
+    here = at.f_locals
+    record = {"nonce": here["nonce"], "i": here["index"], "left": here["left"] - 1, "r": {"p": True}, "done": SAID}
+    at.f_globals["_say"](here["link"], record)
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("said", ["5", "[5]", "[[1]]", "[[[1], 2]]", "{'a': 1}", "'ab'", "[[0, 'x']]"])
+def test_parts_of_another_shape_end_the_attempt_and_nothing_else(box, said):
+    test = Test(program="import time\nassert f(2) == 4\n")
+
+    bad = run(box, SAYS.replace("SAID", said), test, canonical=SQUARE, kind="program").tests[0]
+    good = run(box, SQUARE, test, canonical=SQUARE, kind="program").tests[0]
+
+    assert (bad.passed, bad.error_type) == (False, "ProcessExited")
+    assert good.passed

@@ -323,6 +323,17 @@ def _is_verdict(result: Result) -> bool:
     return result.get("t") not in ("SyntaxError", "NameError", "TimeoutError", "ProcessExited")
 
 
+def _counted(form: Any) -> Count:
+    """Return how often which parts went well, as a candidate's process says it.
+
+    Raises:
+        Gone: it says something else.
+    """
+    if type(form) is not list or not all(type(part) is list and list(map(type, part)) == [int, int] for part in form):
+        raise wire.Gone("no parts of a test")
+    return form
+
+
 class Conversation:
     """One child that runs tests beside the candidate: what is said to it, and what it says."""
 
@@ -332,7 +343,7 @@ class Conversation:
         self._nonce = os.urandom(8).hex()
         self._record = record
         self.results: list[Result] = []
-        self.done: dict[int, Any] = {}
+        self.done: dict[int, Count] = {}
         """How often each part of the tests went well, as that process says."""
 
     def hold(self, task: Task, job: Job, code: Any, compiled: list[Compiled], wanted: list[int]) -> None:
@@ -356,8 +367,9 @@ class Conversation:
             frame = self._next()
             if [frame.get(name) for name in ("nonce", "i", "left")] != [self._nonce, index, len(wanted) - place]:
                 raise wire.Gone("not a frame of ours")
+            done = _counted(frame.get("done"))
             self.results.append(received(frame.get("r"), compiled[index][3]))
-            self.done[index] = frame.get("done")
+            self.done[index] = done
 
     def _next(self) -> dict[str, Any]:
         frame = self._frames.next()

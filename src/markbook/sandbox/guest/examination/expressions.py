@@ -32,6 +32,8 @@ TOLERANCE = frozenset((*_PLACES, *_ABSOLUTE, *_RELATIVE))
 """What a call is told of how near is near enough."""
 _PASSED_BY = (ast.If, ast.IfExp, ast.Continue, ast.Break, ast.Return, ast.Try, ast.While, ast.BoolOp)
 """By what a case of a loop may be passed by."""
+_NESTED = 4
+"""So many names and calls are followed from a loop to what it goes through."""
 _ROUNDED, _PERCENT = 1e-4, 0.01
 """What compares numbers nearly takes no farther ones than this for equal unless it is told to."""
 
@@ -109,27 +111,41 @@ def cases(nodes: list[ast.AST], made: dict[str, list[ast.expr]]) -> set[str]:
         if isinstance(node, ast.For) and not any(
             isinstance(part, _PASSED_BY) for body in node.body for part in ast.walk(body)
         ):
+            items = _written(node.iter, made, _NESTED) or ()
             for target in ast.walk(node.target):
                 if key := key_of(target):
-                    given[key] = given.get(key, 0) + len(_items(node.iter, made))
+                    given[key] = given.get(key, 0) + len(items)
     return {name for name, count in given.items() if count == len(made.get(name, ()))}
 
 
 def _items(source: ast.expr, made: dict[str, list[ast.expr]]) -> list[ast.expr]:
-    """Return what a loop over this goes through, where that is written down."""
+    """Return what a loop over this goes through where that is written down, else the whole."""
+    found = _written(source, made, _NESTED)
+    if found is not None:
+        return found
     values = made.get(key_of(source), [source]) if isinstance(source, ast.Name | ast.Attribute) else [source]
-    found: list[ast.expr] = []
-    for value in values:
-        if isinstance(value, ast.List | ast.Tuple | ast.Set):
-            found += value.elts
-        elif isinstance(value, ast.Call) and called(value) == "zip":
-            rows = zip(*(_items(argument, made) for argument in value.args), strict=False)
-            found += [ast.Tuple(list(row), ast.Load()) for row in rows]
-        elif isinstance(value, ast.Call) and called(value) == "enumerate" and value.args:
-            found += [ast.Tuple([value, item], ast.Load()) for item in _items(value.args[0], made)]
-        else:
-            found.append(value)
-    return found
+    return [
+        ast.Tuple(value.args, ast.Load()) if isinstance(value, ast.Call) and called(value) == "zip" else value
+        for value in values
+    ]
+
+
+def _written(source: ast.expr, made: dict[str, list[ast.expr]], steps: int) -> list[ast.expr] | None:
+    """Return what a loop over this goes through; None where that is not written down, or not within so many steps."""
+    if isinstance(source, ast.List | ast.Tuple | ast.Set):
+        return source.elts
+    if not steps:
+        return None
+    if isinstance(source, ast.Name | ast.Attribute):
+        values = made.get(key_of(source), [])
+        return _written(values[0], made, steps - 1) if len(values) == 1 else None
+    if not isinstance(source, ast.Call) or called(source) not in ("enumerate", "zip") or not source.args:
+        return None
+    sides = [_written(argument, made, steps - 1) for argument in source.args]
+    if called(source) == "enumerate":
+        return None if sides[0] is None else [ast.Tuple([source, item], ast.Load()) for item in sides[0]]
+    whole = [side for side in sides if side is not None]
+    return [ast.Tuple(list(row), ast.Load()) for row in zip(*whole, strict=False)] if len(whole) == len(sides) else None
 
 
 def _assign(found: dict[str, list[ast.expr]], target: ast.expr, value: ast.expr) -> None:
