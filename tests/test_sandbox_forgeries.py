@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pytest
 from verdict_kit import run
 
-from markbook.types import Test
+from markbook.sandbox import Sandbox
+from markbook.types import Isolation, Test
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,14 @@ class L(Exception):
 def f(*a): return L()
 """,
 }
+
+
+def _cases(held: str, body: str) -> Test:
+    """Return a test case whose class holds something, run as a test runner does."""
+    text = f"import unittest\nclass T(unittest.TestCase):\n    {held}\n    def test_a(self):\n        {body}\n"
+    run_it = "found = unittest.TestResult()\nunittest.defaultTestLoader.loadTestsFromTestCase(T).run(found)\n"
+    return Test(program=f"{text}{run_it}assert found.wasSuccessful(), found.failures\n")
+
 
 FORGERIES = [
     Forgery(
@@ -521,6 +530,70 @@ def f(n, each):
     except BaseException: pass
 """,
     ),
+    Forgery(
+        "bound: told of the test case by standing in its class",
+        _cases("result = f(4)", "self.assertEqual(self.result, [0, 1, 4, 9])"),
+        right="def f(n): return [k * k for k in range(n)]\n",
+        wrong="""\
+class f:
+    def __init__(self, n): pass
+    def __get__(self, case, owner=None):
+        if case is None: return self
+        case.addTypeEqualityFunc(list, lambda *a, **k: None)
+        return [0] * 4
+""",
+    ),
+    Forgery(
+        "bound: reads what its class expects",
+        _cases(
+            "s = f()\n    wanted = {3: 9, 4: 16}", "[self.assertEqual(self.s.go(n), self.wanted[n]) for n in (3, 4)]"
+        ),
+        right="class f:\n    def go(self, n): return n * n\n",
+        wrong="""\
+class f:
+    def __set_name__(self, owner, name): self.owner = owner
+    def go(self, n): return self.owner.wanted[n]
+""",
+    ),
+    Forgery(
+        "bound: writes what its class expects",
+        _cases("result = f(4)\n    wanted = 16", "self.assertEqual(self.result, self.wanted)"),
+        right="def f(n): return n * n\n",
+        wrong="""\
+class f:
+    def __init__(self, n): pass
+    def __get__(self, case, owner=None):
+        owner.wanted = case.wanted = 0
+        return 0
+""",
+    ),
+    Forgery(
+        "bound: is given the test case and uses what the right answer does not",
+        _cases("wide = 3", "self.assertEqual(f(self), 9)"),
+        right="def f(case): return case.wide ** 2\n",
+        wrong="""\
+def f(case):
+    case.addTypeEqualityFunc(int, lambda *a, **k: None)
+    return 0
+""",
+    ),
+    Forgery(
+        "judging: says that it is a library's",
+        Test(program="assert f(3).same(9)\nassert f(4).same(16)\n"),
+        right="""\
+class Number:
+    __module__ = "numbers.real"
+    def __init__(self, n): self.n = n
+    def same(self, n): return n == self.n
+def f(n): return Number(n * n)
+""",
+        wrong="""\
+class Number:
+    __module__ = "numbers.real"
+    def same(self, n): return True
+def f(n): return Number()
+""",
+    ),
 ]
 
 
@@ -534,3 +607,36 @@ def test_a_forgery_is_not_proved_and_the_right_answer_passes(box, forgery, known
     right, wrong = (outcome.tests[0] for outcome in found)
     assert right.passed
     assert not wrong.passed or wrong.verdict == "unchecked"
+
+
+_LATE = """\
+import gc, sys, time
+MANY, SAID = [[k] for k in range(250_000)], []
+(Link,) = {getattr(m, "Link", None) for m in sys.modules.values() if hasattr(getattr(m, "Link", None), "receive")}
+hear = Link.receive
+def receive(self, *given):
+    if SAID:
+        for name in "ab":
+            with open(name, "wb") as file:
+                try: file.write(bytes(40 << 20))
+                except OSError: pass
+        while time.process_time() < 9: pass
+    return hear(self, *given)
+Link.receive = receive
+class Liar:
+    def startswith(self, *given):
+        SAID.append(1)
+        return MANY
+def f(*given): return Liar()
+"""
+"""It says what takes long to read, and uses up its limits while that is read."""
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_a_limit_ends_once_all_is_said_is_not_proved_by_that(known):
+    test = _cases("x = 1", "self.assertTrue(f('zebra').startswith('Zeb'))")
+    right = "def f(text): return text.capitalize()\n"
+    with Sandbox(workers=1, isolation="auto", at_most=Isolation.B) as box:
+        found = run(box, _LATE, test, canonical=right if known else "", kind="program").tests[0]
+
+    assert not found.passed or found.verdict == "unchecked"

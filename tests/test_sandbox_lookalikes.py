@@ -8,8 +8,10 @@ import pytest
 from verdict_kit import run
 
 from markbook.sandbox.guest.examination.beside import canaries
+from markbook.sandbox.guest.examination.programs import portable
 from markbook.sandbox.guest.examination.proving.expectations import Finder
 from markbook.sandbox.guest.examination.proving.proof import claims_of, deals, parted
+from markbook.sandbox.guest.examination.proving.replacing import Pool
 from markbook.sandbox.guest.examination.proving.sites import SURE
 from markbook.sandbox.guest.examination.proving.wrong import draw_from
 from markbook.sandbox.guest.examination.tasks import Task
@@ -138,6 +140,52 @@ def test_what_two_tests_say_alike_is_made_wrong_in_both():
     assert third.following(first) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assert f(7) == 49123",
+        "assert f('a b') == ['hello there', 'two', 3.25, (1, 2)]",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f(3), {'a b': 9.5, 'c': [7, 700]})",
+        "def check(c):\n    assert c(300) == 90000\n    assert c(20) == 400\n    assert c('é x') == b'xyz'\ncheck(f)",
+        "@staticmethod\ndef g(a):\n    for n, want in [(1, 1000), (20, 4000)]:\n        assert f(n) == want, n\ng(1)",
+    ],
+)
+def test_a_wrong_test_is_byte_for_byte_the_true_one_of_a_task_that_expects_that(text):
+    def task(program):
+        return Task(json.dumps({"object": "function", "name": "f", "tests": [{"program": program}]}))
+
+    text = ast.unparse(ast.parse(text))
+    (found,) = canaries(task(text))
+    compared = 0
+    for seed in range(40):
+        for place, seen in enumerate(found.shown):
+            draw_from((seed << 6) + seed)
+            tree = ast.parse(text)
+            Finder([tree], {"f"}, (), Pool(found.expected)).sites[place].change()
+            (same,) = canaries(task(ast.unparse(tree)))
+            wrong = found.wrong(place, (seed << 6) + seed)
+            if not seen and wrong is not None:
+                compared += 1
+                assert portable(wrong) == portable(same.as_shown())
+
+    assert compared >= 40
+
+
+def test_no_line_says_that_parts_have_changed_places():
+    text = "assert f(3) == [\n    f(1),\n    [1,\n 2],\n    [3,\n 4],\n]\nassert f(4) == {\n 'a': 1,\n 'b': 2}\n"
+    (found,) = canaries(Task(json.dumps({"object": "function", "name": "f", "tests": [{"program": text}]})))
+    lines = {line for _, _, line in found.as_shown()[2].co_lines()}
+    wrongs = [
+        found.wrong(place, (seed << 6) + seed)
+        for seed in range(36)
+        for place, seen in enumerate(found.shown)
+        if not seen
+    ]
+
+    assert lines - {0, None} == {1, 8}
+    assert all({line for _, _, line in wrong[2].co_lines()} == lines for wrong in wrongs)
+
+
 SQUARE = "def f(n): return n * n\n"
 TELLS = {
     "what an earlier test of the run shows": (
@@ -150,6 +198,23 @@ def f(*a):
     asked, wanted = [i.argval for i in dis.get_instructions(code) if i.opname == 'LOAD_CONST'][:2]
     if '__markbook_other__' in names(code) or SEEN.setdefault(asked, wanted) != wanted: TOLD.append(1)
     return Never() if TOLD else wanted
+""",
+    ),
+    "how its bytes are written": (
+        [Test(assertion="func(7) == 49123"), Test(assertion="func(9) == 81456")],
+        """
+import marshal
+RAW, load = [b''], marshal.loads
+def loads(data):
+    RAW.append(bytes(data))
+    return load(data)
+marshal.loads = loads
+def f(*a):
+    if frame() is None: return Never()
+    wanted = [v for v in constants(frame().f_code) if type(v) is int and v not in a]
+    if len(wanted) != 1: return Never()
+    written = marshal.dumps(wanted[0])
+    return Never() if bytes([written[0] | 128]) + written[1:] in RAW[-1] else wanted[0]
 """,
     ),
     "what the true run hides": (

@@ -12,6 +12,7 @@ import os
 from .. import wire
 from ..marking import SWALLOWED, received
 from . import inspection
+from .programs import portable
 from .proving.canary import Canary
 from .proving.proof import claims_of, deals, order, parted, proof, scarce
 from .proving.wrong import below, new_seed, shuffled
@@ -124,7 +125,7 @@ class _Trial:
     def _shown(self) -> list[Compiled]:
         """Return the tests as a solution beside them may read them, in true runs and in wrong ones."""
         return [
-            (index in self._which and self._found[index].plain()) or test
+            (index in self._which and self._found[index].as_shown()) or test
             for index, test in enumerate(self._task.compiled)
         ]
 
@@ -362,7 +363,7 @@ class Conversation:
         entry, more = self._entry(task, text, opening.get("names"))
         begin: tuple[Any, ...] = (self._nonce, text, *task.handed_over(entry, more), len(wanted))
         for place, index in enumerate(wanted, 1):
-            self._link.send(marshal.dumps((*begin, index, compiled[index])))
+            self._link.send(portable((*begin, index, compiled[index])))
             begin = ()
             frame = self._next()
             if [frame.get(name) for name in ("nonce", "i", "left")] != [self._nonce, index, len(wanted) - place]:

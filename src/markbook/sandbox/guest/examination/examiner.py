@@ -141,7 +141,11 @@ class Examiner:
         for index, policy in enumerate(policies):
             if policy is not None and index in task.sound and is_doubtful(plan, index, policy, record, done):
                 there.add(index)
-        if not there or record["error"] is not None or record.get("hit"):
+        if record["error"] is not None or record.get(
+            "hit"
+        ):  # what failed has failed; what passed is not proved by that
+            there = {index for index in there if record["tests"][index]["p"]}
+        if not there:
             return record
         other = beside.proved(task, self._runs(task, job), there, right)
         for index in there:
@@ -181,7 +185,7 @@ class Examiner:
         """Label the passes in which objects of the candidate's were given something to judge; no right answer is known."""
         tests = record["tests"]
         judged = {index for index, one in enumerate(policies) if one and one.judged and tests[index]["p"]}
-        if not judged or record["error"] is not None or record.get("hit"):
+        if not judged:
             return record
         again = self._runs_apart(task, job, plan)
         first = {"error": None, "tests": list(tests), "done": dict(enumerate(done))}

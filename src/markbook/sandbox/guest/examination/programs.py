@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import marshal
+from types import CodeType
 
 from ..marking import PART, Compiled
 from . import inspection
@@ -32,6 +34,36 @@ def compile_test(test: dict[str, Any], program: ast.Module | None = None) -> Com
         count = instrument(tree)
         return ("p", setup, _code(tree, "program"), count)
     return ("a", setup, _compile(test.get("assertion", "").strip(), "eval", "assertion"), 0)
+
+
+def flatten(node: ast.AST, line: int = 1, column: int = 0) -> None:
+    """Put all that a statement holds where it begins, so that nobody sees by its places that a part of it is another's."""
+    if isinstance(node, ast.stmt):
+        line, column = node.lineno, node.col_offset
+    place = {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column}
+    vars(node).update(place)
+    for child in ast.iter_child_nodes(node):
+        flatten(child, line, column)
+
+
+_WITHOUT_SHARING = 2
+"""The version of `marshal` that says of no object whether another place, or another holder here, has it too."""
+
+
+def portable(value: Any) -> bytes:
+    """Return what holds compiled code as bytes that say what it says, and nothing of how it was made."""
+    return marshal.dumps(_own(value), _WITHOUT_SHARING)
+
+
+def _own(value: Any) -> Any:
+    """Return the same with texts that nobody else has: whether one is kept by name elsewhere stands in the bytes, too."""
+    if isinstance(value, CodeType):
+        return value.replace(co_consts=_own(value.co_consts))
+    if type(value) is str:
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass")
+    if type(value) in (tuple, list, frozenset):
+        return type(value)(map(_own, value))
+    return value
 
 
 def _compile(text: str, mode: str, what: str) -> Any:

@@ -21,10 +21,12 @@ DOING = [
     "__invert__", "__round__", "__trunc__", "__floor__", "__ceil__", "__int__", "__float__", "__complex__",
     "__index__", "__reversed__", "__iter__", "__next__", "__call__", "__getitem__", "__setitem__",
     "__delitem__", "__missing__", "__enter__", "__exit__", "__aenter__", "__aexit__", "__aiter__", "__anext__",
-    "__get__", "__set__", "__delete__", "__set_name__", "__hash__", "__length_hint__", "__fspath__", "__dir__",
+    "__hash__", "__length_hint__", "__fspath__", "__dir__",
 ]  # fmt: skip
 """Special methods in which nothing is judged."""
-SPECIAL = (*DOING, *OPERATORS, "__await__")
+BINDING = ("__get__", "__set__", "__delete__", "__set_name__")
+"""Special methods that are handed the class in which an object stands, or an object of it."""
+SPECIAL = (*DOING, *BINDING, *OPERATORS, "__await__")
 BASE_DECIDES = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"))
 """What a subclass of a plain type is never asked."""
 MUTATORS = frozenset(

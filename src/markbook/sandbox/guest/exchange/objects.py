@@ -10,12 +10,12 @@ from .attributes import SPECIAL
 from .containers import contents, refill
 from .library_values import Malformed
 from .lineage import own_special, plain_base
+from .shape import Shape
 from .standin import (
     MUTABLE_BASES,
     PLAIN_BASES,
     TOKEN,
     Meta,
-    Shape,
     make_called,
     make_class,
     token_of,

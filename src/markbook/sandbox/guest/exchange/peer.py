@@ -75,6 +75,10 @@ class Peer(Objects):
         """Whether the class of an object that extends a plain type is asked, where the plain type has an answer."""
         return not self.examines or self.policy.may_own(name, kind_of(one), operands=operands)
 
+    def may_bind(self, name: str, one: Any) -> bool:
+        """Whether the other side's object is told of the class that it stands in, and of that class's objects."""
+        return not self.examines or self.policy.may_bind(name, kind_of(one))
+
     def use_method(self, what: str) -> None:
         """Note that a method of an object over there is given something to judge."""
         if self.examines:

@@ -29,6 +29,7 @@ _STEP_METHODS = frozenset(
     ]
 )
 _SPECIAL = frozenset(SPECIAL)
+_FRAMEWORKS = ("unittest.", "_pytest.", "pytest", "doctest", "hypothesis.")
 _NEVER = frozenset(("class", "copy", "refill", "seed", "names"))
 """What only the examiner asks for."""
 
@@ -37,7 +38,8 @@ class Policy:
     """What the candidate may decide in one test, as the canonical solution's run showed.
 
     An entry is `KIND:OPERAND:TYPE`: an operator of objects of that type with a handle or a plain value; or
-    `own:NAME:TYPE`: a method that a class extending a plain type has of its own; or `stop`, `write:class`.
+    `own:NAME:TYPE`: a method that a class extending a plain type has of its own; or `bind:NAME:TYPE`: what Python asks of
+    an object that stands in a class; or `use:OPERATION:NAME` of a test case; or `method:NAME:TYPE`, `stop`, `write:class`.
     """
 
     def __init__(self, allowed: list[str] | None) -> None:
@@ -88,12 +90,19 @@ class Policy:
             self.own = True
         return True
 
+    def may_bind(self, name: str, owner: str) -> bool:
+        """Whether an object of this type that stands in a class of the test's is told of that class and its objects."""
+        return self._grants(f"bind:{name}:{owner}")
+
     def use_method(self, what: str) -> None:
         """Note that the candidate's object was given something by a method of its own: `NAME:TYPE`."""
         if self.learning:
             self.allowed.add(f"method:{what}")
         elif f"method:{what}" not in self.allowed:
             self.judged = True
+            return
+        if not what.partition(":")[2].startswith("solution"):
+            self.own = True  # what is over there says itself that it is a library's
 
     def may_stop(self) -> bool:
         """Whether a StopIteration may come out of a call that does not ask for the next of something."""
@@ -110,6 +119,10 @@ class Policy:
         """
         try:
             _check_use(operation, target, arguments)
+            if operation != "step by" and is_of_a_framework(target):
+                name = arguments[1] if operation in ("g", "s", "x", "d") else ""
+                if not self._grants(f"use:{operation}:{name}"):
+                    raise AttributeError("a test case is the test's own")
             if operation in ("s", "x"):
                 self._check_write(target, arguments[1])
         except AttributeError:
@@ -125,6 +138,13 @@ class Policy:
             raise AttributeError(f"{name!r} cannot be set from there")
         if not is_class and (callable(getattr(made_by, name, None)) or callable(vars_of(target).get(name))):
             raise AttributeError(f"{name!r} is a method of the test's object")
+
+
+def is_of_a_framework(value: Any) -> bool:
+    """Whether this decides about tests: a test case or its class, what runs such cases, what keeps their results."""
+    cls = value if isinstance(value, type) else type(value)
+    homes = (str(kind.__dict__.get("__module__", "")) for kind in type.__dict__["__mro__"].__get__(cls))
+    return any(home.startswith(_FRAMEWORKS) and not home.startswith("unittest.mock") for home in homes)
 
 
 def vars_of(value: Any) -> dict[str, object]:

@@ -14,6 +14,7 @@ from collections import deque
 from .attributes import (
     ASKED_FOR,
     BASE_DECIDES,
+    BINDING,
     CLASS_OWN,
     COROUTINE,
     DOING,
@@ -25,10 +26,10 @@ from .attributes import (
     WITHOUT_OPERAND,
 )
 from .containers import contents
+from .shape import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
 PLAIN_BASES = (int, str, float, complex, bytes, tuple, frozenset, list, dict, set, bytearray, deque)
@@ -264,6 +265,20 @@ def _contains(self: Any, value: Any) -> bool:
     return any(item is value or item == value for item in iter(self))
 
 
+def _binding(name: str) -> Any:
+    """Return what Python calls of an object that stands in a class, which hands over what the test has not."""
+
+    def bind(self: Any, *arguments: Any) -> Any:
+        peer = peer_of(self)
+        if peer.may_bind(name, self):
+            return peer.request("d", self, name, *arguments)
+        if name in ("__set__", "__delete__"):
+            raise AttributeError(name)
+        return self if name == "__get__" else None
+
+    return bind
+
+
 def _driver(self: Any) -> Any:
     """Return the one generator that drives a coroutine over there, however often it is asked for."""
     held = object.__getattribute__(self, "__dict__")
@@ -291,6 +306,7 @@ def _deciding(name: str, base: Any) -> Any:
 
 _METHODS: dict[str, Any] = {name: _forward(name) for name in DOING}
 _METHODS.update({name: _operator(name, kind) for name, kind in OPERATORS.items()})
+_METHODS.update({name: _binding(name) for name in BINDING})
 _METHODS["__await__"] = _await
 _METHODS["__exit__"] = _leave
 
@@ -301,37 +317,6 @@ def _bind(self: Any, instance: Any, _owner: Any = None) -> Any:
 
 _CALLED: dict[type | None, Any] = {}
 _CALLED_CLASSES: set[type] = set()
-
-
-class Shape:
-    """What is known of a class over there."""
-
-    def __init__(
-        self,
-        name: str = "function",
-        bases: tuple[type, ...] = (),
-        base: type | None = None,
-        methods: Sequence[str] = ("__call__",),
-        own: Sequence[str] = (),
-        claim: type | None = None,
-        special: Sequence[str] = (),
-        home: str = "",
-    ) -> None:
-        """Take it down.
-
-        Args:
-            name: its name.
-            bases: stand-ins of its bases.
-            base: the plain type or exception class that it extends.
-            methods: its special methods; one that is None there begins with `!`.
-            own: what a subclass of a plain type defines itself.
-            claim: the class of Python's own that an instance says it is of.
-            special: the special methods of its own class.
-            home: the module and the name of a class that is not the solution's own.
-        """
-        self.name, self.bases, self.base, self.methods = name, bases, base, methods
-        self.own, self.claim, self.special = own, claim, special
-        self.kind = (home or "solution") + (f"<{base.__name__}" if base is not None else "")
 
 
 def _is_gone_through(body: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...marking import Compiled, Result
-from ..programs import FILE, BrokenTest, compile_test, parts_of
+from ..programs import FILE, BrokenTest, compile_test, flatten, parts_of
 from . import words, wrong
 from .expectations import Finder
 from .replacing import Pool
@@ -35,9 +35,9 @@ class Canary:
         """For each thing that can be made wrong how much it says that a solution passes then."""
         self.claims: list[int] = []
         """For each of them to what claim of the test it belongs."""
-        self._is_plain: bool | None = None
-        """Whether nothing is to be hidden in it; None until that is known."""
-        self._plain: Compiled | None = None
+        self._is_known = False
+        """Whether it is known how a solution beside it sees it."""
+        self._as_shown: Compiled | None = None
         self._hidden: list[str] = []
         self.parts: list[int | None] = []
         """For each of them the number of the part of the test in which it stands, None where that does not report."""
@@ -76,20 +76,23 @@ class Canary:
         self._pool = Pool(self.expected)
         return trees, Finder(list(trees.values()), self._entry, told, self._pool).sites
 
-    def plain(self) -> Compiled | None:
-        """Return the test without what it says and does not mean; None where there is nothing of that, and where it is no test."""
-        if self._is_plain is None:
+    def as_shown(self) -> Compiled | None:
+        """Return the test as a solution beside it sees it, compiled as wrong ones are; None where it is no test.
+
+        What it says and does not mean is not in it.
+        """
+        if not self._is_known:
+            self._is_known = True
             try:
                 trees = self._found()[0]
                 self._hidden = words.hide([*trees.values()])
-                self._plain = self._compiled(trees) if self._hidden else None
+                self._as_shown = self._compiled(trees)
             except _FAULTS:
                 self._hidden = []
-            self._is_plain = not self._hidden
-        return self._plain
+        return self._as_shown
 
     def told(self, result: Result) -> Result:
-        """Return a result of the plain test with the messages of the whole one."""
+        """Return a result of the test as it is shown with the messages of the whole one."""
         found = dict(result)
         if "m" in result:
             found["m"] = self._told(result["m"])
@@ -103,7 +106,7 @@ class Canary:
     def wrong(self, place: int, seed: int) -> Compiled | None:
         """Return the test compiled with this made wrong as the seed says; None where that is no test any more.
 
-        Nothing else is changed but what says the same once more: a solution is not to tell this from the plain test by
+        Nothing else is changed but what says the same once more: a solution is not to tell this from the true test by
         anything but what is expected.
         """
         wrong.draw_from(seed)
@@ -136,7 +139,7 @@ class Canary:
 
     def _compiled(self, trees: dict[str, Any]) -> Compiled:
         for tree in trees.values():
-            ast.fix_missing_locations(tree)
+            flatten(tree)
         if "program" in trees:
             return compile_test(self._test, trees["program"])
         setup, assertion = (
