@@ -306,6 +306,39 @@ def f(fn):
         "def f(n): return [5, 7]\n",
         "def f(n): return [2, 3, 7]\n",
     ),
+    "a class of its own where the right answer's is a list": (
+        "for data in ([1, 2, 3], 'abc', [None]):\n    s = f()\n    for x in data: s.push(x)\n    assert len(s) == len(data)\n    assert data[0] in s\n    assert list(s) == list(data)\n",
+        "class f(list):\n    def push(self, x): self.append(x)\n",
+        """
+class f:
+    def __init__(self): self.l = []
+    def push(self, x): self.l.append(x)
+    def __len__(self): return len(self.l)
+    def __contains__(self, x): return x in self.l
+    def __iter__(self): return iter(self.l)
+""",
+    ),
+    "a class of its own where the right answer's holds functions": (
+        "import random\na, m = f(), []\nfor x in random.sample(range(100), 10):\n    a.push(x); m.append(x)\n    assert a.last(1) == m[-1]\n",
+        "from types import SimpleNamespace\ndef f():\n    l = []\n    return SimpleNamespace(push=lambda x: l.append(x), last=lambda k: l[-k])\n",
+        "class f:\n    def __init__(self): self.l = []\n    def push(self, x): self.l.append(x)\n    def last(self, k): return self.l[-k]\n",
+    ),
+    "what is gone through where the right answer's is a range": (
+        "c = f(3)\nassert list(c) == [3, 2, 1] and 2 in c\n",
+        "def f(n): return range(n, 0, -1)\n",
+        "class f:\n    def __init__(self, n): self.n = n\n    def __iter__(self): return iter(range(self.n, 0, -1))\n",
+    ),
+    "an equality of its own where the right answer's is a tuple's": (
+        "import random\nfor _ in range(10):\n    x, y = random.random(), random.random()\n    assert f(x, y) == (x, y)\n    assert f(x, y).x == x\n",
+        "from collections import namedtuple\nf = namedtuple('P', 'x y')\n",
+        """
+class f:
+    def __init__(self, x, y): self.x, self.y = x, y
+    def __eq__(self, other): return (self.x, self.y) == tuple(other)
+    def __iter__(self): return iter((self.x, self.y))
+    __hash__ = None
+""",
+    ),
     "bytes on standard output": (
         "assert f('x') == 1\n",
         "def f(x): return len(x)\n",

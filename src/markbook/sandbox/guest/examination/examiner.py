@@ -141,22 +141,19 @@ class Examiner:
         for index, policy in enumerate(policies):
             if policy is not None and index in task.sound and is_doubtful(plan, index, policy, record, done):
                 there.add(index)
-        if record["error"] is not None or record.get(
-            "hit"
-        ):  # what failed has failed; what passed is not proved by that
+        if record["error"] is not None or record.get("hit"):
+            # what failed has failed; what passed is not proved by that
             there = {index for index in there if record["tests"][index]["p"]}
         if not there:
             return record
         other = beside.proved(task, self._runs(task, job), there, right)
         for index in there:
             policy, wanted = policies[index], (plan.get("done") or {index: None})[index]
-            counts = wanted is not None and difference(done[index], wanted, task.repeated[index]) == "counts"
-            record["tests"][index] = settled(
-                record["tests"][index],
-                other["tests"][index],
-                known=plan["sure"] and policy and not policy.copied and not counts,
-                swallowed=swallows(done[index]) and not swallows(wanted or []),
-            )
+            swallowed = swallows(done[index]) and not swallows(wanted or [])
+            differs = wanted is not None and difference(done[index], wanted, task.repeated[index]) == "parts"
+            passed = policy is not None and not policy.copied and record["tests"][index]["p"]
+            left_out = passed and (differs or (plan["sure"] and swallowed))
+            record["tests"][index] = settled(other["tests"][index], left_out=left_out, swallowed=swallowed)
         hit = record["hit"] or other["hit"]
         return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 

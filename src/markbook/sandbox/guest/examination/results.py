@@ -65,20 +65,21 @@ def swallows(done: list[list[int]]) -> bool:
     return [SWALLOWED, 1] in done
 
 
-def settled(apart: Result, other: Result, *, known: Any, swallowed: bool) -> Result:
+def settled(other: Result, *, left_out: bool, swallowed: bool) -> Result:
     """Return what became of a test that was decided beside the candidate in the end.
 
-    Where a right answer is known to pass it apart, a pass that nothing proves does not count. Nor does one by which a
-    verdict was swallowed where a right answer swallows none; where none is known, such a pass is `unchecked`.
+    Args:
+        other: what became of it there.
+        left_out: whether it passed apart, and not by the parts by which a right answer does: unless it is proved beside
+            the candidate, it passed by what was not executed.
+        swallowed: whether a verdict went through the solution and was not heard of again: so it may be there, too.
     """
     if swallowed and other["p"]:
         other = {**other, "v": "unchecked"}
-    if not (known and other["v"] == "unchecked"):
+    if not (left_out and other["v"] == "unchecked"):
         return other
-    if not apart["p"]:
-        return apart
     text = "parts of the test that the right answer executes were not executed"
-    return {**apart, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": text}
+    return {**other, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": text}
 
 
 def timed_out() -> Result:
