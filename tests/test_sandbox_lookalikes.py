@@ -339,6 +339,16 @@ class f:
     __hash__ = None
 """,
     ),
+    "a name of the module that both are in": (
+        "import logging\nfrom unittest.mock import patch\nwith patch(f'{__name__}.g', return_value=5):\n    assert f(3) == 5\nassert f.__module__ == __name__\n",
+        "def g(n): return n\ndef f(n): return g(n)\n",
+        "def g(n):\n    return n\nf = lambda n: g(n)\n",
+    ),
+    "objects of a class of the test's that are written down and read": (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\np = P(1)\nq = f(p)\nassert q == p and q is not p\n",
+        "import copy\ndef f(o): return copy.deepcopy(o)\n",
+        "import pickle\ndef f(o): return pickle.loads(pickle.dumps(o))\n",
+    ),
     "bytes on standard output": (
         "assert f('x') == 1\n",
         "def f(x): return len(x)\n",

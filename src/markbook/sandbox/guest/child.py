@@ -141,6 +141,17 @@ class Stage:
         namespace = self.namespace
         return {name: namespace[name] for name in wanted if name in namespace}
 
+    def also_finds(self, names: dict[str, Any]) -> None:
+        """Let what is asked of the solution's module by name be found among these too: a class that a test makes says that it is of it."""
+
+        def find(name: str) -> Any:
+            try:
+                return names[name]
+            except KeyError:
+                raise AttributeError(f"module {MODULE!r} has no attribute {name!r}") from None
+
+        self.namespace.setdefault("__getattr__", find)
+
     def load(self, code: Any, seed: bool) -> Result | None:  # noqa: FBT001 - from the wire
         """Execute the solution in the namespace; return what went wrong if something did."""
         if seed:
@@ -227,8 +238,8 @@ def _beside(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
     # what the tests define must not reach the solution's own functions, and what they call by a name of Python's own
     # is Python's, as it is apart
     namespace = {name: held for name, held in namespace.items() if name == entry or name not in stage.builtins}
-    namespace["__builtins__"] = stage.builtins
-    namespace["candidate_solution"] = text
+    namespace.update({"__name__": MODULE, "__builtins__": stage.builtins, "candidate_solution": text})
+    stage.also_finds(namespace)
     found = namespace.get(entry)
     for alias in aliases:
         if found is not None:
