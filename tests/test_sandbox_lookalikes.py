@@ -349,6 +349,11 @@ class f:
         "import copy\ndef f(o): return copy.deepcopy(o)\n",
         "import pickle\ndef f(o): return pickle.loads(pickle.dumps(o))\n",
     ),
+    "a global name of its own that it gives another value": (
+        "before = count\nf(3)\nf(4)\nassert count == before + 2\ndef check():\n    count = 0\n    f(5)\n    assert seen[-1] == 5\ncheck()\n",
+        "count, seen = 0, []\ndef f(n):\n    global count\n    count += 1\n    seen.append(n)\n",
+        "count, seen = 0, []\ndef f(n):\n    global count, seen\n    count, seen = count + 1, [*seen, n]\n",
+    ),
     "bytes on standard output": (
         "assert f('x') == 1\n",
         "def f(x): return len(x)\n",

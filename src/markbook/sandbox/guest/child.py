@@ -230,6 +230,32 @@ def _apart(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
         peer.serve(wire.decode(link.receive().decode("utf-8")))
 
 
+def rebinds(text: str) -> bool:
+    """Whether a solution may give its own global names other values while its tests run."""
+    return "global" in text  # the statement, or `globals()`
+
+
+_NOTHING = object()
+
+
+class Living(dict[str, "Any"]):
+    """Names of a solution that gives them other values: each is what it is there now, unless it was given one here."""
+
+    def __init__(self, seen: dict[str, Any], there: dict[str, Any], pythons: dict[str, Any]) -> None:
+        super().__init__(seen)
+        self._seen = dict(seen)
+        self._there = there
+        self._pythons = pythons
+
+    def __getitem__(self, name: str) -> Any:
+        held = self.get(name, _NOTHING)
+        if held is self._seen.get(name, _NOTHING) and (held is not _NOTHING or name not in self._pythons):
+            held = self._there.get(name, held)
+        if held is _NOTHING:
+            raise KeyError(name)
+        return held
+
+
 def _beside(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
     """Say which of the names there are, take one test after the other, and say what became of it."""
     namespace = stage.namespace
@@ -237,7 +263,8 @@ def _beside(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
     nonce, text, entry, aliases, before, left, *given = marshal.loads(link.receive())  # noqa: S302 - from the examiner
     # what the tests define must not reach the solution's own functions, and what they call by a name of Python's own
     # is Python's, as it is apart
-    namespace = {name: held for name, held in namespace.items() if name == entry or name not in stage.builtins}
+    seen = {name: held for name, held in namespace.items() if name == entry or name not in stage.builtins}
+    namespace = Living(seen, namespace, stage.builtins) if rebinds(text) else seen
     namespace.update({"__name__": MODULE, "__builtins__": stage.builtins, "candidate_solution": text})
     stage.also_finds(namespace)
     found = namespace.get(entry)

@@ -8,7 +8,7 @@ import sys
 import types
 
 from .. import wire
-from ..child import seed_numpy
+from ..child import rebinds, seed_numpy
 from ..exchange import names
 from ..exchange.aliases import Crossed
 from ..exchange.peer import Peer
@@ -176,6 +176,8 @@ class Hall:
             policy.copied = True
         if self._random is not None and inspection.speaks_of_random(self._text):
             policy.refused = True  # two generators are not one: a test that fails has to be seen with one
+        if rebinds(self._text):
+            policy.refused = True  # what a name of the solution's is was asked once: later it is another object there
         result["v"] = "separated"
         policy.borrows = self._borrows
         if policy.own:
