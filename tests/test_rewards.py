@@ -392,7 +392,7 @@ def test_programs_that_read_and_write_are_marked_by_their_output():
 def test_a_program_in_another_language_that_nobody_waits_for_ends():
     async def body(pool):
         (ticket,) = pool.offer("a", [order("sleep 60\n", **IN_BASH, timeout=50)], 3.0)
-        await until(lambda: pool.lanes[0]._markers and pool.lanes[0]._markers["bash"]._is_tried)
+        await until(lambda: pool.lanes[0]._markers and pool.lanes[0]._markers[("bash",)]._is_tried)
         found = await ticket.future
         (after,) = pool.offer("a", [order(TWICE, **IN_BASH)], 30)
         return found, (await after.future).passed, pool.lanes[0].replaced["stopped"]
@@ -406,7 +406,7 @@ def test_a_lost_worker_of_another_language_is_no_zero():
         (first,) = pool.offer("a", [order(TWICE, **IN_BASH)], 30)
         await first.future
         (ticket,) = pool.offer("a", [order("sleep 50\n", **IN_BASH | {"tests": "set -e\n"}, timeout=50)], 30)
-        worker_pool = pool.lanes[0]._markers["bash"]._box._worker_pool
+        worker_pool = pool.lanes[0]._markers[("bash",)]._box._worker_pool
         for _ in range(2):
             await until(lambda: worker_pool.workers and worker_pool.workers[0].jobs)
             worker = worker_pool.workers[0]

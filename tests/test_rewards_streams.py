@@ -49,7 +49,7 @@ def test_a_program_that_reads_and_writes_ends_when_nobody_waits_for_it():
 
     async def body(pool):
         (ticket,) = pool.offer("a", [order("sleep 60\n", **reads, timeout=50)], 3.0)
-        await until(lambda: pool.lanes[0]._markers and pool.lanes[0]._markers["bash"]._is_tried)
+        await until(lambda: pool.lanes[0]._markers and pool.lanes[0]._markers[("bash",)]._is_tried)
         found = await ticket.future
         (after,) = pool.offer("a", [order(SUMS["bash"][0], **reads)], 30)
         return found, (await after.future).passed, pool.lanes[0].replaced["stopped"]

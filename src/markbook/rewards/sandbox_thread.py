@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from markbook.errors import MarkbookError
 from markbook.rewards.bell import Bell
 from markbook.rewards.work_queue import SharedWork, State, WorkQueue
-from markbook.runs.programs.streams import language_of
+from markbook.runs.programs.streams import languages_for
 from markbook.runs.sandboxes import BoxSettings
 from markbook.sandbox import Job, Sandbox, Stopped
 from markbook.sandbox.outcomes import LOST
@@ -76,8 +76,8 @@ class SandboxThread:
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
         self._settings = settings
         self.box: Sandbox = settings.sandbox(workers=1, pinned=pinned, first=number)
-        self._markers: dict[str, ProgramMarker] = {}
-        """What marks programs in other languages, by language: each is started by its first program."""
+        self._markers: dict[tuple[str, ...], ProgramMarker] = {}
+        """What marks programs in other languages, by what that takes: each is started by its first program."""
         self._bell = Bell()
         self._lock = threading.Lock()
         self._under_way: list[SharedWork] = []
@@ -187,9 +187,9 @@ class SandboxThread:
         job = Job("", order.code, order.sample, order.limits)
         if self._remote is not None:
             return self._remote.outcome(job)
-        language = language_of(order.sample)
-        if language:
-            ((_, found),) = self._marker(language).run([job])
+        languages = languages_for(order.sample)
+        if languages:
+            ((_, found),) = self._marker(languages).run([job])
             return found
         before = self.box.pids
         ((_, found),) = self.box.run([job], stop=self._bell.heard)
@@ -197,11 +197,11 @@ class SandboxThread:
             self.replaced["fault"] += 1
         return found
 
-    def _marker(self, name: str) -> ProgramMarker:
-        if name not in self._markers:
-            settings = replace(self._settings, languages=(name,), dedupe=False)  # the pool remembers verdicts
-            self._markers[name] = settings.marker(workers=1, pinned=False, stop=self._bell.heard)
-        return self._markers[name]
+    def _marker(self, names: tuple[str, ...]) -> ProgramMarker:
+        if names not in self._markers:
+            settings = replace(self._settings, languages=names, dedupe=False)  # the pool remembers verdicts
+            self._markers[names] = settings.marker(workers=1, pinned=False, stop=self._bell.heard)
+        return self._markers[names]
 
     def _fault(self, error: Exception) -> Missing:
         """Return that our own code failed, and begin anew: the number of others is not to depend on what is left."""
