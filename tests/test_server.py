@@ -132,9 +132,37 @@ def test_openrlhf_gets_its_shape(client):
     assert got == {"rewards": [1.0, 1.0], "scores": [1.0, 1.0], "extra_logs": {"all_passed": [1.0, 1.0]}}
     idle = client.post("/get_reward", json={"query": [], "prompts": [], "labels": []})  # fewer queries than servers
     assert (idle.status_code, idle.json()["rewards"]) == (200, [])
-    refused = client.post("/get_reward", json={"query": [None], "labels": [label]})
+    refused = client.post("/get_reward", json={"query": [None], "prompts": [""], "labels": [label]})
     assert refused.status_code == 503  # there is no place for a reason, and no number is made up
     assert "1 of 1 queries have no reward" in refused.json()["error"]
+
+
+SHOWN = f"Such as:\n```python\n{RIGHT}```\nNow you: "
+
+
+def rewarded(client, *, query, **more):
+    return client.post("/get_reward", json={"query": [query], "labels": [{"tests": TESTS, "entry_point": "f"}], **more})
+
+
+def test_code_that_stands_in_the_prompt_is_no_answer(client):
+    got = rewarded(client, query=f"{SHOWN}I do not know.", prompts=[SHOWN])
+    assert (got.status_code, got.json()["rewards"]) == (200, [0.0])
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "'prompts' is missing"),
+        ({"prompts": None}, "'prompts' is missing"),
+        ({"prompts": [f"{SHOWN} "]}, "query[0] does not begin with prompts[0]"),
+        ({"prompts": [RIGHT]}, "query[0] does not begin with prompts[0]"),
+        ({"prompts": [None]}, "prompts[0] is no string"),
+        ({"prompts": []}, "not equally long"),
+    ],
+)
+def test_a_query_whose_prompt_cannot_be_told_is_refused(client, more, words):
+    got = rewarded(client, query=f"{SHOWN}I do not know.", **more)
+    assert (got.status_code, words in got.json()["error"]) == (400, True), got.text
 
 
 def ran(client, code, **more):
