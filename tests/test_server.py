@@ -112,6 +112,17 @@ def test_a_batch_is_streamed_as_it_is_marked(client):
     ]
 
 
+def test_how_long_a_caller_has_waited_already_counts_as_waiting(client):
+    body = {"items": [item(SLEEP, timeout=50)], "deadline": 3}
+    got = [client.post("/v1/mark", json={**body, **more}).json()["results"][0] for more in ({}, {"waited": 20})]
+    assert [(one["reward"], one["reason"], one["error"]) for one in got] == [
+        (0.0, None, "TimeoutError"),
+        (None, "timeout", None),
+    ]
+    refused = client.post("/v1/mark", json={**body, "waited": -1})
+    assert (refused.status_code, "'waited' is -1" in refused.json()["error"]) == (400, True)
+
+
 def test_a_task_of_a_benchmark_is_marked(client):
     items = [{"id": "a", "code": RIGHT, "benchmark": "quiz", "task_id": "t/1"}]
     assert mark(client, items).json()["results"][0]["reward"] == 1.0
@@ -410,7 +421,7 @@ def test_above_capacity_callers_are_told_when_to_come_back(client, running):
     sleeper.join()
     waiting.join()
     rewards = sorted(str(one["reward"]) for answer in found for one in answer.json()["results"])
-    assert rewards == ["1.0"] * 6 + ["None"]
+    assert rewards == ["0.0"] + ["1.0"] * 6
 
 
 def test_more_requests_at_once_than_it_answers_are_told_to_come_back():

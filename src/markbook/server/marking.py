@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from markbook.server.settings import ServerSettings
 
 LINES = "application/x-ndjson"
-_FIELDS = ("items", "detail", "deadline", "error_policy")
+_FIELDS = ("items", "detail", "deadline", "waited", "error_policy")
+_MOST_WAITED = 86_400.0
 _REWARD_FIELDS = ("query", "prompts", "labels")
 _LOADS = 256 << 10
 """Bytes of a request from which on reading its items is left to a thread."""
@@ -60,7 +61,8 @@ class Marking:
             raise Refused(400, "'detail' is neither true nor false")
         wait = seconds(body, "deadline", self._deadline, self._deadline)
         orders = await self._orders(request, body.get("items"), replace(defaults, policy=policy))
-        tickets = self._offer(request, orders, wait)
+        waited = seconds(body, "waited", 0.0, _MOST_WAITED) if "waited" in body else 0.0
+        tickets = self._offer(request, orders, wait, waited)
         found = rewards(self._pool, orders, tickets)
         if LINES in request.headers.get("accept", ""):
             lines = StreamingResponse(self._lines(found, began, detail=detail), 200, HEADERS, LINES)
@@ -112,9 +114,9 @@ class Marking:
         except MarkbookError as error:
             raise Refused(400, str(error)) from None
 
-    def _offer(self, request: Request, orders: list[Order], seconds: float) -> list[Ticket]:
+    def _offer(self, request: Request, orders: list[Order], seconds: float, waited: float = 0.0) -> list[Ticket]:
         try:
-            return self._pool.offer(client_of(request), orders, seconds)
+            return self._pool.offer(client_of(request), orders, seconds, waited=waited)
         except Busy as busy:
             if len(orders) > self._pool.most_of_one:
                 hint = f"send at most {self._pool.most_of_one} at once"

@@ -74,7 +74,7 @@ _REWARD = _object(
 )  # fmt: skip
 _POLICY = {"enum": ["zero", "partial"]}
 _SCHEMAS: dict[str, Any] = {
-    "Batch": _object(("items",), items=_many(_ITEM), detail=_YES, deadline=_NUMBER, error_policy=_POLICY),
+    "Batch": _object(("items",), items=_many(_ITEM), detail=_YES, deadline=_NUMBER, waited=_NUMBER, error_policy=_POLICY),
     "Rewards": _object(("results",), results=_many(_REWARD)),
     "Texts": _object(("metrics", "items"), metrics=_many(_TEXT), items=_many({"type": "object"})),
     "Scores": _object(("results",), results=_many({"type": "object"})),
