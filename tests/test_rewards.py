@@ -139,6 +139,45 @@ def test_an_item_has_a_deadline_of_its_own():
     ]
 
 
+SPIN = "def f(x):\n    while True:\n        pass\n"
+
+
+@pytest.mark.parametrize("code", [SLEEP, SPIN], ids=["sleeps", "computes"])
+def test_what_takes_its_whole_deadline_by_itself_is_out_of_time(code):
+    (found,) = marked([item(code, timeout=50, deadline=3)])
+
+    assert (found.reward, found.error, found.missing) == (0.0, "TimeoutError", None)
+    assert found.message == "TimeoutError: it was still running at its deadline of 3 s"
+
+
+def test_what_mostly_waited_for_its_turn_until_its_deadline_is_no_zero():
+    async def body(pool):
+        (first,) = pool.offer("a", [order(SLEEP, timeout=50)], 6)
+        behind = pool.offer("a", [order(f"{SLEEP}# {n}\n", timeout=50, deadline=n) for n in (4, 9)], 60)
+        return [await ticket.future for ticket in (first, *behind)]
+
+    first, waited, ran_less = with_pool(body)
+
+    assert [first.error_type, first.limit] == ["TimeoutError", "wall"]
+    assert waited == Missing(MissingKind.TIMEOUT, "not marked within its deadline of 4 s")
+    assert ran_less == Missing(MissingKind.TIMEOUT, "not marked within its deadline of 9 s")  # 6 s behind the first
+
+
+def test_of_items_that_a_worker_has_together_only_the_one_that_runs_is_out_of_time():
+    async def body(pool):
+        calm = pool.offer("a", [order(f"{RIGHT}# {n}\n") for n in range(17)], 60)
+        await asyncio.gather(*(ticket.future for ticket in calm))
+        mixed = [order(f"{SLEEP}# {' ' * 100_000}\n", timeout=50)]
+        mixed += [order(f"{RIGHT}# then {n}\n") for n in range(40)]
+        tickets = pool.offer("a", mixed, 3)
+        return [reward_of(ticket.order, await ticket.future) for ticket in tickets]
+
+    slow, *others = with_pool(body)
+
+    assert (slow.reward, slow.error) == (0.0, "TimeoutError")
+    assert {one.reward for one in others} <= {None, 1.0}
+
+
 def test_what_nobody_waits_for_is_not_run_and_ended_if_it_runs():
     async def body(pool):
         tickets = pool.offer("a", [order(SLEEP, timeout=50), order(RIGHT)], 60)
@@ -391,14 +430,14 @@ def test_programs_that_read_and_write_are_marked_by_their_output():
 
 def test_a_program_in_another_language_that_nobody_waits_for_ends():
     async def body(pool):
-        (ticket,) = pool.offer("a", [order("sleep 60\n", **IN_BASH, timeout=50)], 3.0)
-        await until(lambda: pool.lanes[0]._markers and pool.lanes[0]._markers["bash"]._is_tried)
+        (ticket,) = pool.offer("a", [order("sleep 60\n", **IN_BASH, timeout=50)], 8.0)
+        await until(lambda: pool.lanes[0]._markers and pool.lanes[0]._markers[("bash",)]._is_tried)
         found = await ticket.future
         (after,) = pool.offer("a", [order(TWICE, **IN_BASH)], 30)
         return found, (await after.future).passed, pool.lanes[0].replaced["stopped"]
 
     found, passed, stopped = with_pool(body)
-    assert (found.kind, passed, stopped) == (MissingKind.TIMEOUT, 2, 1)
+    assert (found.error_type, passed, stopped) == ("TimeoutError", 2, 1)
 
 
 def test_a_lost_worker_of_another_language_is_no_zero():
@@ -406,7 +445,7 @@ def test_a_lost_worker_of_another_language_is_no_zero():
         (first,) = pool.offer("a", [order(TWICE, **IN_BASH)], 30)
         await first.future
         (ticket,) = pool.offer("a", [order("sleep 50\n", **IN_BASH | {"tests": "set -e\n"}, timeout=50)], 30)
-        worker_pool = pool.lanes[0]._markers["bash"]._box._worker_pool
+        worker_pool = pool.lanes[0]._markers[("bash",)]._box._worker_pool
         for _ in range(2):
             await until(lambda: worker_pool.workers and worker_pool.workers[0].jobs)
             worker = worker_pool.workers[0]

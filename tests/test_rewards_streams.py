@@ -5,7 +5,6 @@ from exam_kit import write_rows
 from test_rewards import marked, order, until, with_pool
 
 from markbook.languages import versions
-from markbook.types import MissingKind
 
 SUM = {"tests": [{"stdin": "2 3\n", "stdout": "5\n"}, {"stdin": "4 4\n", "stdout": "8"}]}
 SUMS = {
@@ -48,12 +47,12 @@ def test_a_program_that_reads_and_writes_ends_when_nobody_waits_for_it():
     reads = {**SUM, "language": "bash", "entry_point": ""}
 
     async def body(pool):
-        (ticket,) = pool.offer("a", [order("sleep 60\n", **reads, timeout=50)], 3.0)
-        await until(lambda: pool.lanes[0]._markers and pool.lanes[0]._markers["bash"]._is_tried)
+        (ticket,) = pool.offer("a", [order("sleep 60\n", **reads, timeout=50)], 8.0)
+        await until(lambda: pool.lanes[0]._markers and pool.lanes[0]._markers[("bash",)]._is_tried)
         found = await ticket.future
         (after,) = pool.offer("a", [order(SUMS["bash"][0], **reads)], 30)
         return found, (await after.future).passed, pool.lanes[0].replaced["stopped"]
 
     found, passed, stopped = with_pool(body)
 
-    assert (found.kind, passed, stopped) == (MissingKind.TIMEOUT, 2, 1)
+    assert (found.error_type, passed, stopped) == ("TimeoutError", 2, 1)

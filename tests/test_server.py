@@ -112,6 +112,17 @@ def test_a_batch_is_streamed_as_it_is_marked(client):
     ]
 
 
+def test_how_long_a_caller_has_waited_already_counts_as_waiting(client):
+    body = {"items": [item(SLEEP, timeout=50)], "deadline": 3}
+    got = [client.post("/v1/mark", json={**body, **more}).json()["results"][0] for more in ({}, {"waited": 20})]
+    assert [(one["reward"], one["reason"], one["error"]) for one in got] == [
+        (0.0, None, "TimeoutError"),
+        (None, "timeout", None),
+    ]
+    refused = client.post("/v1/mark", json={**body, "waited": -1})
+    assert (refused.status_code, "'waited' is -1" in refused.json()["error"]) == (400, True)
+
+
 def test_a_task_of_a_benchmark_is_marked(client):
     items = [{"id": "a", "code": RIGHT, "benchmark": "quiz", "task_id": "t/1"}]
     assert mark(client, items).json()["results"][0]["reward"] == 1.0
@@ -132,9 +143,37 @@ def test_openrlhf_gets_its_shape(client):
     assert got == {"rewards": [1.0, 1.0], "scores": [1.0, 1.0], "extra_logs": {"all_passed": [1.0, 1.0]}}
     idle = client.post("/get_reward", json={"query": [], "prompts": [], "labels": []})  # fewer queries than servers
     assert (idle.status_code, idle.json()["rewards"]) == (200, [])
-    refused = client.post("/get_reward", json={"query": [None], "labels": [label]})
+    refused = client.post("/get_reward", json={"query": [None], "prompts": [""], "labels": [label]})
     assert refused.status_code == 503  # there is no place for a reason, and no number is made up
     assert "1 of 1 queries have no reward" in refused.json()["error"]
+
+
+SHOWN = f"Such as:\n```python\n{RIGHT}```\nNow you: "
+
+
+def rewarded(client, *, query, **more):
+    return client.post("/get_reward", json={"query": [query], "labels": [{"tests": TESTS, "entry_point": "f"}], **more})
+
+
+def test_code_that_stands_in_the_prompt_is_no_answer(client):
+    got = rewarded(client, query=f"{SHOWN}I do not know.", prompts=[SHOWN])
+    assert (got.status_code, got.json()["rewards"]) == (200, [0.0])
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "'prompts' is missing"),
+        ({"prompts": None}, "'prompts' is missing"),
+        ({"prompts": [f"{SHOWN} "]}, "query[0] does not begin with prompts[0]"),
+        ({"prompts": [RIGHT]}, "query[0] does not begin with prompts[0]"),
+        ({"prompts": [None]}, "prompts[0] is no string"),
+        ({"prompts": []}, "not equally long"),
+    ],
+)
+def test_a_query_whose_prompt_cannot_be_told_is_refused(client, more, words):
+    got = rewarded(client, query=f"{SHOWN}I do not know.", **more)
+    assert (got.status_code, words in got.json()["error"]) == (400, True), got.text
 
 
 def ran(client, code, **more):
@@ -382,7 +421,7 @@ def test_above_capacity_callers_are_told_when_to_come_back(client, running):
     sleeper.join()
     waiting.join()
     rewards = sorted(str(one["reward"]) for answer in found for one in answer.json()["results"])
-    assert rewards == ["1.0"] * 6 + ["None"]
+    assert rewards == ["0.0"] + ["1.0"] * 6
 
 
 def test_more_requests_at_once_than_it_answers_are_told_to_come_back():

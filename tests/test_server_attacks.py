@@ -239,7 +239,7 @@ LABELS = [
 
 @pytest.mark.parametrize(("body", "words"), LABELS, ids=range(len(LABELS)))
 def test_hostile_labels_are_refused_with_a_sentence(client, body, words):
-    got = client.post("/get_reward", json=body)
+    got = client.post("/get_reward", json={"prompts": [""] * len(body["query"]), **body})
     assert (got.status_code, words in got.json()["error"]) == (400, True), got.text
 
 

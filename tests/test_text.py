@@ -119,6 +119,21 @@ def test_formulas_are_quoted_and_numbers_are_not(cell):
     assert text.csv_cell(None) is None
 
 
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d"])
+@pytest.mark.parametrize("before", ["a;", "a;b;", "a\n", "a\t", 'a;"', 'a;""'])
+def test_no_formula_begins_within_a_cell_for_a_spreadsheet_that_separates_otherwise(before, sign):
+    sheet = io.StringIO()
+    csv.writer(sheet, lineterminator="\n").writerow(["first", text.csv_cell(f"{before}{sign}1+1"), "last"])
+
+    parts = re.split("[;\t\n]", sheet.getvalue())
+    assert not any(part.lstrip('"').startswith(sign) for part in parts)
+
+
+@pytest.mark.parametrize("cell", ["a; b", "for (i = 0; i < 9; i++)", "x;y;z", "a\n  -1", "a = b;"])
+def test_cells_in_which_no_formula_begins_stay_as_they_are(cell):
+    assert text.csv_cell(cell) == cell
+
+
 @pytest.mark.parametrize("words", ATTACKS)
 def test_csv_xml_and_script_read_back(words):
     sheet = io.StringIO()

@@ -150,6 +150,8 @@ class Sample:
     language: str = ""
     """What its answers are written in, where that is a program: `setup`, answer and `program` of each test are one text
     then. Empty for answers in Python that an examiner marks from outside."""
+    canonical_language: str = ""
+    """What the canonical solution of a program that reads and writes is written in; empty for Python."""
     seconds: float | None = None
     """CPU seconds that the problem itself allows for one test of a program that reads and writes."""
     memory_bytes: int | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.runs.engines import lost_workers, other_engine
-from markbook.runs.programs.streams import language_of
+from markbook.runs.programs.streams import languages_for
 from markbook.runs.sandboxes import BoxSettings, RemoteSandbox
 from markbook.sandbox import Job
 from markbook.types import Isolation, Outcome
@@ -27,14 +27,14 @@ class EngineSandboxes:
         self._settings = settings
         self._open = ExitStack()
         self._executor: Executor | None = None
-        self._boxes: dict[str, RemoteSandbox] = {}
-        """By language."""
+        self._boxes: dict[tuple[str, ...], RemoteSandbox] = {}
+        """By languages."""
         self._lock = threading.Lock()
 
     @property
     def level(self) -> Isolation:
         """The level of isolation that the first worker reached."""
-        return self._boxes[""].level
+        return self._boxes[()].level
 
     def start(self) -> None:
         """Join the engine, and see that a worker can isolate.
@@ -46,7 +46,7 @@ class EngineSandboxes:
             UsageError: there is no such engine.
         """
         self._executor = self._open.enter_context(other_engine(self._engine, self._settings.workers))
-        self._box("")
+        self._box(())
 
     def outcome(self, job: Job) -> Outcome:
         """Return what a job comes to.
@@ -56,17 +56,17 @@ class EngineSandboxes:
             IncompleteError: its worker was lost.
         """
         with lost_workers():
-            ((_, found),) = self._box(language_of(job.sample)).run([job])
+            ((_, found),) = self._box(languages_for(job.sample)).run([job])
         return found
 
-    def _box(self, language: str) -> RemoteSandbox:
+    def _box(self, languages: tuple[str, ...]) -> RemoteSandbox:
         with self._lock:
-            if language not in self._boxes:
+            if languages not in self._boxes:
                 if self._executor is None:
                     raise EnvironmentUnfitError("the engine has ended")
-                settings = replace(self._settings, languages=(language,) if language else ())
-                self._boxes[language] = RemoteSandbox(self._executor, settings)
-            return self._boxes[language]
+                settings = replace(self._settings, languages=languages)
+                self._boxes[languages] = RemoteSandbox(self._executor, settings)
+            return self._boxes[languages]
 
     def close(self) -> None:
         """Leave the engine."""

@@ -18,8 +18,8 @@ from markbook.rewards.work_queue import SharedWork, State, WorkQueue
 from markbook.runs.sandboxes import BoxSettings
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox.job import digest, task_name
-from markbook.sandbox.outcomes import LOST
-from markbook.types import Missing, MissingKind, Outcome
+from markbook.sandbox.outcomes import LOST, all_failed
+from markbook.types import ErrorKind, Missing, MissingKind, Outcome
 
 if TYPE_CHECKING:
     from markbook.types import Isolation
@@ -30,6 +30,8 @@ _RECENT = 30.0
 """Seconds over which the present rate is taken."""
 _OF_THE_MACHINE = ("wall", "processes", "file")
 """Limits that may be the machine's at that moment: what hit them, or lost its worker, may go otherwise next time."""
+_OWN_SHARE, _OWN_LEAST = 0.5, 2.0
+"""What runs at its deadline is out of time if it ran for this share of its caller's wait, and for so many seconds."""
 _MANY = 64
 """Tests with which a verdict counts for two in the cache."""
 
@@ -59,6 +61,8 @@ class Ticket:
     order: Order
     future: asyncio.Future[Outcome | Missing]
     work: SharedWork | None = None
+    since: float = field(default_factory=time.monotonic)
+    """From when on its caller has waited."""
 
 
 class Pool:
@@ -146,13 +150,15 @@ class Pool:
         recent = [end for end in self._ends if end > since]
         return len(recent) / max(1.0, time.monotonic() - recent[0]) if recent else 0.0
 
-    def offer(self, client: str, orders: Sequence[Order], seconds: float) -> list[Ticket]:
+    def offer(self, client: str, orders: Sequence[Order], seconds: float, *, waited: float = 0.0) -> list[Ticket]:
         """Take orders, all or none, and return a ticket for each.
 
         Args:
             client: who asks; the clients have their turns one after the other.
             orders: what is to be marked.
-            seconds: how long they are waited for, where an order does not say; after that they are `timeout`.
+            seconds: how long they are waited for, where an order does not say; after that they are `timeout`, or out of
+                time where running took more of it than waiting.
+            waited: how many seconds their caller has waited already, such as for room.
 
         Raises:
             Busy: too much waits already.
@@ -167,7 +173,8 @@ class Pool:
         if len(new) > room:
             self.counts["refused"] += len(orders)
             raise self._busy(f"{len(new)} items do not fit", room)
-        tickets = [Ticket(order, self._loop.create_future()) for order in orders]
+        since = time.monotonic() - waited
+        tickets = [Ticket(order, self._loop.create_future(), since=since) for order in orders]
         works = [self._admit(client, ticket, *key) for ticket, key in zip(tickets, keys, strict=True)]
         self._desk.put([work for work in works if work is not None])
         self._set_deadlines(tickets, seconds)
@@ -233,8 +240,24 @@ class Pool:
     def _expire(self, tickets: Sequence[Ticket], seconds: float) -> None:
         for ticket in tickets:
             if not ticket.future.done():
-                self._answer(ticket, Missing(MissingKind.TIMEOUT, f"not marked within its deadline of {seconds:g} s"))
+                self._answer(ticket, self._late(ticket, seconds))
                 self._leave(ticket)
+
+    def _late(self, ticket: Ticket, seconds: float) -> Outcome | Missing:
+        """Return what a ticket comes to at its deadline: out of time if most of that was its own, else nobody knows."""
+        work, now = ticket.work, time.monotonic()
+        since = self.lanes[work.lane].since(work) if work is not None and work.state is State.RUNS else None
+        ran = 0.0 if since is None else now - max(since, ticket.since)
+        if ran < max(_OWN_LEAST, _OWN_SHARE * (now - ticket.since)):
+            return Missing(MissingKind.TIMEOUT, f"not marked within its deadline of {seconds:g} s")
+        return all_failed(
+            ticket.order.sample,
+            ErrorKind.TIMEOUT,
+            message=f"it was still running at its deadline of {seconds:g} s",
+            isolation=self.level,
+            limit="wall",
+            wall_seconds=ran,
+        )
 
     def cancel(self, tickets: Sequence[Ticket]) -> None:
         """Give tickets up: what nobody else waits for is not run, and ended if it runs."""

@@ -22,6 +22,8 @@ _WAIT = 1.0
 _JSON = {"Content-Type": "application/json"}
 _MARGIN = 15.0
 """Seconds beyond the deadline after which no answer is expected any more."""
+_NOTICED = 0.5
+"""Seconds of waiting from which on a server is told of it."""
 
 
 class Remote:
@@ -53,13 +55,14 @@ class Remote:
 
     async def stream(self, items: Sequence[Mapping[str, object]], seconds: float) -> Numbered:
         """Yield rewards in batches, as these are answered."""
-        until = asyncio.get_running_loop().time() + seconds
+        began = asyncio.get_running_loop().time()
+        until = began + seconds
         turns = asyncio.Semaphore(_AT_ONCE)
 
         async def batch(start: int) -> list[tuple[int, Reward]]:
             async with turns:
                 part = [self._whole(item) for item in items[start : start + _BATCH]]
-                return [(start + place, one) for place, one in enumerate(await self._asked(part, until))]
+                return [(start + place, one) for place, one in enumerate(await self._asked(part, began, until))]
 
         tasks = [asyncio.create_task(batch(start)) for start in range(0, len(items), _BATCH)]
         try:
@@ -74,12 +77,13 @@ class Remote:
         named = {} if "tests" in item or "benchmark" in item or not self._benchmark else {"benchmark": self._benchmark}
         return {"timeout": self._timeout, **named, **item}
 
-    async def _asked(self, items: list[dict[str, object]], until: float) -> list[Reward]:
+    async def _asked(self, items: list[dict[str, object]], began: float, until: float) -> list[Reward]:
         """Return the rewards of a batch; a server that cannot be reached or is busy is asked again until it is too late."""
         loop = asyncio.get_running_loop()
         why = "the server was not asked in time"
         while (left := until - loop.time()) > 0:
-            body = _body({"items": items, "deadline": left, "detail": True})
+            waited = {"waited": already} if (already := loop.time() - began) >= _NOTICED else {}
+            body = _body({"items": items, "deadline": left, "detail": True, **waited})
             try:
                 got = await self._client.post("/v1/mark", content=body, headers=_JSON, timeout=left + _MARGIN)
             except self._httpx.TransportError as error:
@@ -93,7 +97,8 @@ class Remote:
                     continue
                 if got.status_code == 413 and len(items) > 1:  # more than this server takes at once
                     half = len(items) // 2
-                    return [*await self._asked(items[:half], until), *await self._asked(items[half:], until)]
+                    first = await self._asked(items[:half], began, until)
+                    return [*first, *await self._asked(items[half:], began, until)]
                 if got.status_code not in (429, 502, 503, 504):
                     raise UsageError(f"the server refuses: {why}")
                 wait = _wait(got.headers.get("retry-after", ""))

@@ -56,7 +56,8 @@ class Rewarder:
             url: of a server (`markbook serve`) that does the work; without it sandboxes of this machine do.
             token: of that server.
             benchmark: a file, or with `url` a name, by whose tasks items without tests are marked.
-            seconds: how long a call waits for its items; what is not marked then has the reason `timeout`.
+            seconds: how long a call waits for its items; what still waits for its turn then has the reason `timeout`, and
+                what took most of that by itself is out of time.
             timeout: CPU seconds of a program where its item does not say.
             **options: of the sandboxes of this machine: `workers`, `isolation`, `python`, `separate`, `adaptive` (as an
                 exam: each problem's limit is 20 times what its canonical solution needs, at least 3 s).
@@ -128,10 +129,10 @@ class _Local:
 
     async def stream(self, items: Sequence[Mapping[str, object]], seconds: float) -> Numbered:
         orders = [read_item(item, f"items[{number}]", self._shelf, self._defaults) for number, item in enumerate(items)]
-        until = asyncio.get_running_loop().time() + seconds
+        began = asyncio.get_running_loop().time()
         for start in range(0, len(orders), _AT_ONCE):
             part = orders[start : start + _AT_ONCE]
-            tickets = await self._offered(part, until)
+            tickets = await self._offered(part, began, seconds)
             if tickets is None:
                 missing = Missing(MissingKind.TIMEOUT, f"there was no room for it within {seconds:g} s")
                 for number, order in enumerate(part, start):
@@ -140,14 +141,15 @@ class _Local:
             async for number, reward in rewards(self._pool, part, tickets):
                 yield start + number, reward
 
-    async def _offered(self, orders: Sequence[Order], until: float) -> list[Ticket] | None:
+    async def _offered(self, orders: Sequence[Order], began: float, seconds: float) -> list[Ticket] | None:
         """Return the tickets of orders; None if there is no room for them in time."""
         loop = asyncio.get_running_loop()
         while True:
             try:
-                return self._pool.offer("", orders, max(0.001, until - loop.time()))
+                waited = loop.time() - began
+                return self._pool.offer("", orders, max(0.001, seconds - waited), waited=waited)
             except Busy:
-                if loop.time() > until:
+                if loop.time() > began + seconds:
                     return None
                 await asyncio.sleep(_TURN)
 

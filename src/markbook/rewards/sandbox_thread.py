@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from markbook.errors import MarkbookError
 from markbook.rewards.bell import Bell
 from markbook.rewards.work_queue import SharedWork, State, WorkQueue
-from markbook.runs.programs.streams import language_of
+from markbook.runs.programs.streams import languages_for
 from markbook.runs.sandboxes import BoxSettings
 from markbook.sandbox import Job, Sandbox, Stopped
 from markbook.sandbox.outcomes import LOST
@@ -76,11 +76,15 @@ class SandboxThread:
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
         self._settings = settings
         self.box: Sandbox = settings.sandbox(workers=1, pinned=pinned, first=number)
-        self._markers: dict[str, ProgramMarker] = {}
-        """What marks programs in other languages, by language: each is started by its first program."""
+        self._markers: dict[tuple[str, ...], ProgramMarker] = {}
+        """What marks programs in other languages, by what that takes: each is started by its first program."""
         self._bell = Bell()
         self._lock = threading.Lock()
         self._under_way: list[SharedWork] = []
+        self._in_box: dict[str, SharedWork] = {}
+        """What the sandbox has been given, by key."""
+        self._marks: tuple[SharedWork, float] | None = None
+        """What a marker of programs is at, and since when."""
         self._calm = _CALM
         """How many pieces of work have ended since a turn took long."""
         self._done = self._counted = 0
@@ -98,6 +102,13 @@ class SandboxThread:
         with self._lock:
             if work in self._under_way:
                 self._bell.ring()
+
+    def since(self, work: SharedWork) -> float | None:
+        """Return when (`time.monotonic`) a piece of work began to run; None where it still waits, or another machine has it."""
+        marks = self._marks
+        if marks is not None and marks[0] is work:
+            return marks[1]
+        return next((since for key, since in self.box.running.items() if self._in_box.get(key) is work), None)
 
     def join(self) -> None:
         """Wait for the thread, once its desk is closed, and end the worker."""
@@ -137,6 +148,7 @@ class SandboxThread:
         together = {str(number): work for number, work in enumerate(works) if not work.order.sample.language}
         jobs = [Job(key, work.order.code, work.order.sample, work.order.limits) for key, work in together.items()]
         self._begin(list(together.values()))
+        self._in_box = together
         before = self.box.pids
         try:
             for job, found in self.box.run(jobs, stop=self._bell.heard):
@@ -187,21 +199,30 @@ class SandboxThread:
         job = Job("", order.code, order.sample, order.limits)
         if self._remote is not None:
             return self._remote.outcome(job)
-        language = language_of(order.sample)
-        if language:
-            ((_, found),) = self._marker(language).run([job])
-            return found
+        languages = languages_for(order.sample)
+        if languages:
+            return self._marked(work, job, self._marker(languages))
         before = self.box.pids
+        self._in_box = {job.key: work}
         ((_, found),) = self.box.run([job], stop=self._bell.heard)
         if before and (LOST in found.flags or self.box.pids != before):
             self.replaced["fault"] += 1
         return found
 
-    def _marker(self, name: str) -> ProgramMarker:
-        if name not in self._markers:
-            settings = replace(self._settings, languages=(name,), dedupe=False)  # the pool remembers verdicts
-            self._markers[name] = settings.marker(workers=1, pinned=False, stop=self._bell.heard)
-        return self._markers[name]
+    def _marked(self, work: SharedWork, job: Job, marker: ProgramMarker) -> Outcome:
+        marker.start()
+        self._marks = work, time.monotonic()
+        try:
+            ((_, found),) = marker.run([job])
+        finally:
+            self._marks = None
+        return found
+
+    def _marker(self, names: tuple[str, ...]) -> ProgramMarker:
+        if names not in self._markers:
+            settings = replace(self._settings, languages=names, dedupe=False)  # the pool remembers verdicts
+            self._markers[names] = settings.marker(workers=1, pinned=False, stop=self._bell.heard)
+        return self._markers[names]
 
     def _fault(self, error: Exception) -> Missing:
         """Return that our own code failed, and begin anew: the number of others is not to depend on what is left."""

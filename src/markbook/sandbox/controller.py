@@ -98,6 +98,16 @@ class Sandbox(WorkerBox):
         self._known.forget(most)
 
     @property
+    def running(self) -> dict[str, float]:
+        """Since when (`time.monotonic`) each job has been running that a worker is at, by key; for any thread to ask."""
+        found: dict[str, float] = {}
+        for worker in list(self._worker_pool.workers):
+            for entry in worker.jobs[:1]:
+                if not entry.calibrates:
+                    found[entry.job.key] = worker.since
+        return found
+
+    @property
     def pids(self) -> list[int]:
         """The process of each worker that runs."""
         return [worker.pid for worker in self._worker_pool.workers]

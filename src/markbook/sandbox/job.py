@@ -156,7 +156,15 @@ def task_name(sample: Sample) -> str:
     judge = sample.judge
     judged = judge and (judge.name, judge.flags, judge.is_interactive, judge.passes)
     points = [test.points for test in sample.tests if test.points is not None]
-    own = (sample.language, sample.seconds, sample.memory_bytes, points, judged, sample.group)
+    own = (
+        sample.language,
+        sample.canonical_language,
+        sample.seconds,
+        sample.memory_bytes,
+        points,
+        judged,
+        sample.group,
+    )
     return digest(task_text(sample), repr(own), *sample.references[:1])
 
 

@@ -277,8 +277,8 @@ class Scheduler:
         if any(result.verdict != Verdict.SEPARATED for result in found.tests):
             worker.weight = max(worker.weight, entry.task.weight)
         plan = record["plan"] if entry.calibrates and "plan" in record else None
+        worker.since = time.monotonic()  # before the next is the first: others may look at both
         worker.jobs.pop(0)
-        worker.since = time.monotonic()
         if entry.calibrates:
             known = SamplePlan(plan or beside(entry.job.sample), found.seconds)
             self._calibrated(entry.task, known, keep=plan is not None and not found.limit)

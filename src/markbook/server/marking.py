@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from markbook.server.settings import ServerSettings
 
 LINES = "application/x-ndjson"
-_FIELDS = ("items", "detail", "deadline", "error_policy")
+_FIELDS = ("items", "detail", "deadline", "waited", "error_policy")
+_MOST_WAITED = 86_400.0
 _REWARD_FIELDS = ("query", "prompts", "labels")
 _LOADS = 256 << 10
 """Bytes of a request from which on reading its items is left to a thread."""
@@ -60,7 +61,8 @@ class Marking:
             raise Refused(400, "'detail' is neither true nor false")
         wait = seconds(body, "deadline", self._deadline, self._deadline)
         orders = await self._orders(request, body.get("items"), replace(defaults, policy=policy))
-        tickets = self._offer(request, orders, wait)
+        waited = seconds(body, "waited", 0.0, _MOST_WAITED) if "waited" in body else 0.0
+        tickets = self._offer(request, orders, wait, waited)
         found = rewards(self._pool, orders, tickets)
         if LINES in request.headers.get("accept", ""):
             lines = StreamingResponse(self._lines(found, began, detail=detail), 200, HEADERS, LINES)
@@ -112,9 +114,9 @@ class Marking:
         except MarkbookError as error:
             raise Refused(400, str(error)) from None
 
-    def _offer(self, request: Request, orders: list[Order], seconds: float) -> list[Ticket]:
+    def _offer(self, request: Request, orders: list[Order], seconds: float, waited: float = 0.0) -> list[Ticket]:
         try:
-            return self._pool.offer(client_of(request), orders, seconds)
+            return self._pool.offer(client_of(request), orders, seconds, waited=waited)
         except Busy as busy:
             if len(orders) > self._pool.most_of_one:
                 hint = f"send at most {self._pool.most_of_one} at once"
@@ -206,14 +208,16 @@ def known(body: Mapping[str, object], fields: tuple[str, ...], at: str = "") -> 
 def labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
     """Return OpenRLHF's queries and labels as items.
 
-    A label is an item without its code, as an object or as its JSON; a query is the whole text of which the prompt, where
-    it is given, is left out.
+    A label is an item without its code, as an object or as its JSON; a query is the whole text, of which the answer is what
+    stands behind the prompt.
 
     Raises:
         Refused: they are not.
     """
     queries, labels = _listed(body, "query"), _listed(body, "labels")
-    prompts = _listed(body, "prompts") if body.get("prompts") else [""] * len(queries)
+    if body.get("prompts") is None:
+        raise Refused(400, "'prompts' is missing: without them the code in a prompt would be taken for the answer")
+    prompts = _listed(body, "prompts")
     if not len(queries) == len(labels) == len(prompts):
         raise Refused(400, "'query', 'prompts' and 'labels' are not equally long")
     items = []
@@ -225,9 +229,19 @@ def labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
                 400,
                 f"labels[{number}] says not by what to mark: an object (or its JSON) with 'tests', or 'benchmark' and 'task_id'",
             )
-        text = query.removeprefix(prompt) if isinstance(query, str) and isinstance(prompt, str) else query
-        items.append({"id": str(number), "code": text, **label})
+        items.append({"id": str(number), "code": _answer(query, prompt, number), **label})
     return items
+
+
+def _answer(query: object, prompt: object, number: int) -> object:
+    """Return what stands behind the prompt of a query; what is no text as it is."""
+    if not isinstance(prompt, str):
+        raise Refused(400, f"prompts[{number}] is no string")
+    if not isinstance(query, str):
+        return query
+    if not query.startswith(prompt):
+        raise Refused(400, f"query[{number}] does not begin with prompts[{number}]: what is the answer cannot be told")
+    return query[len(prompt) :]
 
 
 def _listed(body: Mapping[str, object], name: str) -> list[object]:

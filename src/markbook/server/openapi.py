@@ -74,7 +74,7 @@ _REWARD = _object(
 )  # fmt: skip
 _POLICY = {"enum": ["zero", "partial"]}
 _SCHEMAS: dict[str, Any] = {
-    "Batch": _object(("items",), items=_many(_ITEM), detail=_YES, deadline=_NUMBER, error_policy=_POLICY),
+    "Batch": _object(("items",), items=_many(_ITEM), detail=_YES, deadline=_NUMBER, waited=_NUMBER, error_policy=_POLICY),
     "Rewards": _object(("results",), results=_many(_REWARD)),
     "Texts": _object(("metrics", "items"), metrics=_many(_TEXT), items=_many({"type": "object"})),
     "Scores": _object(("results",), results=_many({"type": "object"})),
@@ -86,7 +86,7 @@ _SCHEMAS: dict[str, Any] = {
         ("status",), status={"enum": ["Success", "Failed", "SandboxError"]}, message=_TEXT, compile_result=_PHASE,
         run_result=_PHASE, executor_pod_name=_MAYBE_TEXT, files={"type": "object"},
     ),
-    "Queries": _object(("query", "labels"), query=_many(_TEXT), prompts=_many(_TEXT), labels=_many({})),
+    "Queries": _object(("query", "prompts", "labels"), query=_many(_TEXT), prompts=_many(_TEXT), labels=_many({})),
     "Numbers": _object(("rewards",), rewards=_many(_NUMBER), scores=_many(_NUMBER), extra_logs={"type": "object"}),
     "Refusal": _object(("error",), error=_TEXT),
 }  # fmt: skip

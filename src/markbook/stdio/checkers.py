@@ -1,7 +1,7 @@
 """What a checker or an output validator says by its exit status and its files, and how each is called.
 
-A checker is a program of the benchmark. It reads hostile output, so what it says is bounded, and whatever is no verdict is a
-fault of the judge's (`JE`), which nobody is charged for.
+A checker is a program of the benchmark. It reads hostile output, so what it says is bounded, and whatever is no verdict is
+`JE`: a fault of the judge's, unless the judge is known to be right elsewhere. Then the output broke it.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ class Checked:
     """The share, 0..1, of a test's points that it gives; None where it does not say."""
     next_input: bytes | None = None
     """What the program is to read in a further pass; None if this was the last."""
+    is_own_fault: bool = False
+    """Whether a judge that failed says itself that no output is to blame, or met none."""
 
 
 def testlib(status: int, said: bytes) -> Checked:
@@ -53,7 +55,8 @@ def testlib(status: int, said: bytes) -> Checked:
         points = float(found[1])
         return Checked("AC" if points > 0 else "WA", message, points=points)
     if status in _TESTLIB:
-        return Checked(_TESTLIB[status], message)
+        result = _TESTLIB[status]
+        return Checked(result, message, is_own_fault=result == "JE")
     return _fault(status, message)
 
 
@@ -126,6 +129,12 @@ def interactive(validator: Checked, program: Result, *, validator_first: bool, v
     if program != "AC":
         return Checked(program)
     return validator
+
+
+def broken_by_output(failed: Checked) -> Checked:
+    """Return what is to be said of an output that a judge could not take which takes what is known to be right."""
+    what = "the judge ended in an error on this output and takes a right one"
+    return Checked("WA", f"{what}: {failed.message}"[:MESSAGE_LENGTH])
 
 
 def shown(said: bytes) -> str:

@@ -26,6 +26,8 @@ _MARKDOWN = re.compile(
 _MARKDOWN_START = re.compile(r"^(\s*)(?:([-+](?=[ \t]|$)|[-=](?=[-= \t]*$))|(\d{1,9})([.)])(?=[ \t]|$))")
 """What begins a list, a rule or a heading's underline; `-0.5` and `85.0` do not."""
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+_FORMULA_WITHIN = re.compile('(?<=[;\t\n])(?="*[=+\\-@\uff1d\uff0b\uff0d\uff20])')
+"""Where a formula begins for a spreadsheet that separates cells by something else than commas, which goes past our own quotes."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SCRIPT: Mapping[int, str] = {ord(char): f"\\u{ord(char):04x}" for char in "<>&'\u2028\u2029"}
 
@@ -109,14 +111,16 @@ def markdown_block(text: str, *, language: str = "") -> str:
 
 
 def csv_cell(value: object) -> object:
-    """Return the value for a CSV cell: text that a spreadsheet would run as a formula gets a quote before it.
+    """Return the value for a CSV cell: what a spreadsheet would run as a formula gets a quote before it.
 
-    Numbers and None stay as they are. Quoting commas and newlines is the csv module's work.
+    Also behind a semicolon, a tab or a line's end, where a cell begins for one that does not separate by commas. Numbers and
+    None stay as they are. Quoting commas and newlines is the csv module's work.
     """
     if not isinstance(value, str):
         return value
     text = visible(value)
-    return "'" + text if value.startswith(_FORMULA) else text
+    guarded = _FORMULA_WITHIN.sub("'", text)
+    return "'" + guarded if value.startswith(_FORMULA) else guarded
 
 
 def xml(text: str) -> str:

@@ -99,7 +99,8 @@ class StdinPrograms:
             memory_bytes=int(memory * MIB) if memory else None,
             meta=known,
         )
-        return replace(sample, judge=judge, language=text_field(record, "language", required=False))
+        language = text_field(record, "language", required=False)
+        return replace(sample, judge=judge, language=language, canonical_language=language)
 
 
 def _judge(about: Mapping[str, object]) -> Judge:

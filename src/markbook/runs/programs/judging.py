@@ -169,7 +169,7 @@ def said_by(judge: Judge, heard: Executed, passes_left: int) -> Checked:
     if heard.limit:
         return Checked("JE", f"the judge reached its limit ({heard.limit})")
     if heard.refused:
-        return Checked("JE", f"the judge could not be started: {heard.refused}")
+        return Checked("JE", f"the judge could not be started: {heard.refused}", is_own_fault=True)
     status = -heard.signal if heard.status is None else heard.status
     if judge.convention == "icpc":
         return checkers.icpc(status, heard.files, passes_left=passes_left)

@@ -94,7 +94,13 @@ class ProgramMarker:
         )
         batches = ((tool, tool.language.batch) for tool in self._tools.values())
         self._batches = {tool.language.name: PendingBuild(tool, batch) for tool, batch in batches if batch is not None}
-        self._streams = StreamMarker(self._box.worker_pool, isolation=isolation, at_most=at_most, explain=explain)
+        self._streams = StreamMarker(
+            self._box.worker_pool,
+            languages=frozenset(self._tools),
+            isolation=isolation,
+            at_most=at_most,
+            explain=explain,
+        )
         self._explain = explain
         self._proves = proves
         self._recall = Recall(dedupe=dedupe, verdicts=keep.verdicts, proves=proves, explain=explain)

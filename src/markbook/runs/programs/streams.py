@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from markbook.languages import find
+from markbook.runs.programs.right_outputs import RightOutputs
 from markbook.runs.programs.turns import AttemptInTurns
 from markbook.sandbox.job import Job
 from markbook.sandbox.outcomes import LOST, all_failed
@@ -28,6 +29,14 @@ def language_of(sample: Sample) -> str:
     return sample.language or ("python" if goes_in_turns(sample) else "")
 
 
+def languages_for(sample: Sample) -> tuple[str, ...]:
+    """Return every language that marking a problem's answers takes, sorted: theirs, and that of a right one for its judge."""
+    names = {language_of(sample)} - {""}
+    if sample.judge is not None and sample.references:
+        names.add(sample.canonical_language or "python")
+    return tuple(sorted(names))
+
+
 class StreamMarker:
     """Marks answers that read and write, each test judged outside of the program."""
 
@@ -35,6 +44,7 @@ class StreamMarker:
         self,
         programs: WorkerPool,
         *,
+        languages: Collection[str],
         isolation: Literal["auto", "strict", "weak"],
         at_most: Isolation,
         explain: bool = False,
@@ -43,6 +53,7 @@ class StreamMarker:
 
         Args:
             programs: the workers that answers run in.
+            languages: those that can be built and run there.
             isolation: as for `Sandbox`.
             at_most: leave out the layers above this level.
             explain: say why attempts failed.
@@ -55,6 +66,7 @@ class StreamMarker:
         """A descriptor; once it is readable, what runs is ended, and so are the workers."""
         self._judges: WorkerPool | None = None
         self._judged_by: set[str] = set()
+        self._right = RightOutputs(languages)
 
     @property
     def level(self) -> Isolation:
@@ -99,7 +111,7 @@ class StreamMarker:
     ) -> Iterator[tuple[str, Callable[[Seat[Outcome]], Steps[Outcome]]]]:
         for number, job in enumerate(jobs):
             under[str(number)] = job
-            yield str(number), AttemptInTurns(job, lambda: self.level, explain=self._explain).steps
+            yield str(number), AttemptInTurns(job, lambda: self.level, self._right, explain=self._explain).steps
 
     def _lost(self, job: Job, lost: Lost) -> Outcome:
         message = f"the worker of the {lost.side} was lost twice while it ran"

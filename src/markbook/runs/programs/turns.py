@@ -20,6 +20,7 @@ from markbook.runs.programs.judging import (
     said_by_all,
     says,
 )
+from markbook.runs.programs.right_outputs import RightOutputs
 from markbook.runs.programs.tested import KINDS, LIMITS, NOT_RUN, JudgedTest, result_of, scored
 from markbook.sandbox.guest.examination import rules
 from markbook.sandbox.job import Job, limits_for, wall_limits
@@ -39,11 +40,12 @@ _OUT_OF_TIME = 10
 class AttemptInTurns:
     """One answer on its way: built, run test by test, each judged."""
 
-    def __init__(self, job: Job, level: Callable[[], Isolation], *, explain: bool = False) -> None:
+    def __init__(self, job: Job, level: Callable[[], Isolation], right: RightOutputs, *, explain: bool = False) -> None:
         self._explain = explain
         self._job = job
         self._sample = job.sample
         self._level = level
+        self._right = right
         self._tool = find(job.sample.language or "python")
         self._limits = _limits(job, self._tool)
         self._cpu = 0.0
@@ -64,18 +66,37 @@ class AttemptInTurns:
             return self._outcome({}, refused=Checked("CE", str(error)))
         if fault:
             return self._outcome({}, refused=Checked("JE", fault))
-        turn = Turn(
-            program=ProgramRun("build", made.files, build_phases(made, self._tool), programs=made.programs, stays=True)
-        )
-        built = (yield turn)[WorkerRole.PROGRAM]
+        built = yield from self._built(made)
         self._spent(built)
         if built and not built[0].is_good:
             said = compiler_said(built[0], made.files) if self._explain else None
             return self._outcome({}, refused=Checked("CE", not_built(self._tool, built[0])), built=said)
         found: dict[int, JudgedTest] = {}
         while (place := self._next(found)) is not None:
-            found[place] = yield from self._test(made, place)
+            found[place] = yield from self._test(made, place, seat)
         return self._outcome(found)
+
+    def _built(self, made: Whole) -> Steps[list[Executed]]:
+        """Have the program built in its worker; return what became of that."""
+        turn = Turn(
+            program=ProgramRun("build", made.files, build_phases(made, self._tool), programs=made.programs, stays=True)
+        )
+        return (yield turn)[WorkerRole.PROGRAM]
+
+    def _settled(self, tested: JudgedTest, made: Whole, place: int, seat: Seat[Outcome]) -> Steps[JudgedTest]:
+        """Charge an output on which the judge failed with that, if the judge takes what is known to be right."""
+        if tested.checked.result != "JE" or tested.checked.is_own_fault:
+            return tested
+        takes = yield from self._right.expected(self._sample, place)
+        if not takes and self._right.has_canonical(self._sample):
+            was_known = self._right.is_known(self._sample, place)
+            takes = yield from self._right.canonical(self._job, place, self._begin, seat)
+            if not was_known:
+                yield from self._built(made)
+        return replace(tested, checked=checkers.broken_by_output(tested.checked)) if takes else tested
+
+    def _begin(self, job: Job) -> Callable[[Seat[Outcome]], Steps[Outcome]]:
+        return AttemptInTurns(job, self._level, self._right).steps
 
     def _next(self, found: Mapping[int, JudgedTest]) -> int | None:
         """Return the place of the test that is to be run next, None after the last."""
@@ -88,7 +109,7 @@ class AttemptInTurns:
             return None
         return len(found) if len(found) < len(self._sample.tests) else None
 
-    def _test(self, made: Whole, place: int) -> Steps[JudgedTest]:
+    def _test(self, made: Whole, place: int, seat: Seat[Outcome]) -> Steps[JudgedTest]:
         judge, test = self._sample.judge, self._sample.tests[place]
         given = as_bytes(test.stdin or "")
         kept: Mapping[str, bytes] = {}
@@ -106,6 +127,7 @@ class AttemptInTurns:
                 break
             given = following
             kept = {name: content for name, content in kept.items() if name != "nextpass.in"}
+        tested = yield from self._settled(tested, made, place, seat)
         why = self._why(place, given, made, tested) if self._explain else None
         return replace(tested, seconds=self._cpu - cpu, wall=self._wall - wall, ran=None, why=why)
 
