@@ -9,7 +9,7 @@ import select
 import time
 
 from . import scratch, usage
-from .walls import isolation, landlock, linux
+from .walls import isolation, landlock, linux, sharing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ class Execution:
         self._seen: dict[int, bytearray] = {}
         self._printed = 0
         self._usage = usage.Usage()
+        self._account = sharing.Account(phase.memory) if place.filter is not None else None
 
     def run(self) -> dict[str, Any]:
         """Execute and return what became of it."""
@@ -108,10 +109,12 @@ class Execution:
         given = _given(self._phase.stdin) if link is None else link.reader
         self._pid = os.fork()
         if self._pid == 0:
-            _become(self._phase, self._place, (given, out_end, err_end), fault_end)
+            _become(self._phase, self._place, (given, out_end, err_end), fault_end, self._account)
         self._note(self._pid)
         for descriptor in (given, out_end, err_end, fault_end):
             os.close(descriptor)
+        if self._account is not None:
+            self._account.listen()
         self._seen = {out: bytearray(), err: bytearray()}
         try:
             self._watch(started)
@@ -126,6 +129,8 @@ class Execution:
         finally:
             for descriptor in (out, err, fault):
                 os.close(descriptor)
+            if self._account is not None:
+                self._account.close()
         self._usage.end()
         spent = self._spent(ended - started)
         record = {"cpu": spent, "wall": ended - started, "ended": ended, "memory": self._peak, "refused": refused}
@@ -163,6 +168,9 @@ class Execution:
             poll.register(descriptor, select.POLLIN)
         if self._link is not None:
             poll.register(self._link.stop, select.POLLIN)
+        account = self._account
+        if account is not None and account.listener >= 0:
+            poll.register(account.listener, select.POLLIN)
         look = _FIRST_LOOK
         following = started + look
         try:
@@ -173,6 +181,8 @@ class Execution:
                     poll.unregister(descriptor)
                 if handle in ready:
                     return
+                if account is not None and account.listener in ready:
+                    account.answer(self._tasks)
                 if self._link is not None:
                     self._pass_on(self._link, poll, ready, closed)
                 now = time.monotonic()
@@ -211,6 +221,14 @@ class Execution:
         self._seen[descriptor] += data
         return bool(data)
 
+    def _tasks(self) -> int:
+        return self._take_in().tasks
+
+    def _take_in(self) -> usage.Usage:
+        """Return what is used now."""
+        self._usage.look(self._pid, shares=self._account is not None and self._account.granted > 0)
+        return self._usage
+
     def _spent(self, wall: float) -> float:
         """Return the CPU seconds by now; where some were hidden, those that there may have been."""
         return max(self._usage.cpu, wall) if self._usage.is_incomplete else self._usage.cpu
@@ -218,10 +236,11 @@ class Execution:
     def _look(self, wall: float) -> str:
         """Return the limit that is hit by now, empty if none."""
         self._reap(os.WNOHANG)
-        found = self._usage
-        found.look(self._pid)
+        found = self._take_in()
         spent = self._spent(wall)
         memory = found.resident
+        if self._account is not None:  # what was granted may be held by nobody's page table
+            memory += max(0, self._account.granted - found.shared)
         self._peak = max(self._peak, memory)
         phase = self._phase
         if spent >= phase.cpu:
@@ -274,7 +293,9 @@ def _given(data: bytes) -> int:
     return descriptor
 
 
-def _become(phase: Phase, place: Place, standard: tuple[int, int, int], fault: int) -> NoReturn:
+def _become(
+    phase: Phase, place: Place, standard: tuple[int, int, int], fault: int, account: sharing.Account | None
+) -> NoReturn:
     """Turn the calling process, a child, into the program."""
     try:
         os.setpgid(0, 0)
@@ -286,6 +307,8 @@ def _become(phase: Phase, place: Place, standard: tuple[int, int, int], fault: i
         os.chdir(place.build if phase.builds else place.work)
         os.umask(0o077)
         _limit(phase, place)
+        if account is not None:
+            account.enter()
         place.confine(builds=phase.builds)
         os.execve(phase.argv[0], phase.argv, phase.environment)  # noqa: S606 - without one, that is the point
     except BaseException as error:

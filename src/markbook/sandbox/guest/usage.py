@@ -33,13 +33,15 @@ class Usage:
         self.tasks = 0
         self.resident = 0
         """Bytes that they hold now, what several share as often as they do."""
+        self.shared = 0
+        """Bytes of that which may be shared."""
         self.is_incomplete = False
         """Whether a process has ended whose time was added to nobody's: its parent had said that it does not wait."""
 
-    def look(self, group: int) -> None:
-        """Take in what there is now."""
+    def look(self, group: int, *, shares: bool) -> None:
+        """Take in what there is now; `shares`: also what is shared."""
         found: dict[Process, tuple[int, int]] = {}
-        faults = ticks = self.tasks = pages = 0
+        faults = ticks = self.tasks = pages = self.shared = 0
         running = 0
         for number, fields in _processes(group):
             own = sum(map(int, fields[11:13]))
@@ -50,6 +52,7 @@ class Usage:
             running += own
             self.tasks += int(fields[17])
             pages += int(fields[21])
+            self.shared += _shared(number) if shares else 0
         self.resident = pages * _PAGE
         ended_faults, ended = self._ended()
         self.cpu = ended + ((running + ticks) / _TICKS if found else _first(group))
@@ -101,6 +104,16 @@ def _processes(group: int) -> Iterator[tuple[int, list[bytes]]]:
             continue
         if int(fields[2]) == group:
             yield number, fields
+
+
+def _shared(process: int) -> int:
+    """Return the resident bytes of a process that are neither its own nor a file's."""
+    try:
+        with open(f"/proc/{process}/status", "rb") as file:
+            line = file.read().partition(b"\nRssShmem:")[2]
+    except OSError:
+        return 0
+    return int(line.split(maxsplit=1)[0]) << 10 if line else 0
 
 
 def _first(group: int) -> float:

@@ -52,7 +52,7 @@ _FORK = {"fork": (57, -1), "vfork": (58, -1)}
 _CLONE, _CLONE3, _KILL, _TGKILL, _PRLIMIT, _FCNTL, _IOCTL, _PIDFD_OPEN = (
     (56, 220), (435, 435), (62, 129), (234, 131), (302, 261), (72, 25), (16, 29), (434, 434),
 )  # fmt: skip
-_FCHMODAT, _PRCTL = (268, 53), (157, 167)
+_FCHMODAT, _PRCTL, _MMAP = (268, 53), (157, 167), (9, 222)
 _PRETENDED = {
     "chmod": (90, -1), "fchmod": (91, 52), "fchmodat2": (452, 452), "utime": (132, -1), "utimes": (235, -1),
     "futimesat": (261, -1), "utimensat": (280, 88),
@@ -66,6 +66,7 @@ _OWNERSHIP = {
 }  # fmt: skip
 """The rest of what landlock does not govern, refused: few programs try, and those expect it."""
 _CLONE_THREAD = 0x00010000
+_MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 _RLIMIT_STACK = 3
 _SIGKILL = 9
 _OWNER_COMMANDS = (8, 10, 15)
@@ -88,6 +89,7 @@ _ENDS: list[Step] = [
     "pretend", (_RETURN, _ERRNO, "", ""),
     "ask", (_RETURN, _NOTIFY, "", ""),
     "no more", (_RETURN, _ERRNO | errno.EAGAIN, "", ""),
+    "no memory", (_RETURN, _ERRNO | errno.ENOMEM, "", ""),
     "unknown", (_RETURN, _ERRNO | errno.ENOSYS, "", ""),
     "foreign", (_RETURN, _KILL_PROCESS, "", ""),
     "allow", (_RETURN, _ALLOW, "", ""),
@@ -172,6 +174,16 @@ def asking_filter() -> bytes:
     """Return the filter by which who starts a thread asks whoever listens."""
     program = [_load(_NUMBER), *_go([_CLONE], "clone"), (_RETURN, _ALLOW, "", "")]
     return _assemble([*program, "clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "ask", "allow")])[0]
+
+
+def sharing_filter(*, asks: bool) -> bytes:
+    """Return the filter by which who wants anonymous memory to share asks whoever listens, or gets none."""
+    program = [_load(_NUMBER), *_go([_MMAP], "mmap"), (_RETURN, _ALLOW, "", ""), "mmap", _load(_ARGUMENTS + 24)]
+    program += [
+        (_ANY_BIT, _MAP_SHARED, "", "allow"),
+        (_ANY_BIT, _MAP_ANONYMOUS, "ask" if asks else "no memory", "allow"),
+    ]
+    return _assemble(program)[0]
 
 
 def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
