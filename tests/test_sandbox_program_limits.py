@@ -1,4 +1,4 @@
-"""What programs share, and what their children use, is counted, at levels A and B."""
+"""What programs share, what their children use, and what of one run the next could see, at levels A and B."""
 
 from __future__ import annotations
 
@@ -187,3 +187,21 @@ def test_children_that_are_waited_for_are_counted_once_and_sleep_costs_nothing(b
     assert (found.stdout, found.limit) == (b"done\n", "")
     assert 0.35 < found.seconds < 0.95
     assert found.wall_seconds > 1.5
+
+
+MARKED = """
+int main(void) {
+    char seen[9] = "nothing";
+    struct statx made;
+    getxattr("../build/main", "user.x", seen, 8) > 0 || getxattr("../build", "user.x", seen, 8);
+    setxattr("../build/main", "user.x", "before", 7, 0);
+    setxattr("../build", "user.x", "before", 7, 0);
+    printf("%s %d\\n", seen, statx(AT_FDCWD, "../build/main", 0, STATX_BTIME, &made) == 0 && made.stx_mask & STATX_BTIME);
+}
+"""
+
+
+def test_no_run_marks_a_file_for_the_next_or_sees_when_it_was_made(box):
+    found = ran(box, MARKED, Limits(seconds=1), times=2)
+
+    assert [one.stdout for one in found] == [b"nothing 0\n"] * 2

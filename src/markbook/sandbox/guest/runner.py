@@ -197,6 +197,7 @@ class Runner:
             if was_building and not phase.builds:
                 self._seal(request)
             was_building = phase.builds
+            scratch.restore(os.path.dirname(place.work))  # no run sees by it what came before
             handing.put(place.work, record["work"])
             got = self._executed(phase, is_linked=record["linked"])
             if record["takes"]:
