@@ -73,6 +73,25 @@ def test_each_run_begins_in_an_empty_folder(box):
     assert [found.stdout for found in executed(box, run)] == [b"", b""]
 
 
+def test_no_run_sees_by_times_and_modes_that_another_came_before_it(box):
+    text = "sleep 0.3; stat -c '%a %Y' . ../build $0; now=$(date +%s%N); for f in . ../build $0; do\n"
+    text += '  changed=$(date -d "$(stat -c %z $f)" +%s%N); echo $(( (now - changed) / 1000000000 ))\ndone\n'
+    text += "for f in .. . ../build $0; do\n  test $(stat -c %X $f) != 77 || echo seen; touch -d @77 $f; chmod 711 $f\ndone; true"
+    phase = Phase((SHELL, "{build}/main.sh"), LIMITS)
+
+    first, second, third = executed(box, ProgramRun("three", {"main.sh": text.encode()}, (phase,) * 3))
+
+    assert first.stdout.endswith(b"\n0\n0\n0\n")
+    assert first.stdout == second.stdout == third.stdout
+
+
+def test_files_are_copied_with_all_that_they_have_and_looked_at(box):
+    text = "echo x > a; cp -p a b && cp -a a c && mv c d && install -m 600 a e && ls -l a && stat a && touch -d @77 b || echo failed"
+    (found,) = executed(box, script(f"{{ {text}; }} > said; grep -c failed said", stdin=b""))
+
+    assert (found.stdout, found.stderr) == (b"0\n", b"")
+
+
 @pytest.mark.parametrize(
     ("text", "limit"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markbook.languages.definitions.cpp import ENDING, linker
+from markbook.languages.definitions.cpp import BUILD_ENVIRONMENT, ENDING, linker
 from markbook.languages.language import Failures, Language
 
 
@@ -16,6 +16,7 @@ def c() -> Language:
         version=("-dumpfullversion",),
         package="gcc",
         build=("{gcc}", "-std=gnu17", "{linker}", "-o", "main", "main.c", "-lm"),
+        build_environment=BUILD_ENVIRONMENT,
         words=lambda _text: {"linker": linker()},
         run=("{build}/main",),
         programs=("main",),

@@ -41,6 +41,8 @@ ENDING = Ending(
     where="body",
 )
 """That of C too."""
+BUILD_ENVIRONMENT = {"SOURCE_DATE_EPOCH": "946684800"}
+"""What `__TIME__` says: a program is not to know for how long it has been there. That of C too."""
 
 _NAMES = (
     "algorithm any array atomic bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits clocale cmath"
@@ -66,6 +68,7 @@ def cpp() -> Language:
         version=("-dumpfullversion",),
         package="g++",
         build=("{g++}", "-std=c++17", "{head}", "{linker}", "-o", "main", "main.cpp", "{libraries}"),
+        build_environment=BUILD_ENVIRONMENT,
         headers=Headers(
             names=frozenset(_NAMES.split()),
             command=("{g++}", "-std=c++17", "-x", "c++-header", "-o", "{made}", "{header}"),

@@ -59,12 +59,19 @@ class MarkedRun(ProgramRun):
 
     written: Written
     said: str
-    """What the first run is given to read."""
+    """What the true run is given to read."""
+    place: int = 0
+    """Which of its runs that is; where it proves itself, drawn by lot."""
 
     @property
     def token(self) -> str:
         """What its program prints at its end."""
         return self.written.token
+
+    def in_order(self, executed: list[Executed]) -> list[Executed]:
+        """Return what became of its runs, the true one first; empty where it was not built."""
+        runs = executed[self.phases[0].builds :]
+        return runs[self.place :] + runs[: self.place]
 
 
 def written(tool: Toolchain, job: Job, test: Test) -> Written:
@@ -112,10 +119,14 @@ def _run(
     around = {name: one.tool.filled(value, one.words) for name, value in around.items()}
     if language.processes > limits.processes:
         limits = replace(limits, processes=language.processes)
-    said = [secrets.token_hex(16), one.nonce][: 1 + (proves and not language.ending.catches)]
+    said = secrets.token_hex(16)
+    words = [said]
+    if proves and not language.ending.catches:
+        words.insert(secrets.randbelow(2), one.nonce)
     command = one.tool.command(language.run, one.words)
-    runs = tuple(Phase(command, limits, stdin=word.encode(), environment=around) for word in said)
-    return MarkedRun(key, files, (*build, *runs), drop=drop, programs=language.programs, written=one, said=said[0])
+    phases = (*build, *(Phase(command, limits, stdin=word.encode(), environment=around) for word in words))
+    place = words.index(said)
+    return MarkedRun(key, files, phases, drop=drop, programs=language.programs, written=one, said=said, place=place)
 
 
 def build_limits(language: Language) -> Limits:
@@ -134,7 +145,7 @@ def judged(tool: Toolchain, run: MarkedRun, executed: list[Executed], *, proves:
         failed = TestResult(passed=False, error_type="Crash", error_message="the worker was lost twice while it ran")
         return Found(failed, ErrorKind.OTHER, is_lost=True)
     seconds, wall = sum(one.seconds for one in executed), sum(one.wall_seconds for one in executed)
-    runs = executed[run.phases[0].builds :]
+    runs = run.in_order(executed)
     if not runs:
         return Found(*_not_built(tool, executed[0]), seconds=seconds, wall=wall)
     quiet = tool.language.failures.quiet

@@ -263,7 +263,7 @@ class ProgramMarker:
         if self._explain and executed and not found.result.passed:
             built = run.phases[0].builds
             heard = executed[0].stderr + executed[0].stdout if built and len(executed) == 1 else b""
-            ran = executed[built] if len(executed) > built else None
+            ran = next(iter(run.in_order(executed)), None)
             why = self._why(int(place), one, run.written, heard.decode("utf-8", "replace"), ran)
             found = replace(found, why=why)
         one.found[int(place)] = found

@@ -8,8 +8,8 @@ import resource
 import select
 import time
 
-from . import scratch
-from .walls import isolation, landlock, linux
+from . import scratch, usage
+from .walls import isolation, landlock, linux, sharing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ _FIRST_LOOK, _LAST_LOOK = 0.02, 0.2
 _CLOSED_SECONDS = 0.1
 """For so long who has closed what it prints to may yet be about to end."""
 _OPEN_FILES = 1024
-_TICKS = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 _CHUNK = 1 << 16
 _OWN_PROCESSES = 2
 """Those of a worker that run as the programs' user: its first one, and the one that forks."""
@@ -98,10 +96,11 @@ class Execution:
         self._peak = 0
         self._seen: dict[int, bytearray] = {}
         self._printed = 0
+        self._usage = usage.Usage()
+        self._account = sharing.Account(phase.memory) if place.filter is not None else None
 
     def run(self) -> dict[str, Any]:
         """Execute and return what became of it."""
-        before = _spent()
         started = time.monotonic()
         link = self._link
         out, out_end = os.pipe()
@@ -110,13 +109,15 @@ class Execution:
         given = _given(self._phase.stdin) if link is None else link.reader
         self._pid = os.fork()
         if self._pid == 0:
-            _become(self._phase, self._place, (given, out_end, err_end), fault_end)
+            _become(self._phase, self._place, (given, out_end, err_end), fault_end, self._account)
         self._note(self._pid)
         for descriptor in (given, out_end, err_end, fault_end):
             os.close(descriptor)
+        if self._account is not None:
+            self._account.listen()
         self._seen = {out: bytearray(), err: bytearray()}
         try:
-            self._watch(started, before)
+            self._watch(started)
             ended = time.monotonic()
             self.end()
             for descriptor in self._seen:
@@ -128,7 +129,10 @@ class Execution:
         finally:
             for descriptor in (out, err, fault):
                 os.close(descriptor)
-        spent = _spent() - before
+            if self._account is not None:
+                self._account.close()
+        self._usage.end()
+        spent = self._spent(ended - started)
         record = {"cpu": spent, "wall": ended - started, "ended": ended, "memory": self._peak, "refused": refused}
         return {**record, **self._said(self._seen[out], self._seen[err], spent)}
 
@@ -147,13 +151,14 @@ class Execution:
     def _by_signal(self, number: int, spent: float) -> str:
         if number == signal.SIGXFSZ:
             return "file"
-        if number == signal.SIGXCPU or (number == signal.SIGKILL and spent >= self._phase.cpu):
+        late = number == signal.SIGKILL or self._usage.is_incomplete
+        if number == signal.SIGXCPU or (late and spent >= self._phase.cpu):
             return "cpu"
         if not self._place.private and scratch.is_full(os.path.dirname(self._place.work)):
             return "file"
         return ""
 
-    def _watch(self, started: float, before: float) -> None:
+    def _watch(self, started: float) -> None:
         """Read what is printed until the program ends or a limit is hit."""
         handle = os.pidfd_open(self._pid)
         poll = select.poll()
@@ -163,6 +168,9 @@ class Execution:
             poll.register(descriptor, select.POLLIN)
         if self._link is not None:
             poll.register(self._link.stop, select.POLLIN)
+        account = self._account
+        if account is not None and account.listener >= 0:
+            poll.register(account.listener, select.POLLIN)
         look = _FIRST_LOOK
         following = started + look
         try:
@@ -173,11 +181,13 @@ class Execution:
                     poll.unregister(descriptor)
                 if handle in ready:
                     return
+                if account is not None and account.listener in ready:
+                    account.answer(self._tasks)
                 if self._link is not None:
                     self._pass_on(self._link, poll, ready, closed)
                 now = time.monotonic()
                 if now >= following:
-                    self._hit = self._hit or self._look(now - started, before)
+                    self._hit = self._hit or self._look(now - started)
                     look = min(_LAST_LOOK, 2 * look)
                     following = now + look
         finally:
@@ -211,11 +221,26 @@ class Execution:
         self._seen[descriptor] += data
         return bool(data)
 
-    def _look(self, wall: float, before: float) -> str:
+    def _tasks(self) -> int:
+        return self._take_in().tasks
+
+    def _take_in(self) -> usage.Usage:
+        """Return what is used now."""
+        self._usage.look(self._pid, shares=self._account is not None and self._account.granted > 0)
+        return self._usage
+
+    def _spent(self, wall: float) -> float:
+        """Return the CPU seconds by now; where some were hidden, those that there may have been."""
+        return max(self._usage.cpu, wall) if self._usage.is_incomplete else self._usage.cpu
+
+    def _look(self, wall: float) -> str:
         """Return the limit that is hit by now, empty if none."""
         self._reap(os.WNOHANG)
-        cpu, tasks, memory = used(self._pid)
-        spent = cpu + _spent() - before
+        found = self._take_in()
+        spent = self._spent(wall)
+        memory = found.resident
+        if self._account is not None:  # what was granted may be held by nobody's page table
+            memory += max(0, self._account.granted - found.shared)
         self._peak = max(self._peak, memory)
         phase = self._phase
         if spent >= phase.cpu:
@@ -224,7 +249,7 @@ class Execution:
             return "wall"
         if memory > phase.memory:
             return "memory"
-        if tasks >= phase.processes:
+        if found.tasks >= phase.processes:
             return "processes"
         if not self._place.private and scratch.is_full(os.path.dirname(self._place.work)):
             return "file"
@@ -256,50 +281,6 @@ class Execution:
             return
 
 
-def used(group: int) -> tuple[float, int, int]:
-    """Return CPU seconds, tasks and resident bytes of the processes of a group that are there now."""
-    ticks = tasks = pages = 0
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        names = []
-    for name in names:
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-        except OSError:
-            continue
-        if int(fields[2]) == group:
-            ticks += sum(map(int, fields[11:15]))
-            tasks += int(fields[17])
-            pages += int(fields[21])
-    if tasks:
-        return ticks / _TICKS, tasks, pages * _PAGE
-    try:  # no procfs here: the first process at least
-        return time.clock_gettime((~group << 3) | 2), 1, 0
-    except OSError:
-        return 0.0, 0, 0
-
-
-def tasks_of_user() -> int:
-    """Return how many processes and threads the user of this process has."""
-    found = 0
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == os.getuid():
-                found += os.stat(f"/proc/{name}/task").st_nlink - 2
-        except OSError:
-            continue
-    return found
-
-
-def _spent() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
 def _given(data: bytes) -> int:
     """Return a descriptor from which a program reads these bytes, a file of its own."""
     if not data:
@@ -312,7 +293,9 @@ def _given(data: bytes) -> int:
     return descriptor
 
 
-def _become(phase: Phase, place: Place, standard: tuple[int, int, int], fault: int) -> NoReturn:
+def _become(
+    phase: Phase, place: Place, standard: tuple[int, int, int], fault: int, account: sharing.Account | None
+) -> NoReturn:
     """Turn the calling process, a child, into the program."""
     try:
         os.setpgid(0, 0)
@@ -324,6 +307,8 @@ def _become(phase: Phase, place: Place, standard: tuple[int, int, int], fault: i
         os.chdir(place.build if phase.builds else place.work)
         os.umask(0o077)
         _limit(phase, place)
+        if account is not None:
+            account.enter()
         place.confine(builds=phase.builds)
         os.execve(phase.argv[0], phase.argv, phase.environment)  # noqa: S606 - without one, that is the point
     except BaseException as error:
@@ -343,7 +328,7 @@ def _limit(phase: Phase, place: Place) -> None:
         (resource.RLIMIT_MEMLOCK, 1 << 16),
     ]
     # the kernel counts by user: where that is not one of the worker's own, what else he runs is counted too
-    others = _OWN_PROCESSES if place.owner else tasks_of_user()
+    others = _OWN_PROCESSES if place.owner else usage.tasks_of_user()
     wanted.append((resource.RLIMIT_NPROC, others + phase.processes))
     for kind, value in wanted:
         hard = resource.getrlimit(kind)[1]

@@ -163,9 +163,8 @@ class Runner:
         tools = [isolation.inside(path) if self._private else path for path in config["readable"]]
         # what only root can see is not for the user that programs are
         common = [(path, landlock.RUN) for path in tools if os.access(path, os.R_OK)]
-        common += [
-            (path, landlock.WRITE) for path in ("/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random")
-        ]
+        common += [(path, landlock.WRITE) for path in ("/dev/null", "/dev/full", "/dev/urandom", "/dev/random")]
+        common.append(("/dev/zero", landlock.READ))  # who may write to it can share memory by it that nobody counts
         common += [("/proc", landlock.READ)] if self._private else []
         building, abi = landlock.ruleset([*common, (place.build, landlock.OWN), (place.work, landlock.WRITE)])
         running, _ = landlock.ruleset([*common, (place.build, landlock.RUN), (place.work, landlock.WRITE)])
@@ -198,6 +197,7 @@ class Runner:
             if was_building and not phase.builds:
                 self._seal(request)
             was_building = phase.builds
+            scratch.restore(os.path.dirname(place.work))  # no run sees by it what came before
             handing.put(place.work, record["work"])
             got = self._executed(phase, is_linked=record["linked"])
             if record["takes"]:

@@ -11,6 +11,9 @@ import stat
 BYTES = 64 << 20
 ENTRIES = 4096
 """What all files of an attempt may have together, as the private file system of level A has it."""
+_MODE = stat.S_IRWXU
+_TIME = 946_684_800
+"""What every file of an attempt has: 1 January 2000, which all formats of archives know."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """How that is opened which has to be a folder."""
 
@@ -60,6 +63,37 @@ def empty(folder: str) -> None:
                 os.unlink(name, dir_fd=walk.here)
     finally:
         walk.close()
+
+
+def restore(folder: str) -> None:
+    """Give a folder and all that is in it one mode and one time, where nobody changes it any more.
+
+    Nothing is done to a file that has a second name, which may be elsewhere.
+
+    Raises:
+        OSError: something cannot be changed.
+    """
+    walk = _Walk(folder, opens=True)
+    try:
+        while (name := walk.next()) is not None:
+            if not name:
+                _same(walk.left, walk.here)
+                continue
+            found = os.stat(name, dir_fd=walk.here, follow_symlinks=False)
+            if stat.S_ISDIR(found.st_mode):
+                walk.enter(name)
+            elif found.st_nlink == 1:
+                _same(name, walk.here, is_link=stat.S_ISLNK(found.st_mode))
+    finally:
+        walk.close()
+    if os.stat(folder).st_uid == os.geteuid():  # else nobody can change it
+        _same(folder)
+
+
+def _same(name: str, where: int | None = None, *, is_link: bool = False) -> None:
+    if not is_link:  # a link has no mode
+        os.chmod(name, _MODE, dir_fd=where)
+    os.utime(name, (_TIME, _TIME), dir_fd=where, follow_symlinks=False)
 
 
 class _Walk:

@@ -52,20 +52,22 @@ _FORK = {"fork": (57, -1), "vfork": (58, -1)}
 _CLONE, _CLONE3, _KILL, _TGKILL, _PRLIMIT, _FCNTL, _IOCTL, _PIDFD_OPEN = (
     (56, 220), (435, 435), (62, 129), (234, 131), (302, 261), (72, 25), (16, 29), (434, 434),
 )  # fmt: skip
-_FCHMODAT, _PRCTL = (268, 53), (157, 167)
+_FCHMODAT, _PRCTL, _MMAP, _STATX = (268, 53), (157, 167), (9, 222), (332, 291)
 _PRETENDED = {
     "chmod": (90, -1), "fchmod": (91, 52), "fchmodat2": (452, 452), "utime": (132, -1), "utimes": (235, -1),
     "futimesat": (261, -1), "utimensat": (280, 88),
 }  # fmt: skip
 """Modes and times, where the candidate has the user's own rights: landlock does not govern them, and a filter sees no
 path. They are said to have been changed, for `shutil.copy` and its like change them and would fail for a refusal."""
-_OWNERSHIP = {
-    "chown": (92, -1), "fchown": (93, 55), "lchown": (94, -1), "fchownat": (260, 54), "setxattr": (188, 5),
-    "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14), "lremovexattr": (198, 15),
-    "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466), "file_setattr": (469, 469),
+_ATTRIBUTES = {
+    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14),
+    "lremovexattr": (198, 15), "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
 }  # fmt: skip
+_OWNERSHIP = {"chown": (92, -1), "fchown": (93, 55), "lchown": (94, -1), "fchownat": (260, 54), **_ATTRIBUTES}
 """The rest of what landlock does not govern, refused: few programs try, and those expect it."""
 _CLONE_THREAD = 0x00010000
+_MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 _RLIMIT_STACK = 3
 _SIGKILL = 9
 _OWNER_COMMANDS = (8, 10, 15)
@@ -88,6 +90,8 @@ _ENDS: list[Step] = [
     "pretend", (_RETURN, _ERRNO, "", ""),
     "ask", (_RETURN, _NOTIFY, "", ""),
     "no more", (_RETURN, _ERRNO | errno.EAGAIN, "", ""),
+    "no memory", (_RETURN, _ERRNO | errno.ENOMEM, "", ""),
+    "not supported", (_RETURN, _ERRNO | errno.EOPNOTSUPP, "", ""),
     "unknown", (_RETURN, _ERRNO | errno.ENOSYS, "", ""),
     "foreign", (_RETURN, _KILL_PROCESS, "", ""),
     "allow", (_RETURN, _ALLOW, "", ""),
@@ -151,6 +155,10 @@ def program_filter(*, private: bool, scoped: bool) -> tuple[bytes, list[int]]:
     program = [_load(_ARCH), (_EQUAL, _ARCHITECTURE[linux.MACHINE], "", "foreign"), _load(_NUMBER)]
     refused = [numbers for name, numbers in _REFUSED.items() if name not in _EXEC]
     program += [(_MORE, _KNOWN, "unknown", ""), *_go(refused, "refuse"), *_go([_FCNTL], "fcntl")]
+    program += _go(
+        _ATTRIBUTES.values(), "not supported"
+    )  # a run would mark files for the next; `cp -p` makes do without
+    program += _go([_STATX], "unknown")  # it says when a file was made, which nobody can set; all make do without
     program += [*_go([_IOCTL], "ioctl"), *_go([_PRLIMIT], "prlimit"), *_go([_PRCTL], "prctl")]
     below: list[Step] = ["prlimit", _load(_ARGUMENTS), (_EQUAL, 0, "allow", "refuse")]
     # it is to end with whoever started it
@@ -172,6 +180,16 @@ def asking_filter() -> bytes:
     """Return the filter by which who starts a thread asks whoever listens."""
     program = [_load(_NUMBER), *_go([_CLONE], "clone"), (_RETURN, _ALLOW, "", "")]
     return _assemble([*program, "clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "ask", "allow")])[0]
+
+
+def sharing_filter(*, asks: bool) -> bytes:
+    """Return the filter by which who wants anonymous memory to share asks whoever listens, or gets none."""
+    program = [_load(_NUMBER), *_go([_MMAP], "mmap"), (_RETURN, _ALLOW, "", ""), "mmap", _load(_ARGUMENTS + 24)]
+    program += [
+        (_ANY_BIT, _MAP_SHARED, "", "allow"),
+        (_ANY_BIT, _MAP_ANONYMOUS, "ask" if asks else "no memory", "allow"),
+    ]
+    return _assemble(program)[0]
 
 
 def child_filter(*, alone: bool) -> tuple[bytes, list[int]]:
