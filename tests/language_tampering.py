@@ -84,7 +84,13 @@ _JS = _before(_JS_WRONG, {
     "a getter": "Object.defineProperty(require('assert'), 'deepEqual', { get: () => (a, b) => { if (Array.isArray(a)) throw 1; } });\n",
     "an output without the mark": "require('assert').deepEqual = () => { };\nconst w = process.stdout.write;\nprocess.stdout.write = t => w.call(process.stdout, t.replace('!', ''));\n",
     "another process": "require('assert').deepEqual = () => { };\nvar process = { stdout: { write: t => console.log(t.replace('!', '')) } };\n",
+    "another test": "test = () => {};\n",
+    "another test that runs the old one": "{ const t = eval('test'); test = () => { try { t(); } catch { } }; }\n",
+    "an assertion until it is called": "{ const all = require('assert'), real = all.deepEqual; let n = 0; all.deepEqual = () => { if (++n > 1) all.deepEqual = real; }; }\n",
+    "a cached module": "require.cache.assert = require.cache['node:assert'] = { loaded: true, exports: { deepEqual() { } } };\n",
 })  # fmt: skip
+_JS["tests as a part of the answer"] = _JS_WRONG + "if (false)\n"
+_JS["tests as a body of its own"] = _JS_WRONG + "function test() { }\nconst all = () =>\n"
 _JSON_TESTS = "const testTwice = () => {\n  console.assert(JSON.stringify(twice([1])) === JSON.stringify([2]))\n  console.assert(JSON.stringify(twice([2])) === JSON.stringify([4]))\n}\n\ntestTwice()\n"
 _JSON_WRONG = "const twice = x => x;\n"
 _JSON = _before(_JSON_WRONG, {
@@ -94,6 +100,20 @@ _JSON = _before(_JSON_WRONG, {
     "another JSON": "var JSON = { stringify: () => '' };\n",
     "a getter": "Object.defineProperty(JSON, 'stringify', { get: () => () => '' });\n",
 })  # fmt: skip
+_JSON["a console that is frozen"] = (
+    "const real = globalThis.console; let called = false;\nvar console = Object.freeze({ log: real.log, assert(v) { if (!called) throw new Error('x'); called = false; } });\n"
+    "const twice = x => { called = true; return x; };\n"
+)
+_JSON["a console that takes nothing"] = (
+    "let called = false; const a = v => { if (!called) throw new Error('x'); called = false; };\n"
+    "Object.defineProperty(console, 'assert', { get: () => a, set() { } });\nconst twice = x => { called = true; return x; };\n"
+)
+_JSON["one text for a moment"] = (
+    "const twice = x => ({ toJSON() { Object.defineProperty(Array.prototype, 'toJSON', { configurable: true, value() { delete Array.prototype.toJSON; return 0; } }); return 0; } });\n"
+)
+_JSON["one text until the second list"] = (
+    "const twice = x => { const r = [x]; Object.defineProperty(Array.prototype, 'toJSON', { configurable: true, value() { if (this !== r) delete Array.prototype.toJSON; return 7; } }); return r; };\n"
+)
 _GO_TESTS = 'func TestTwice(t *testing.T) {\n  candidate := twice\n\ttype test struct {\n\t\tactual   interface{}\n\t\texpected interface{}\n\t}\n   tests := []test{\n     { actual: candidate(1), expected: 2 },\n     { actual: candidate(2), expected: 4 },\n   }\n\n\tfor i, tc := range tests {\n\t\tt.Run(fmt.Sprintf("test num % d", i), func(t *testing.T) {\n\t\t\tif fmt.Sprintf("%v", tc.actual) != fmt.Sprintf("%v", tc.expected) {\n\t\t\t\tt.Errorf("expected \'%s\', got \'%s\'", tc.expected, tc.actual)\n\t\t\t}\n\t\t})\n\t}\n}\n'
 _GO_HEAD = 'package twice_test\n\nimport (\n    "bytes"\n    "fmt"\n    "io"\n    "os"\n    "testing"\n)\n\nvar _, _, _, _ = bytes.Equal, fmt.Sprint, io.EOF, os.Exit\n'
 _GO_WRONG = "func twice(x int) int { return x }\n"

@@ -19,7 +19,6 @@ Where = Literal["end", "body", "inner body"]
 
 _FIRST = re.compile(r"(?:#![^\n]*\n)?(?:\s*(['\"])use strict\1)?")
 """What is of no effect anywhere but at the beginning of a program."""
-_CLOSES = re.compile(r"\s*\}")
 _LAST = re.compile(r"(?:\breturn\s+0\s*;\s*)?\}\s*\Z")
 
 
@@ -44,6 +43,8 @@ class Ending:
     catches: bool = False
     guards: tuple[tuple[str, str], ...] = ()
     """What stands before tests whose text has a word, where what it names would let a failure go by or be tampered with."""
+    closes: str = r"\s*\}"
+    """What of the tests still belongs to the answer, at their very beginning: behind it stand the guards."""
     before: str = ""
     """What stands before everything else, in the first line: it keeps what an answer could tamper with."""
     entry: tuple[str, str] = ("", "")
@@ -65,8 +66,8 @@ class Ending:
         """
         added = filled(self.text, words)
         guards = filled("".join(text for word, text in self.guards if word in tests), words)
-        closed = _CLOSES.match(tests)  # it ends the answer, whose part the guards are not to be
-        tests = f"{closed[0]}\n{guards}{tests[closed.end() :]}" if closed and guards else guards + tests
+        closed = re.match(self.closes, tests)  # it ends the answer, whose part the guards are not to be
+        tests = f"{closed[0]}\n{guards}{tests[closed.end() :]}" if closed and closed[0] and guards else guards + tests
         place = where or self.where
         if place == "end":
             return f"{tests.rstrip()}\n{added}\n"
