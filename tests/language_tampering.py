@@ -150,6 +150,21 @@ _BASH = {
     "another name for the tests": "shopt -s expand_aliases\nalias run_test='run_tests'\nalias 'set'='run_tests() { :; }; :'\n" + _BASH_WRONG,
     "runs the tests elsewhere": "twice() {\n  echo $1\n}\nrun_test() { :; }\nreadonly -f run_test\nother() {\n  :\n",
 }  # fmt: skip
+_PERL_TESTS = 'sub testtwice {\n    my $candidate = \\&twice;\n    if($candidate->(1) == 2) { print "ok!" } else { exit 1; }\n    if($candidate->(2) == 4) { print "ok!" } else { exit 1; }\n}\n\ntesttwice();\n'
+_PERL_WRONG = "sub twice { return $_[0]; }\n"
+_PERL = {
+    "another exit": "BEGIN { *CORE::GLOBAL::exit = sub { } }\n" + _PERL_WRONG,
+    "another exit of the package's": "use subs 'exit';\nsub exit { }\n" + _PERL_WRONG,
+    "another test": _PERL_WRONG + "*testtwice = sub { };\n",
+    "another test from the beginning": _PERL_WRONG + "sub testtwice { 1 }\nINIT { *testtwice = sub { }; }\n",
+    "another test while it runs": _PERL_WRONG + "eval 'sub testtwice { }';\n",
+    "tests in a document": _PERL_WRONG + "sub testtwice { }\nmy $x = <<'}';\n",
+}  # fmt: skip
+_PERL_ONE = {
+    "an open end": _PERL_WRONG + "0 and\n",
+    "another exit": _PERL["another exit"],
+    "an open block": _PERL_WRONG + "if (0)\n",
+}
 SETS = {
     "c": Set(_C_TESTS, "int twice(int x) { return 2 * x; }\n", _C),
     "cpp": Set(_CPP_TESTS, "int twice(int x) {\n  return 2 * x;\n", _CPP),
@@ -160,5 +175,11 @@ SETS = {
     "typescript": Set(_JS_TESTS, "function twice(x: number) { return 2 * x; }\n", _JS),
     "go": Set(_GO_TESTS, _GO_HEAD + "func twice(x int) int { return 2 * x }\n", _GO),
     "rust": Set(_RUST_TESTS, "fn twice(x: i32) -> i32 {\n    2 * x\n", _RUST),
+    "perl": Set(_PERL_TESTS, "use strict;\nuse warnings;\nsub twice { return 2 * $_[0]; }\n", _PERL),
+    "perl one": Set(
+        "exit 1 unless twice(2) == 4;\n",
+        "use Memoize;\nmemoize('twice');\nsub twice { return 2 * $_[0]; }\n",
+        _PERL_ONE,
+    ),
     "bash": Set(_BASH_TESTS, "twice() {\n  echo $((2 * $1))\n", _BASH),
 }
