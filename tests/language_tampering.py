@@ -165,6 +165,15 @@ _PERL_ONE = {
     "another exit": _PERL["another exit"],
     "an open block": _PERL_WRONG + "if (0)\n",
 }
+_LUA_TESTS = "function all()\n  assert(twice(2) == 4)\n  assert(twice(3) == 6)\nend\nall()\n"
+_LUA_WRONG = "function twice(x) return x end\n"
+_LUA = {
+    "another assert and pcall": _LUA_WRONG + "assert = function() end\npcall = function() return false end\n",
+    "an assert that is true outside": _LUA_WRONG + "local a, p = assert, false\nlocal q = pcall\npcall = function(f) p = true; return q(f) end\nassert = function(v) if p then a(v) end end\n",
+    "an assert that remembers calls": "local c\nfunction twice(x) c = true; return x end\nlocal e = error\nassert = function() if not c then e('x') end c = nil end\n",
+    "tests that cannot be defined": _LUA_WRONG + "function all() end\nlocal one = { all = all }\nall = nil\nsetmetatable(_G, { __index = one, __newindex = function() end })\n",
+}  # fmt: skip
+_LUA_ONE = {"an open end": _LUA_WRONG + "local _ = nil and\n", "a return": _LUA_WRONG + "return\n"}
 SETS = {
     "c": Set(_C_TESTS, "int twice(int x) { return 2 * x; }\n", _C),
     "cpp": Set(_CPP_TESTS, "int twice(int x) {\n  return 2 * x;\n", _CPP),
@@ -181,5 +190,7 @@ SETS = {
         "use Memoize;\nmemoize('twice');\nsub twice { return 2 * $_[0]; }\n",
         _PERL_ONE,
     ),
+    "lua": Set(_LUA_TESTS, "function twice(x) return 2 * x end\n", _LUA),
+    "lua one": Set("assert(twice(2) == 4)\n", "local function twice(x) return 2 * x end\n", _LUA_ONE),
     "bash": Set(_BASH_TESTS, "twice() {\n  echo $((2 * $1))\n", _BASH),
 }
