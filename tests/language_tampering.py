@@ -126,6 +126,11 @@ _GO = {
     + 'func init() { old := os.Stdout; r, w, _ := os.Pipe(); os.Stdout = w; go func() { var all []byte; b := make([]byte, 1); for { n, _ := r.Read(b); all = append(all, b[:n]...); if len(all) > 40 && bytes.Count(all, []byte("\\n")) > 1 { old.Write(all); os.Exit(0) } } }() }\n',
     "a text of its own": _GO_HEAD + 'type E struct{}\nfunc (E) Format(s fmt.State, v rune) { io.WriteString(s, "2") }\nfunc twice(x int) E { return E{} }\n',
     "another Sprintf": _GO_HEAD.replace('"fmt"', 'fmt "testing/quick"') + _GO_WRONG,
+    "a filter of parts": _GO_HEAD + _GO_WRONG + 'func init() { os.Args = append(os.Args, "-test.run=TestTwice/none") }\n',
+    "a filter that was set before": _GO_HEAD.replace('"io"', '"flag"\n    "io"') + _GO_WRONG
+    + 'func init() { testing.Init(); flag.CommandLine.Parse([]string{"-test.run=TestTwice/none"}); flag.CommandLine = flag.NewFlagSet("", 0) }\n',
+    "a package of its own": _GO_HEAD.replace('    "fmt"\n', "").replace(" fmt.Sprint,", " 1,") + _GO_WRONG
+    + 'var fmt = struct{ Sprintf func(string, ...interface{}) string }{func(string, ...interface{}) string { return "" }}\n',
     "another test": _GO_HEAD + _GO_WRONG + 'func init() { for _, a := range os.Args { _ = a }; os.Args = append(os.Args, "-test.run=None") }\n',
 }  # fmt: skip
 _RUST_TESTS = "}\n\nfn main() {\n    let candidate = twice;\n    assert_eq!(candidate(1), 2);\n    assert_eq!(candidate(2), 4);\n}\n"

@@ -45,6 +45,8 @@ class Ending:
     """What stands before tests whose text has a word, where what it names would let a failure go by or be tampered with."""
     closes: str = r"\s*\}"
     """What of the tests still belongs to the answer, at their very beginning: behind it stand the guards."""
+    counted: tuple[tuple[str, str], ...] = ()
+    """Patterns of what the tests are made of, and what is put in its place, so that it is known which of it ran."""
     before: str = ""
     """What stands before everything else, in the first line: it keeps what an answer could tamper with."""
     entry: tuple[str, str] = ("", "")
@@ -65,6 +67,8 @@ class Ending:
             ValueError: no such end is found.
         """
         added = filled(self.text, words)
+        for pattern, counted in self.counted:
+            tests = re.sub(pattern, filled(counted, words), tests, flags=re.MULTILINE)
         guards = filled("".join(text for word, text in self.guards if word in tests), words)
         closed = re.match(self.closes, tests)  # it ends the answer, whose part the guards are not to be
         tests = f"{closed[0]}\n{guards}{tests[closed.end() :]}" if closed and closed[0] and guards else guards + tests
@@ -224,6 +228,8 @@ class Language:
     """Finds the toolchain where looking for its commands is not enough."""
     words: Callable[[str], Mapping[str, str]] | None = None
     """Further words of its commands and files, made of a program's text."""
+    own: Callable[[str], Mapping[str, str]] | None = None
+    """The same of the tests' text alone, which no answer decides."""
     where: Callable[[str], Where] | None = None
     """Where tests end, if their text decides that."""
     build_seconds: float = 60.0
@@ -250,8 +256,10 @@ class Language:
             ValueError: the tests have no end at which something could be added.
         """
         own = dict(self.words(f"{before}\n{answer}\n{tests}")) if self.words else {}
+        own |= self.own(tests) if self.own else {}
         known, entry = self.ending.entry
-        words = {**words, **own, "claim": self.ending.claim_for(tests), "entry": "" if known in tests else entry}
+        words = {**words, **own, "claim": self.ending.claim_for(tests)}
+        words["entry"] = "" if known in tests else filled(entry, words)
         place = self.where(tests) if self.where else None
         parts = [self.prelude, before, answer, self.ending.put(tests, words, place)]
         text = "".join(part if not part or part.endswith("\n") else f"{part}\n" for part in parts)
