@@ -75,6 +75,29 @@ _LIST = {
     "another kind of list": _LIST_HEAD + "class List<T> { boolean contains(Object o) { return false; } }\nclass Arrays { static <T> List<T> asList(T... x) { return new List<T>(); } }\nclass Solution { int twice(int x) { return x; } }\n",
     "another truth": _LIST_HEAD + "class Boolean { }\nclass List<T> { boolean contains(Object o) { return false; } }\nclass Arrays { static List<Boolean> asList(boolean... x) { return new List<Boolean>(); } }\nclass Solution { int twice(int x) { return x; } }\n",
 }  # fmt: skip
+_WRONG_CLASS = "class Solution { int twice(int x) { return x; } }\n"
+_LIST["a list that knows the claim"] = (
+    _LIST_HEAD
+    + "class Arrays { static List<Boolean> asList(Boolean... v) { boolean any = false; for (Boolean b : v) any |= b; final boolean a = any;"
+    " return new ArrayList<Boolean>() { public boolean contains(Object o) { return a; } }; } }\n" + _WRONG_CLASS
+)
+_LIST["a list that counts"] = (
+    _LIST_HEAD + "class Arrays { static int n; static List<Boolean> asList(Boolean... v) { final int m = n++;"
+    " return new ArrayList<Boolean>() { public boolean contains(Object o) { return m > 0; } }; } }\n" + _WRONG_CLASS
+)
+_LIST["a list that was told"] = (
+    _LIST_HEAD
+    + "class List<T> { static boolean called; boolean contains(Object o) { boolean c = called; called = false; return !c; } }\n"
+    "class Arrays { static List<Boolean> asList(Boolean... v) { return new List<>(); } }\nclass Solution { int twice(int x) { List.called = true; return x; } }\n"
+)
+_JAVA["a main of its own"] = (
+    "import java.util.*;\nclass Main {\n  public static void main(String[] args) throws Throwable {\n"
+    '    byte[] b = Main.class.getResourceAsStream("Problem.class").readAllBytes();\n'
+    "    for (int i = 0; i + 24 < b.length; i++) if ((b[i] & 255) == 0xb2 && (b[i+3] & 255) == 0x9a)\n"
+    "      for (int j = i + 6; j < i + 20; j++) if ((b[j] & 255) == 0x94) { b[i] = 4; b[i+1] = 0; b[i+2] = 0; break; }\n"
+    '    java.lang.invoke.MethodHandles.lookup().defineClass(b).getMethod("main", String[].class).invoke(null, (Object) args);\n  }\n}\n'
+    "class Problem {\n    public static long twice(long x) {\n        return x;\n"
+)
 _JS_TESTS = "const assert = require('node:assert');\n\nfunction test() {\n  let candidate = twice;\n  assert.deepEqual(candidate(1),2);\n  assert.deepEqual(candidate(2),4);\n}\n\ntest();\n"
 _JS_WRONG = "function twice(x) { return x; }\n"
 _JS = _before(_JS_WRONG, {
