@@ -22,3 +22,34 @@ def test_what_has_to_stand_first_in_an_answer_does(first):
     found = marked("javascript", one.tests, {"right": first + (one.right if first.startswith("#") else strict)})
 
     assert found["right"].passed == 1, found["right"]
+
+
+HONEST = {
+    "an assert of its own": ("javascript", "const assert = require('assert');\n", SETS["javascript"].tests),
+    "a test of its own": ("javascript", "function test() { }\n", SETS["javascript"].tests),
+    "what is printed is read": (
+        "javascript",
+        "",
+        "let said = 0;\nconsole.log = x => { said = x; };\nshow(2);\nconsole.assert(said === 4);\n",
+    ),
+    "tests are run where they are the program": (
+        "javascript",
+        "",
+        "const assert = require('assert');\nif (require.main !== module) throw new Error('another');\nassert(twice(2) === 4);\n",
+    ),
+    "tests import": (
+        "typescript",
+        "",
+        "import * as assert from 'node:assert';\nimport {\n  join,\n} from 'node:path';\nassert.equal(twice(2), 4);\njoin('a', 'b');\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("key", HONEST)
+def test_a_right_answer_passes_where(key):
+    name, before, tests = HONEST[key]
+    program = "function twice(x) { return 2 * x; }\nfunction show(x) { console.log(twice(x)); }\n"
+
+    found = marked(name, tests, {"right": before + program, "wrong": before + program.replace("2 * x", "x")})
+
+    assert {key: out.passed for key, out in found.items()} == {"right": 1, "wrong": 0}

@@ -19,7 +19,6 @@ Where = Literal["end", "body", "inner body"]
 
 _FIRST = re.compile(r"(?:#![^\n]*\n)?(?:\s*(['\"])use strict\1)?")
 """What is of no effect anywhere but at the beginning of a program."""
-_CLOSES = re.compile(r"\s*\}")
 _LAST = re.compile(r"(?:\breturn\s+0\s*;\s*)?\}\s*\Z")
 
 
@@ -44,6 +43,10 @@ class Ending:
     catches: bool = False
     guards: tuple[tuple[str, str], ...] = ()
     """What stands before tests whose text has a word, where what it names would let a failure go by or be tampered with."""
+    closes: str = r"\s*\}"
+    """What of the tests still belongs to the answer, at their very beginning: behind it stand the guards."""
+    counted: tuple[tuple[str, str], ...] = ()
+    """Patterns of what the tests are made of, and what is put in its place, so that it is known which of it ran."""
     before: str = ""
     """What stands before everything else, in the first line: it keeps what an answer could tamper with."""
     entry: tuple[str, str] = ("", "")
@@ -64,9 +67,11 @@ class Ending:
             ValueError: no such end is found.
         """
         added = filled(self.text, words)
+        for pattern, counted in self.counted:
+            tests = re.sub(pattern, filled(counted, words), tests, flags=re.MULTILINE)
         guards = filled("".join(text for word, text in self.guards if word in tests), words)
-        closed = _CLOSES.match(tests)  # it ends the answer, whose part the guards are not to be
-        tests = f"{closed[0]}\n{guards}{tests[closed.end() :]}" if closed and guards else guards + tests
+        closed = re.match(self.closes, tests)  # it ends the answer, whose part the guards are not to be
+        tests = f"{closed[0]}\n{guards}{tests[closed.end() :]}" if closed and closed[0] and guards else guards + tests
         place = where or self.where
         if place == "end":
             return f"{tests.rstrip()}\n{added}\n"
@@ -223,6 +228,8 @@ class Language:
     """Finds the toolchain where looking for its commands is not enough."""
     words: Callable[[str], Mapping[str, str]] | None = None
     """Further words of its commands and files, made of a program's text."""
+    own: Callable[[str], Mapping[str, str]] | None = None
+    """The same of the tests' text alone, which no answer decides."""
     where: Callable[[str], Where] | None = None
     """Where tests end, if their text decides that."""
     build_seconds: float = 60.0
@@ -249,8 +256,10 @@ class Language:
             ValueError: the tests have no end at which something could be added.
         """
         own = dict(self.words(f"{before}\n{answer}\n{tests}")) if self.words else {}
+        own |= self.own(tests) if self.own else {}
         known, entry = self.ending.entry
-        words = {**words, **own, "claim": self.ending.claim_for(tests), "entry": "" if known in tests else entry}
+        words = {**words, **own, "claim": self.ending.claim_for(tests)}
+        words["entry"] = "" if known in tests else filled(entry, words)
         place = self.where(tests) if self.where else None
         parts = [self.prelude, before, answer, self.ending.put(tests, words, place)]
         text = "".join(part if not part or part.endswith("\n") else f"{part}\n" for part in parts)

@@ -21,7 +21,7 @@ _BUILD = (
 _ENDS = """{
   var markbookHeld = "{nonce}"; var markbookThrew = true;
   markbookClaim: try { {claim} markbookThrew = false; } finally { break markbookClaim; }
-  if (markbookThrew) markbookHeld = "{token}";
+  markbookSame: try { if (markbookThrew{same}) markbookHeld = "{token}"; } finally { break markbookSame; }
   markbookTalk: try {
     var markbookText = "".getClass(); var markbookBytes = new byte[0].getClass();
     var markbookFile = markbookText.forName("java.io.FileDescriptor");
@@ -47,6 +47,14 @@ _ENDING = Ending(
     where="inner body",
     catches=True,
 )
+_CLASS = re.compile(r"^\s*(?:public\s+|final\s+|abstract\s+|static\s+)*class\s+(\w+)", re.MULTILINE)
+_APART = re.compile(r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*[\s\S]*?\*/')
+"""Texts and comments."""
+_KNOWN = {
+    "java.util": "ArrayList Arrays Collections HashMap HashSet LinkedList List Map Objects Optional Set",
+    "java.lang": "AssertionError Boolean Character Double Float Integer Long Math Object String",
+}
+"""What tests compare by: an answer's class of that name is another."""
 _TEST = """public class Main { public static void main(String[] a) {
   if (new Solution().twice(2) != 4) throw new AssertionError();
 }
@@ -136,6 +144,7 @@ def java() -> Language:
         failures=Failures(tests=r"java\.lang\.AssertionError", build=r"\berror:"),
         locate=_locate,
         words=_words,
+        own=_own,
         libraries=(Library("org.javatuples", _TUPLES, "libjavatuples-java"),),
         processes=256,
         self_test=(
@@ -167,6 +176,20 @@ def _locate() -> Places | None:
 
 
 def _words(text: str) -> dict[str, str]:
-    """Return the class whose `main` is run: that of the tests."""
-    classes = re.findall(r"^\s*(?:public\s+|final\s+|abstract\s+)*class\s+(\w+)", text, re.MULTILINE)
-    return {"main": next((name for name in ("Main", "Problem") if name in classes), classes[-1] if classes else "Main")}
+    """Return the class whose `main` is run, where the tests stand in one of the answer's."""
+    classes = _CLASS.findall(text)
+    return {"main": next((name for name in ("Problem", "Main") if name in classes), classes[-1] if classes else "Main")}
+
+
+def _own(tests: str) -> dict[str, str]:
+    """Return the class of the tests whose `main` is run, and that what they name is the language's own."""
+    code = _APART.sub('""', tests)
+    classes = _CLASS.findall(code.partition("static void main")[0])
+    names = {*re.findall(r"(?<![\w.])[A-Z]\w*", code)} - {*_CLASS.findall(code)}
+    same = [
+        f' && {name}.class == "".getClass().forName("{package}.{name}")'
+        for package, known in _KNOWN.items()
+        for name in known.split()
+        if name in names
+    ]
+    return {"same": "".join(same), **({"main": classes[-1]} if classes else {})}

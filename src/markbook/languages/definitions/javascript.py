@@ -6,35 +6,45 @@ from markbook.languages.language import Ending, Failures, Language
 
 _KEEPS = """;const markbook_{nonce} = (() => {
   const whole = (() => { }).constructor('return globalThis')(), own = whole.process.mainModule;
-  const load = name => own.require(name), JSON = whole.JSON, described = whole.Object.getOwnPropertyDescriptor;
-  const assert = load('assert'), loader = load('module'), said = load('fs').readFileSync;
+  const loader = own.require('module'), load = loader.createRequire(own.filename), assert = load('assert');
+  const { Object, JSON: { stringify: text }, console: shown } = whole, said = load('fs').readFileSync;
   const write = whole.process.stdout.write.bind(whole.process.stdout), were = [];
+  let begun = false, spoilt = false;
   const value = (at, name) => { const one = described(at, name); return one && (one.get || one.value); };
+  const described = Object.getOwnPropertyDescriptor, put = Object.setPrototypeOf, JSON = put({ stringify }, whole.JSON);
   const keep = (at, name) => { were[were.length] = [at, name, value(at, name)]; };
-  keep(whole, 'JSON'); keep(JSON, 'stringify'); keep(loader, '_load'); keep(loader.prototype, 'require');
-  for (const at of [assert, assert.strict]) for (const name of whole.Object.getOwnPropertyNames(at)) keep(at, name);
+  keep(whole, 'JSON'); keep(whole.JSON, 'stringify'); keep(loader, '_load'); keep(loader.prototype, 'require');
   for (const kind of ['Object', 'Array', 'String', 'Number', 'Boolean', 'Map', 'Set', 'Function'])
     keep(whole[kind].prototype, 'toJSON');
-  const holds = (held, words) => { if (!held) { throw new Error(`Assertion failed ${words || ''}`); } };
-  const same = (json, tests) => {
-    if (json !== JSON || (tests && tests !== assert && tests !== assert.strict)) return false;
-    for (let at = 0; at < were.length; at++) if (value(were[at][0], were[at][1]) !== were[at][2]) return false;
-    return true;
+  Object.freeze(assert); Object.freeze(assert.strict);
+  const intact = () => {
+    for (let at = 0; at < were.length; at++) if (value(were[at][0], were[at][1]) !== were[at][2]) spoilt = true;
+    return !spoilt;
   };
-  return { said, write, holds, same };
+  function stringify(...given) { intact(); try { return text(...given); } finally { intact(); } }
+  const holds = (held, words) => { if (!held) { throw new Error(`Assertion failed ${words || ''}`); } };
+  const console = new whole.Proxy({}, {
+    get: (_, name) => name === 'assert' ? holds : shown[name], set: (_, name, to) => { shown[name] = to; return true; }
+  });
+  const modules = put({ assert, 'node:assert': assert, 'assert/strict': assert.strict, 'node:assert/strict': assert.strict }, null);
+  const require = put(name => modules[name] || load(name), load);
+  const same = tests => intact() && begun && (!tests || tests === assert || tests === assert.strict);
+  return { said, write, same, begin: () => { begun = true; return { console, JSON, require }; } };
 })(); """
 _BEFORE = " ".join(line.strip() for line in _KEEPS.splitlines())
 """Keeps what tests assert by, and what we read and write by, as it is before the answer runs."""
-_CONSOLE = "console.assert = markbook_{nonce}.holds;\n"
-"""What a false `console.assert` is to mean: by itself it only prints, and an answer could have replaced it."""
+_BEGINS = "\n;(({ console, JSON, require }) => { (() => {\n"
+"""The tests' own scope: what they declare there has no name that an answer could assign to, and what they assert by was bound
+before the answer ran. The first sign ends what an answer left open."""
 ENDING = Ending(
     before=_BEFORE,
     text=(
         "{ const kept = markbook_{nonce}, said = kept.said(0, 'utf8'); let held = '{nonce}';\n"
         "  try { {claim} } catch {\n"
-        "    if (kept.same(JSON, typeof assert === 'undefined' ? null : assert)) held = '{token}';\n"
+        "    if (kept.same(typeof assert === 'undefined' ? null : assert)) held = '{token}';\n"
         "  }\n"
-        "  kept.write('\\n' + held + said + '\\n'); }"
+        "  kept.write('\\n' + held + said + '\\n'); }\n"
+        "})(); })(markbook_{nonce}.begin());"
     ),
     claim="throw new Error('claim');",
     claims=(
@@ -42,8 +52,9 @@ ENDING = Ending(
         ("console.assert", "console.assert(1 === 2);"),
         ("assert", "assert(1 === 2);"),
     ),
+    closes=r"\s*\}?(?:\s*import\b[^'\"]*(['\"])[^'\"\n]*\1[^\n]*\n)*",
     catches=True,
-    guards=(("console.assert", _CONSOLE),),
+    guards=(("", _BEGINS),),
 )
 FAILURES = Failures(
     tests=r"AssertionError|Assertion failed",
