@@ -160,13 +160,18 @@ def test_code_that_stands_in_the_prompt_is_no_answer(client):
     assert (got.status_code, got.json()["rewards"]) == (200, [0.0])
 
 
+def test_a_sign_that_a_tokenizer_puts_before_the_prompt_hides_no_answer(client):
+    got = rewarded(client, query=f"<s>{SHOWN}{RIGHT}", prompts=[SHOWN])
+    assert (got.status_code, got.json()["rewards"]) == (200, [1.0])
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
         ({}, "'prompts' is missing"),
         ({"prompts": None}, "'prompts' is missing"),
-        ({"prompts": [f"{SHOWN} "]}, "query[0] does not begin with prompts[0]"),
-        ({"prompts": [RIGHT]}, "query[0] does not begin with prompts[0]"),
+        ({"prompts": [f"{SHOWN} "]}, "query[0] does not hold prompts[0]"),
+        ({"prompts": [RIGHT]}, "query[0] does not hold prompts[0]"),
         ({"prompts": [None]}, "prompts[0] is no string"),
         ({"prompts": []}, "not equally long"),
     ],

@@ -234,14 +234,15 @@ def labelled(body: Mapping[str, object]) -> list[dict[str, object]]:
 
 
 def _answer(query: object, prompt: object, number: int) -> object:
-    """Return what stands behind the prompt of a query; what is no text as it is."""
+    """Return what stands behind the prompt in a query, before which a tokenizer may have put a sign; what is no text as it is."""
     if not isinstance(prompt, str):
         raise Refused(400, f"prompts[{number}] is no string")
     if not isinstance(query, str):
         return query
-    if not query.startswith(prompt):
-        raise Refused(400, f"query[{number}] does not begin with prompts[{number}]: what is the answer cannot be told")
-    return query[len(prompt) :]
+    _, found, answer = query.partition(prompt) if prompt else ("", "", query)
+    if prompt and not found:
+        raise Refused(400, f"query[{number}] does not hold prompts[{number}]: what is the answer cannot be told")
+    return answer
 
 
 def _listed(body: Mapping[str, object], name: str) -> list[object]:
