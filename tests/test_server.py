@@ -171,7 +171,7 @@ def test_a_sign_that_a_tokenizer_puts_before_the_prompt_hides_no_answer(client):
         ({}, "'prompts' is missing"),
         ({"prompts": None}, "'prompts' is missing"),
         ({"prompts": [f"{SHOWN} "]}, "query[0] does not hold prompts[0]"),
-        ({"prompts": [RIGHT]}, "query[0] does not hold prompts[0]"),
+        ({"prompts": ["Another question. "]}, "query[0] does not hold prompts[0]"),
         ({"prompts": [None]}, "prompts[0] is no string"),
         ({"prompts": []}, "not equally long"),
     ],
