@@ -328,17 +328,6 @@ class f:
         "def f(n): return range(n, 0, -1)\n",
         "class f:\n    def __init__(self, n): self.n = n\n    def __iter__(self): return iter(range(self.n, 0, -1))\n",
     ),
-    "an equality of its own where the right answer's is a tuple's": (
-        "import random\nfor _ in range(10):\n    x, y = random.random(), random.random()\n    assert f(x, y) == (x, y)\n    assert f(x, y).x == x\n",
-        "from collections import namedtuple\nf = namedtuple('P', 'x y')\n",
-        """
-class f:
-    def __init__(self, x, y): self.x, self.y = x, y
-    def __eq__(self, other): return (self.x, self.y) == tuple(other)
-    def __iter__(self): return iter((self.x, self.y))
-    __hash__ = None
-""",
-    ),
     "a name of the module that both are in": (
         "import logging\nfrom unittest.mock import patch\nwith patch(f'{__name__}.g', return_value=5):\n    assert f(3) == 5\nassert f.__module__ == __name__\n",
         "def g(n): return n\ndef f(n): return g(n)\n",

@@ -150,10 +150,14 @@ class Examiner:
         for index in there:
             policy, wanted = policies[index], (plan.get("done") or {index: None})[index]
             swallowed = swallows(done[index]) and not swallows(wanted or [])
-            differs = wanted is not None and difference(done[index], wanted, task.repeated[index]) == "parts"
-            passed = policy is not None and not policy.copied and record["tests"][index]["p"]
-            left_out = passed and (differs or (plan["sure"] and swallowed))
-            record["tests"][index] = settled(other["tests"][index], left_out=left_out, swallowed=swallowed)
+            how = difference(done[index], wanted, task.repeated[index]) if wanted is not None else ""
+            record["tests"][index] = settled(
+                record["tests"][index],
+                other["tests"][index],
+                known=bool(plan["sure"] and policy and not policy.copied and how != "counts"),
+                left_out=how == "parts" or swallowed,
+                swallowed=swallowed,
+            )
         hit = record["hit"] or other["hit"]
         return {**record, "hit": hit, "cpu": record["cpu"] + other["cpu"], "wall": record["wall"] + other["wall"]}
 

@@ -65,21 +65,26 @@ def swallows(done: list[list[int]]) -> bool:
     return [SWALLOWED, 1] in done
 
 
-def settled(other: Result, *, left_out: bool, swallowed: bool) -> Result:
+def settled(apart: Result, other: Result, *, known: bool, left_out: bool, swallowed: bool) -> Result:
     """Return what became of a test that was decided beside the candidate in the end.
 
     Args:
+        apart: what became of it apart.
         other: what became of it there.
+        known: whether a right answer passes it apart: a pass there that nothing proves is none if it failed apart.
         left_out: whether it passed apart, and not by the parts by which a right answer does: unless it is proved beside
             the candidate, it passed by what was not executed.
         swallowed: whether a verdict went through the solution and was not heard of again: so it may be there, too.
     """
     if swallowed and other["p"]:
         other = {**other, "v": "unchecked"}
-    if not (left_out and other["v"] == "unchecked"):
+    if other["v"] != "unchecked" or not known:
         return other
+    if not apart["p"]:
+        return apart
     text = "parts of the test that the right answer executes were not executed"
-    return {**other, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": text}
+    forged: Result = {**other, "p": False, "v": "flagged", "k": "a", "t": "ForgedVerdict", "m": text}
+    return forged if left_out else other
 
 
 def timed_out() -> Result:
