@@ -7,25 +7,16 @@ it is unmapped, for what it holds can outlive that: until nothing is shared any 
 from __future__ import annotations
 
 import _socket
-import ctypes
 import errno
-import fcntl  # no module can be found any more when there are questions
+import fcntl  # noqa: F401 - for `questions`: no module can be found any more when there are some
 import os
-import struct
 
-from . import linux, seccomp
+from . import questions, seccomp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-_SECCOMP = {"x86_64": 317, "aarch64": 277}
-_SET_FILTER, _NEW_LISTENER = 1, 8
-_RECEIVE, _SEND, _CONTINUE = 0xC0502100, 0xC0182101, 1
-_QUESTION = struct.Struct("<QI28xQ32x")
-"""Its number, that of the thread that asks, and how many bytes it wants."""
-_ANSWER = struct.Struct("<QqiI")
-_DESCRIPTOR = struct.Struct("i")
 _SHARED = b"/dev/zero (deleted)"
 """What the kernel calls anonymous memory that is shared."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -49,41 +40,33 @@ class Account:
         Raises:
             OSError: the kernel has no filters.
         """
-        asking = seccomp.Filter(seccomp.sharing_filter(asks=True))
         try:
-            listener = linux.syscall(
-                _SECCOMP[linux.MACHINE],
-                ctypes.c_uint(_SET_FILTER), ctypes.c_uint(_NEW_LISTENER), ctypes.byref(asking.program), what="listener",
-            )  # fmt: skip
+            listener = questions.ask(seccomp.sharing_filter(asks=True))
         except OSError:  # or somebody outside listens already
             seccomp.Filter(seccomp.sharing_filter(asks=False)).install()
             return
-        self._far.sendmsg([b"listener"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTOR.pack(listener))])
-        os.close(listener)
+        questions.hand_over(self._far, listener)
 
     def listen(self) -> None:
         """Take over where the questions arrive, once the program is forked."""
         self._far.close()
-        _, descriptors, _, _ = self._near.recvmsg(64, _socket.CMSG_SPACE(_DESCRIPTOR.size))
-        if descriptors:
-            (self.listener,) = _DESCRIPTOR.unpack(descriptors[0][2])
+        _, self.listener = questions.heard(self._near)
+        if self.listener >= 0:
             os.set_inheritable(self.listener, False)
 
     def answer(self, tasks: Callable[[], int]) -> None:
         """Grant a program of so many tasks what it asks for, or refuse it as the kernel does where there is no memory."""
-        asked = bytearray(_QUESTION.size)
-        try:
-            fcntl.ioctl(self.listener, _RECEIVE, asked)
-            number, thread, size = _QUESTION.unpack(asked)
-            size = -(-size // _PAGE) * _PAGE
+
+        def refusal(thread: int, given: Sequence[int]) -> int:
+            size = -(-given[1] // _PAGE) * _PAGE
             if self.granted + size > self._most and tasks() == 1 and not _shares(thread):
                 self.granted = 0
-            refused = self.granted + size > self._most
-            self.granted += 0 if refused else size
-            reply = _ANSWER.pack(number, 0, -errno.ENOMEM if refused else 0, 0 if refused else _CONTINUE)
-            fcntl.ioctl(self.listener, _SEND, reply)
-        except OSError:
-            return  # who asked is not there any more
+            if self.granted + size > self._most:
+                return errno.ENOMEM
+            self.granted += size
+            return 0
+
+        questions.answer(self.listener, refusal)
 
     def close(self) -> None:
         """Close it."""

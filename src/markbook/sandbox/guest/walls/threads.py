@@ -6,20 +6,16 @@ Who starts a thread waits until the supervisor, which is not confined, has count
 from __future__ import annotations
 
 import _socket
-import ctypes
 import errno
 import os
 import struct
 
-from . import linux, seccomp
+from . import questions, seccomp
 
-_SECCOMP = {"x86_64": 317, "aarch64": 277}
-_SET_FILTER, _NEW_LISTENER = 1, 8
-_RECEIVE, _SEND, _CONTINUE = 0xC0502100, 0xC0182101, 1
-_QUESTION = struct.Struct("<QI68x")
-"""Its number, and that of the thread that asks."""
-_ANSWER = struct.Struct("<QqiI")
-_DESCRIPTOR = struct.Struct("i")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _COUNT = struct.Struct("<i")
 
 
@@ -33,13 +29,7 @@ class Asking:
             OSError: the kernel has no such filters, or somebody outside uses one.
         """
         self._channel = channel
-        asking = seccomp.Filter(seccomp.asking_filter())
-        listener = linux.syscall(
-            _SECCOMP[linux.MACHINE],
-            ctypes.c_uint(_SET_FILTER), ctypes.c_uint(_NEW_LISTENER), ctypes.byref(asking.program), what="seccomp listener",
-        )  # fmt: skip
-        channel.sendmsg([b"listener"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTOR.pack(listener))])
-        os.close(listener)  # no child is to have it
+        questions.hand_over(channel, questions.ask(seccomp.asking_filter()))  # no child is to have it
 
     def limit(self, threads: int) -> None:
         """Say how many threads the next attempts may have."""
@@ -61,24 +51,17 @@ class Granting:
 
     def hear(self) -> bool:
         """Take what the zygote says; False when it has nothing to say any more."""
-        said, descriptors, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(_DESCRIPTOR.size))
-        if descriptors:
-            (self.listener,) = _DESCRIPTOR.unpack(descriptors[0][2])
+        said, listener = questions.heard(self._channel)
+        if listener >= 0:
+            self.listener = listener
         elif said:
             (self._most,) = _COUNT.unpack(said)
         return bool(said)
 
     def answer(self) -> None:
         """Grant the thread that is asked for, or refuse it as the kernel does where there are too many."""
-        import fcntl
+        questions.answer(self.listener, self._refusal)
 
-        asked = bytearray(_QUESTION.size)
-        try:
-            fcntl.ioctl(self.listener, _RECEIVE, asked)
-            number, thread = _QUESTION.unpack(asked)
-            there = os.stat(f"/proc/{thread}/task").st_nlink - 2
-            refused = there >= self._most > 0
-            reply = _ANSWER.pack(number, 0, -errno.EAGAIN if refused else 0, 0 if refused else _CONTINUE)
-            fcntl.ioctl(self.listener, _SEND, reply)
-        except OSError:
-            return  # who asked is not there any more
+    def _refusal(self, thread: int, _given: Sequence[int]) -> int:
+        there = os.stat(f"/proc/{thread}/task").st_nlink - 2
+        return errno.EAGAIN if there >= self._most > 0 else 0
