@@ -306,3 +306,14 @@ def test_hostile_values_stay_words_wherever_they_are_shown(tmp_path, place):
     said = "\n".join(lines_of(found))
     assert "\x1b" not in said
     assert "\u202e" not in said
+
+
+def test_what_is_shown_is_seen_by_the_names_by_which_it_was_decided(box):
+    patched = "from unittest.mock import patch\nwith patch(f'{__name__}.g', return_value=5):\n    assert f(3) == 6\n"
+    (found,) = explained(box, "def g(n): return n\ndef f(n): return g(n)\n", program=patched).why.failures
+    assert (found.got, found.expected) == ("5", "6")
+
+    counted = "import time\nf(1)\nassert count == 2\n"
+    code = "count = 0\ndef f(n):\n    global count\n    count += 1\n"
+    (found,) = explained(box, code, program=counted).why.failures
+    assert (found.got, found.expected) == ("1", "2")

@@ -13,6 +13,7 @@ from types import CodeType, ModuleType
 from . import explained, wire
 from .exchange.peer import Peer
 from .marking import Result, failure, mark
+from .namespace import MODULE, namespace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     Guard = Callable[[int], None]
     """Hardens the process whose number it is given, before any of the candidate's code runs."""
 
-MODULE = "solution"
-"""The name of the module that a solution becomes."""
 OUTPUT_EXIT = 91
 """The exit status of a child that printed more than it may."""
 _REHEARSALS = 8
@@ -141,17 +140,6 @@ class Stage:
         namespace = self.namespace
         return {name: namespace[name] for name in wanted if name in namespace}
 
-    def also_finds(self, names: dict[str, Any]) -> None:
-        """Let what is asked of the solution's module by name be found among these too: a class that a test makes says that it is of it."""
-
-        def find(name: str) -> Any:
-            try:
-                return names[name]
-            except KeyError:
-                raise AttributeError(f"module {MODULE!r} has no attribute {name!r}") from None
-
-        self.namespace.setdefault("__getattr__", find)
-
     def load(self, code: Any, seed: bool) -> Result | None:  # noqa: FBT001 - from the wire
         """Execute the solution in the namespace; return what went wrong if something did."""
         if seed:
@@ -230,49 +218,11 @@ def _apart(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
         peer.serve(wire.decode(link.receive().decode("utf-8")))
 
 
-def rebinds(text: str) -> bool:
-    """Whether a solution may give its own global names other values while its tests run."""
-    return "global" in text  # the statement, or `globals()`
-
-
-_NOTHING = object()
-
-
-class Living(dict[str, "Any"]):
-    """Names of a solution that gives them other values: each is what it is there now, unless it was given one here."""
-
-    def __init__(self, seen: dict[str, Any], there: dict[str, Any], pythons: dict[str, Any]) -> None:
-        super().__init__(seen)
-        self._seen = dict(seen)
-        self._there = there
-        self._pythons = pythons
-
-    def __getitem__(self, name: str) -> Any:
-        held = self.get(name, _NOTHING)
-        if held is self._seen.get(name, _NOTHING) and (held is not _NOTHING or name not in self._pythons):
-            held = self._there.get(name, held)
-        if held is _NOTHING:
-            raise KeyError(name)
-        return held
-
-
 def _beside(link: wire.Ends, stage: Stage, asked: list[str]) -> None:
     """Say which of the names there are, take one test after the other, and say what became of it."""
-    namespace = stage.namespace
-    _say(link, {"names": [name for name in asked if name in namespace]})
+    _say(link, {"names": [name for name in asked if name in stage.namespace]})
     nonce, text, entry, aliases, before, left, *given = marshal.loads(link.receive())  # noqa: S302 - from the examiner
-    # what the tests define must not reach the solution's own functions, and what they call by a name of Python's own
-    # is Python's, as it is apart
-    seen = {name: held for name, held in namespace.items() if name == entry or name not in stage.builtins}
-    namespace = Living(seen, namespace, stage.builtins) if rebinds(text) else seen
-    namespace.update({"__name__": MODULE, "__builtins__": stage.builtins, "candidate_solution": text})
-    stage.also_finds(namespace)
-    found = namespace.get(entry)
-    for alias in aliases:
-        if found is not None:
-            namespace[alias] = found
-    for code in before:
-        exec(code, namespace)  # noqa: S102 - helpers from the benchmark's prompt
+    namespace = namespace_of(stage.namespace, stage.builtins, text, entry, aliases, before)
     while True:
         index, test = given
         done: dict[int, int] = {}

@@ -10,6 +10,7 @@ import sys
 import time
 
 from .marking import failure, name_of, text_of
+from .namespace import namespace_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,7 +174,8 @@ def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bo
 
     try:
         load(stage, code, seed)
-        for found in run(tests, namespace_of(stage, text, entry, aliases, before), watch):
+        namespace = namespace_of(stage.namespace, stage.builtins, text, entry, aliases, before)
+        for found in run(tests, namespace, watch):
             tell(tests=found)
     except Ended as limit:
         _arm(0)
@@ -198,18 +200,6 @@ def load(stage: Any, code: Any, seed: bool) -> None:  # noqa: FBT001 - from the 
     if type(code) is str:
         code = compile(code, _FILE, "exec", dont_inherit=True)
     exec(code, stage.namespace)  # noqa: S102 - running code is what this is for
-
-
-def namespace_of(stage: Any, text: str, entry: str, aliases: list[str], before: list[Any]) -> dict[str, Any]:
-    """Return where tests run beside a solution, as they do when they decide."""
-    held = stage.namespace
-    namespace = {name: one for name, one in held.items() if name == entry or name not in stage.builtins}
-    namespace |= {"__builtins__": stage.builtins, "candidate_solution": text}
-    if held.get(entry) is not None:
-        namespace |= dict.fromkeys(aliases, held[entry])
-    for code in before:
-        exec(code, namespace)  # noqa: S102 - helpers from the benchmark's prompt
-    return namespace
 
 
 def _arm(seconds: float) -> None:

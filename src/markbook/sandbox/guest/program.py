@@ -15,9 +15,10 @@ import os
 import sys
 from types import ModuleType
 
-from .child import MODULE, compile_solution
+from .child import compile_solution
 from .explained import lines_of
 from .marking import name_of, text_of
+from .namespace import MODULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

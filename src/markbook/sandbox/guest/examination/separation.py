@@ -8,13 +8,14 @@ import sys
 import types
 
 from .. import wire
-from ..child import rebinds, seed_numpy
+from ..child import seed_numpy
 from ..exchange import names
 from ..exchange.aliases import Crossed
 from ..exchange.peer import Peer
 from ..exchange.policy import Policy
 from ..exchange.standin import is_module, token_of
 from ..marking import SWALLOWED, Compiled, Result, Sticky, failure, mark, received
+from ..namespace import rebinds
 from . import inspection
 
 TYPE_CHECKING = False

@@ -101,7 +101,7 @@ class Policy:
         elif f"method:{what}" not in self.allowed:
             self.judged = True
             return
-        if not what.partition(":")[2].startswith("solution"):
+        if what.partition(":")[2].partition("<")[0] != "solution":
             self.own = True  # what is over there says itself that it is a library's
 
     def may_stop(self) -> bool:
