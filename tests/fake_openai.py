@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -156,6 +157,28 @@ FAULTS: dict[str, Callable[[dict[str, Any], int], Reply]] = {
 """Every fault by name. None of them holds a score that may be believed."""
 
 
+class _Server(ThreadingHTTPServer):
+    """Knows how many connections it has not done with."""
+
+    daemon_threads = True
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.open = 0
+        self.done = threading.Condition()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self.done:
+            self.open += 1
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        with self.done:
+            self.open -= 1
+            self.done.notify_all()
+
+
 class FakeOpenAI:
     """The server; a context manager. It listens on 127.0.0.1 only and stops, with its threads, at the end."""
 
@@ -166,8 +189,7 @@ class FakeOpenAI:
         self._stopping = threading.Event()
         self.requests: list[dict[str, Any]] = []
         """The bodies received, in order of arrival."""
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     @property
@@ -179,6 +201,14 @@ class FakeOpenAI:
     def calls(self) -> int:
         """How many requests have come in."""
         return len(self.requests)
+
+    def settle(self) -> None:
+        """Return when what anybody has sent until now has come in, also what the system has taken from one killed since."""
+        with socket.create_connection(self._server.server_address[:2], timeout=60) as last:
+            last.sendall(b"GET / HTTP/1.0\r\n\r\n")  # connections are taken in order
+            last.recv(1)
+        with self._server.done:
+            assert self._server.done.wait_for(lambda: not self._server.open, timeout=60)
 
     def __enter__(self) -> Self:
         self._thread.start()

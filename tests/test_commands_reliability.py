@@ -153,6 +153,7 @@ def test_a_kill_at_any_moment_asks_nothing_twice(name, long_command, tmp_path, r
     (folder,) = output.iterdir()
     answered = kept(folder, long_command.kind)
     assert answered >= 12
+    long_command.server.settle()
     calls = long_command.server.calls
 
     digest = taken_up(long_command, output)

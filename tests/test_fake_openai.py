@@ -2,11 +2,12 @@
 
 import http.client
 import json
+import socket
 import urllib.error
 import urllib.request
 
 import pytest
-from fake_openai import FAULTS, FakeOpenAI, fill, structured, text
+from fake_openai import FAULTS, FakeOpenAI, Reply, fill, structured, text
 
 TOOL = {
     "function": {"name": "final_result", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}
@@ -77,3 +78,14 @@ def test_fill_follows_references_and_keeps_lists_empty():
 
 def test_structured_text_when_no_tool_is_offered():
     assert b"tool_calls" not in structured({}, "{}").body
+
+
+def test_what_the_dead_have_sent_is_counted_once_it_has_settled():
+    server = FakeOpenAI([Reply(seconds=0.1)])
+    for _ in range(3):
+        with socket.create_connection(server._server.server_address) as client:
+            client.sendall(b"POST /v1 HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}")
+
+    with server:
+        server.settle()
+        assert server.calls == 3
