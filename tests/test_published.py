@@ -68,7 +68,7 @@ def test_other_models_get_their_measured_score(codeeval, model):
 def test_humaneval_samples_get_the_measured_pass_at_1(shared_data, tmp_path):
     folder = shared_data / "humaneval"
     measured = json.loads((folder / "published.json").read_text())["models"]
-    files = sorted((folder / "samples").iterdir())
+    files = sorted((folder / "samples").iterdir())[::3]  # all of them by `python -m bench.agreement`
 
     run = mark(tmp_path, folder / "HumanEval.jsonl.gz", files)
 
@@ -79,7 +79,7 @@ def test_humaneval_samples_get_the_measured_pass_at_1(shared_data, tmp_path):
             wanted = measured[model].get(f"measured_pass@{k}_shared")
             if wanted is not None:
                 assert record[f"pass@{k}"] == pytest.approx(wanted, abs=one_task + 0.01), (model, k)
-    assert len(files) == 19
+    assert len(files) == 7
 
 
 @pytest.mark.slow
