@@ -96,3 +96,23 @@ def test_the_runs_come_in_an_order_drawn_by_lot_and_either_tells_right_from_wron
     assert (found["right"].passed, found["wrong"].passed) == (1, 0)
     assert found["wrong"].error_type == "AssertionError" or found["wrong"].tests[0].error_type == "AssertionError"
     assert found["failing"].tests[0].error_message == "wrong"
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        'test "$(twice 2)" = 4',
+        "[[ $(twice 2) = 4 ]]",
+        "(( $(twice 2) == 4 ))",
+        "diff <(twice 2) <(echo 4)",
+        "[ $(twice 2) -eq 4 ] && true",
+    ],
+)
+def test_the_status_of_a_scripts_last_test_decides(claim):
+    wrong = "twice() { echo 99; }\n"
+    hides = "exit() { :; }\nbuiltin() { :; }\nreadonly POSIXLY_CORRECT\n" + wrong
+    aliased = "shopt -s expand_aliases\nalias case=: exit=:\n" + wrong
+
+    found = marked("bash", f"{claim}\n", {"right": HONEST["bash"], "wrong": wrong, "hides": hides, "aliased": aliased})
+
+    assert {name for name, one in found.items() if one.passed} == {"right"}

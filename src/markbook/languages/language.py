@@ -232,6 +232,8 @@ class Language:
     """The same of the tests' text alone, which no answer decides."""
     where: Callable[[str], Where] | None = None
     """Where tests end, if their text decides that."""
+    completed: Callable[[str], str] | None = None
+    """Puts to the tests' text what calls those that it only defines."""
     build_seconds: float = 60.0
     build_memory_bytes: int = 2 << 30
     processes: int = 64
@@ -255,6 +257,8 @@ class Language:
         Raises:
             ValueError: the tests have no end at which something could be added.
         """
+        if self.completed:
+            tests = self.completed(tests)
         own = dict(self.words(f"{before}\n{answer}\n{tests}")) if self.words else {}
         own |= self.own(tests) if self.own else {}
         known, entry = self.ending.entry

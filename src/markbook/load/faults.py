@@ -1,19 +1,24 @@
-"""Faults of a benchmark itself: tests that do not parse. They are set aside before anybody is marked by them."""
+"""Faults of a benchmark itself: tests that do not parse, or would pass whatever is tested.
+
+They are set aside before anybody is marked by them.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError
 from markbook.load.benchmark import Benchmark
-from markbook.text import python
+from markbook.text import python, suites
 from markbook.types import Sample, Test
 
 
 @dataclass(frozen=True, slots=True)
 class TestFault:
-    """A test that no solution could pass because it is broken."""
+    """A test by which nobody can be marked because it is broken."""
 
     task_id: str
     test_index: int
@@ -33,7 +38,8 @@ def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[TestFault]]:
         found = [
             TestFault(sample.id, index, reason)
             for index, test in enumerate(sample.tests)
-            if (not sample.language or test.stdin is not None) and (reason := fault_of(test))
+            if (sample.language in ("", "python") or test.stdin is not None)
+            and (reason := fault_of(test, sample.entry_point))
         ]
         if not found:
             samples.append(sample)
@@ -51,25 +57,43 @@ def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[TestFault]]:
     return replace(benchmark, samples=tuple(samples)), faults
 
 
-def fault_of(test: Test) -> str:
-    """Return why a test is broken, empty if it is not. Its code is parsed, never run."""
+def fault_of(test: Test, entry: str = "") -> str:
+    """Return why a test is broken, empty if it is not. Its code is parsed, never run.
+
+    Args:
+        test: the test.
+        entry: what it tests is called.
+    """
+    trees: dict[str, ast.Module] = {}
     for name, source, mode in (
         ("ctx", test.setup, "exec"),
         ("assertion", test.assertion.strip(), "eval"),
-        ("program", test.program, "exec"),
+        ("program", suites.completed(test.program, entry), "exec"),
     ):
         try:
             if source:
-                python.parsed(source, mode)
+                trees[name] = python.parsed(source, mode)
         except python.UNPARSABLE as error:
             return f"the {name} does not parse: {getattr(error, 'msg', error)}"
     if test.stdin is not None:
         return _rule_fault(test.checker)
+    if said := _claim_fault(test, trees):
+        return said
     try:
         re.compile(test.pattern)
     except (re.error, RecursionError, OverflowError) as error:
         return f"the keyword is no regular expression: {error}"
     return ""
+
+
+def _claim_fault(test: Test, trees: Mapping[str, ast.Module]) -> str:
+    """Return why a test would pass whatever is tested, empty if it would not."""
+    if "assertion" in trees:
+        always = suites.is_always_true(trees["assertion"].body)  # type: ignore[arg-type]  # that of an expression
+        return "the assertion is a tuple or a function, and always true" if always else ""
+    if "program" in trees:
+        return suites.fault(trees["program"])
+    return suites.fault(trees["ctx"]) if "ctx" in trees and not (test.inspection or test.pattern) else ""
 
 
 def _rule_fault(checker: str) -> str:

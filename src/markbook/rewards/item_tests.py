@@ -79,14 +79,15 @@ def read_tests(item: PlacedItem, *, elsewhere: bool) -> tuple[Test, ...]:
     if value is None or value in ([], ""):
         raise UsageError("it has no tests", at=item.at, hint="give 'tests', or 'benchmark' with 'task_id'")
     if isinstance(value, str):
-        value = [{"program": value}]
+        value = [{"program": value} if elsewhere else _comparison(value)]
     if not isinstance(value, list):
         raise UsageError("'tests' is neither a list nor a string", at=item.at)
     if len(value) > MAX_TESTS:
         raise UsageError(f"{len(value)} tests are too many", at=item.at, hint=f"at most {MAX_TESTS}")
     if _length(value) > MAX_TEXT:  # before any of it is parsed: that takes a hundred times the memory
         raise UsageError("the tests are too long", at=item.at, hint=f"at most {MAX_TEXT} characters together")
-    found = tuple(_test(test, f"{item.at}.tests[{number}]", elsewhere) for number, test in enumerate(value))
+    entry = "" if elsewhere else item.text("entry_point", 200)
+    found = tuple(_test(test, f"{item.at}.tests[{number}]", elsewhere, entry) for number, test in enumerate(value))
     if len({test.stdin is None for test in found}) > 1:
         hint = "a program reads and writes, or has tests that call it"
         raise UsageError("some of its tests have 'stdin' and others have not", at=item.at, hint=hint)
@@ -103,7 +104,7 @@ def _length(value: object, depth: int = 3) -> int:
     return sum(_length(part, depth - 1) for part in parts)
 
 
-def _test(value: object, at: str, elsewhere: bool) -> Test:  # noqa: FBT001 - a part of `read_tests`
+def _test(value: object, at: str, elsewhere: bool, entry: str) -> Test:  # noqa: FBT001 - a part of `read_tests`
     if isinstance(value, str):
         value = {"program": value} if elsewhere else _claim(value)
     if not isinstance(value, Mapping):
@@ -121,7 +122,7 @@ def _test(value: object, at: str, elsewhere: bool) -> Test:  # noqa: FBT001 - a 
         raise UsageError("it is empty", at=at)
     if test.program and (test.setup or test.assertion):
         raise UsageError("it has a 'program' beside 'setup' or 'assertion'", at=at, hint="a program stands alone")
-    if fault := fault_of(test):
+    if fault := fault_of(test, entry):
         raise UsageError(fault, at=at)
     return test
 
@@ -151,6 +152,14 @@ def _part(key: object, part: object, at: str, known: tuple[str, ...]) -> Any:
     if not isinstance(part, str):
         raise UsageError(f"{key!r} is no string", at=at)
     return writable(part, str(key), at)
+
+
+def _comparison(text: str) -> dict[str, str]:
+    """Return a test program; one that is a comparison and nothing else is what it claims."""
+    claim = _claim(text)
+    node = python.parse(text) if "assertion" in claim else None
+    is_claim = node is not None and isinstance(node.body[0], ast.Expr) and not isinstance(node.body[0].value, ast.Call)
+    return claim if is_claim else {"program": text}
 
 
 def _claim(text: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from markbook.text.suites import completed
 from markbook.types import Limits, ProblemType, Sample
 
 WALL_FACTOR = 3.0
@@ -136,7 +137,7 @@ def task_text(sample: Sample) -> str:
                 ("assertion", test.assertion),
                 ("inspection", list(test.inspection)),
                 ("pattern", test.pattern),
-                ("program", test.program),
+                ("program", completed(test.program, sample.entry_point)),
             )
             if value
         }

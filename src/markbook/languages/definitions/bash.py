@@ -12,7 +12,7 @@ is what no function can stand for."""
 
 
 def bash() -> Language:
-    """Return the language. A test that fails ends the script with 1 and says nothing."""
+    """Return the language. A test that fails ends the script with 1 and says nothing, or is the last and returns 1."""
     return Language(
         name="bash",
         title="Bash",
@@ -23,6 +23,7 @@ def bash() -> Language:
         run=("{bash}", "{build}/main.sh"),
         ending=Ending(
             text=(
+                "case $? in 0) ;; *) POSIXLY_CORRECT=1; \\exit 1 ;; esac\n"
                 "markbook_begun=${markbook_a_{nonce}:?}${markbook_b_{nonce}:?}\n"
                 "builtin read -r -N 32 markbook_said || builtin true\n"
                 'if [[ "$markbook_said" = "{nonce}" ]]; then\n  {claim}\nfi\n'

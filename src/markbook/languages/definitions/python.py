@@ -7,6 +7,7 @@ import sys
 
 from markbook.languages.language import Ending, Failures, Language, Places
 from markbook.languages.toolchain import SYSTEM
+from markbook.text.suites import completed
 
 
 def python() -> Language:
@@ -31,6 +32,7 @@ def python() -> Language:
         ),
         failures=Failures(tests=r"^AssertionError", names=r"^NameError", syntax=r"^(?:Syntax|Indentation|Tab)Error"),
         locate=_locate,
+        completed=completed,
         self_test=("def twice(x):\n    return 2 * x\n", "def twice(x):\n    return x\n", "assert twice(2) == 4\n"),
     )
 

@@ -16,7 +16,19 @@ from ..exchange.policy import Policy
 from ..marking import Compiled, Result, Sticky, failure
 from . import beside, explaining, inspection, stdin
 from .attempt import Attempt
-from .results import NOT_RUN, Counts, difference, inspect, is_doubtful, settle, settled, swallows, text_tests, timed_out
+from .results import (
+    NOT_RUN,
+    Counts,
+    difference,
+    inspect,
+    is_doubtful,
+    settle,
+    settled,
+    swallows,
+    text_tests,
+    timed_out,
+    without_claims,
+)
 from .separation import Hall, Plan
 from .tasks import Task
 
@@ -99,6 +111,8 @@ class Examiner:
         try:
             record = self._calibrate(task, job) if job.get("calibrate") else self._verdict(task, job)
             inspect(task, job["code"], record["tests"])
+            if task.kind != stdin.KIND:
+                without_claims(task, record["tests"])
         except Deadline:
             policies = (job.get("plan") or {}).get("tests", ())
             apart = task.kind == stdin.KIND or any(policy is not None for policy in policies)

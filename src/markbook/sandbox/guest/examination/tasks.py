@@ -7,6 +7,7 @@ import ast
 from .. import wire
 from ..marking import Compiled
 from . import inspection, rules
+from .expressions import called
 from .programs import BrokenTest, compile_test, repeated_parts
 from .separation import names_used, runs_beside
 
@@ -57,6 +58,8 @@ class Task:
         """Which tests say by their text that they need the candidate's process."""
         self.draws: list[bool] = []
         """Which tests draw random numbers."""
+        self.silent: list[bool] = []
+        """Which tests claim nothing: they pass wherever nothing is raised."""
         self.repeated: list[frozenset[int]] = []
         """The parts of each that go well as often as the answer has it."""
         self.canaries: list[Canary] | None = None
@@ -94,6 +97,7 @@ class Task:
         nodes = [node for tree in trees if tree is not None for node in inspection.nodes(tree)]
         self.beside.append(runs_beside(nodes, self.name))
         self.draws.append(any(map(_draws, nodes)))
+        self.silent.append(not any(test.get(part) for part in _CLAIMS) and not any(map(_claims, nodes)))
         used = names_used(nodes)  # before the program is changed
         self.repeated.append(repeated_parts(program) if program is not None else frozenset())
         fault = ""
@@ -128,6 +132,18 @@ class Task:
 
 _DRAWN = frozenset(("random", "secrets", "uuid", "uuid4", "urandom", "default_rng", "RandomState", "randint", "randn"))
 """What gives numbers that nobody wrote into a test."""
+
+
+_CLAIMS = ("assertion", "inspection", "pattern")
+_ENDS = frozenset(("exit", "_exit", "quit", "fail", "raises", "approx"))
+
+
+def _claims(node: ast.AST) -> bool:
+    """Whether a part of a test fails by itself: an assert statement, a `raise`, a call of what asserts by its name."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.Assert | ast.Raise)
+    name = called(node)
+    return name.lower().startswith("assert") or name in _ENDS
 
 
 def _draws(node: ast.AST) -> bool:

@@ -1,0 +1,160 @@
+"""Tests that leave their calls to a runner are called; tests that would pass whatever is tested are broken."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from exam_kit import write_rows
+from review_kit import markbook
+
+from markbook.load.benchmark import load_benchmark
+from markbook.load.faults import fault_of
+from markbook.rewards import Rewarder
+from markbook.sandbox import run_tests
+from markbook.text.suites import completed
+from markbook.types import Test
+
+RIGHT, WRONG = "def f(x): return x + 1\n", "def f(x): return 99\n"
+CASE = "import unittest\nclass Cases(unittest.TestCase):\n    def test_a(self): self.assertEqual(f(1), 2)\n"
+PYTEST = "def test_a(): assert f(1) == 2\ndef test_b(x=3): assert f(x) == 4\n"
+SUITES = {
+    "check": "def check(candidate):\n    assert candidate(1) == 2\n",
+    "functions": PYTEST,
+    "a coroutine": "async def test_a(): assert f(1) == 2\n",
+    "a class": (
+        "class TestF:\n"
+        "    def setup_method(self, method): self.x = 1\n"
+        "    def test_a(self): assert f(self.x) == 2\n"
+        "    def teardown_method(self): self.x = 0\n"
+    ),
+    "a case": CASE,
+    "its runner": f"{CASE}unittest.main(\n    exit=False)\n",
+    "a script": f'{CASE}if __name__ == "__main__":\n    unittest.main()\n',
+    "a script that calls": 'def run(): assert f(1) == 2\nif __name__ == "__main__":\n    run()\n',
+    "a base": f"{CASE}class More(Cases):\n    def test_b(self): self.assertEqual(f(2), 3)\n",
+    "a coroutine in a case": (
+        "import unittest\n"
+        "class Cases(unittest.IsolatedAsyncioTestCase):\n"
+        "    async def test_a(self): self.assertEqual(f(1), 2)\n"
+    ),
+    "a comparison": "f(1) == 2",
+}
+NOTHING = {
+    "f(1) == 2\nf(2) == 3\n": "line 1 compares",
+    "f(1) == 2, 'msg'": "line 1 compares",
+    "assert (f(1) == 2, 'msg')": "always true",
+    "# nothing": "calls and asserts nothing",
+    "def check(c): assert c(1) == 2\n": "calls and asserts nothing",
+    "import pytest\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): assert f(x) == 2\n": "test_a, line 3, takes arguments",
+    "def test_a(tmp_path): assert f(1) == 2\n": "test_a, line 1, takes arguments",
+}
+CLAIMS = {"(f(1) == 2, 'msg')": "a tuple", "lambda: f(1) == 2": "a function"}
+
+
+def mark_items(items):
+    async def main():
+        async with Rewarder(workers=1, isolation="weak") as rewarder:
+            return await rewarder.mark(items)
+
+    return asyncio.run(main())
+
+
+def item(code, tests, **more):
+    return {"code": code, "tests": tests, "entry_point": "f", **more}
+
+
+@pytest.mark.parametrize("tests", SUITES.values(), ids=SUITES)
+@pytest.mark.parametrize("canonical", [None, RIGHT])
+def test_a_suite_of_tests_is_called(tests, canonical):
+    known = {} if canonical is None else {"canonical": canonical}
+
+    right, wrong = mark_items([item(RIGHT, tests, **known), item(WRONG, tests, **known)])
+
+    assert (right.reward, right.valid, wrong.reward, wrong.valid) == (1.0, True, 0.0, True)
+
+
+def test_in_another_process_it_is_called_too():
+    right, wrong = (
+        mark_items([{"code": code, "tests": [{"program": PYTEST}], "language": "python"}])[0] for code in (RIGHT, WRONG)
+    )
+
+    assert (right.reward, wrong.reward) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(("tests", "said"), NOTHING.items())
+def test_tests_that_would_pass_whatever_is_tested_are_refused(tests, said):
+    assert said in fault_of(Test(program=tests))
+
+
+@pytest.mark.parametrize(("claim", "said"), CLAIMS.items())
+def test_a_claim_that_is_always_true_is_refused(claim, said):
+    assert said in fault_of(Test(assertion=claim))
+
+
+def test_a_test_that_only_sets_up_is_refused():
+    assert "compares" in fault_of(Test(setup="f(1) == 2"))
+
+
+def test_a_skipped_test_is_no_passed_one():
+    code = "import unittest\ndef f(x): raise unittest.SkipTest\n"
+    declared = (
+        CASE.replace("    def", "    @unittest.skip('')\n    def") + "    def test_b(self): self.assertEqual(f(2), 3)\n"
+    )
+
+    forged, honest = mark_items([item(code, CASE), item(RIGHT, declared)])
+
+    assert (forged.reward, honest.reward) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def check(candidate):\n    assert candidate(1) == 2\n\ncheck(f)\n",
+        "def test(x): assert f(x) == 2\ntest(1)\n",
+        "def test(x): assert f(x) == 2\ndef run():\n    test(1)\nrun()\n",
+        "import unittest\nclass A(unittest.TestCase):\n    def test(self): pass\nunittest.TestSuite([A('test')]).run(unittest.TestResult())\n",
+        "assert f(1) == 2\n",
+        "no python (\n",
+    ],
+)
+def test_what_is_called_already_stays_as_it_is(program):
+    assert completed(program, "f") == program
+
+
+def test_tests_are_not_run_twice_and_lines_keep_their_numbers():
+    text = f"{CASE}\nif (__name__ ==\n    '__main__'):\n    unittest.main(\n        verbosity=2,\n    )\nmarker = 1\n"
+
+    assert completed(text).splitlines().index("marker = 1") == text.splitlines().index("marker = 1")
+
+
+def test_one_that_claims_nothing_is_unchecked(tmp_path):
+    (outcome,) = (run_tests(RIGHT, "print(f(1))\n", entry_point="f", canonical=RIGHT).tests,)
+
+    assert [(test.passed, test.verdict.value) for test in outcome] == [(True, "unchecked")]
+
+
+def test_an_exam_sets_aside_what_would_pass_whatever_is_tested(tmp_path):
+    row = {"task_id": 1, "text": "?", "code": RIGHT, "test_setup_code": ""}
+    benchmark = write_rows(
+        tmp_path / "mbpp.jsonl",
+        [{**row, "test_list": ["f(1) == 2"]}, {**row, "task_id": 2, "test_list": ["assert f(1) == 2"]}],
+    )
+
+    code, out, err = markbook("exam", "--benchmark", str(benchmark), "--check-benchmark")
+
+    assert code == 1
+    assert "Mbpp/1" in out + err
+    assert "compares and does not assert it" in out + err
+
+
+def test_benchmarks_that_call_their_tests_are_as_they_were(shared_data):
+    paths = [
+        shared_data / "humaneval" / "HumanEval.jsonl.gz",
+        shared_data / "mbpp" / "mbpp.jsonl.gz",
+        shared_data / "codeeval-v1" / "benchmark",
+    ]
+    for path in paths:
+        for sample in load_benchmark(Path(path), "auto").samples:
+            for test in sample.tests:
+                assert completed(test.program, sample.entry_point) == test.program, sample.id
+                assert "whatever is tested" not in fault_of(test, sample.entry_point), sample.id
