@@ -7,6 +7,7 @@ import pytest
 from exam_kit import write_rows
 from review_kit import markbook
 
+from markbook.errors import UsageError
 from markbook.load.benchmark import load_benchmark
 from markbook.load.faults import fault_of
 from markbook.rewards import Rewarder
@@ -131,6 +132,11 @@ def test_one_that_claims_nothing_is_unchecked(tmp_path):
     (outcome,) = (run_tests(RIGHT, "print(f(1))\n", entry_point="f", canonical=RIGHT).tests,)
 
     assert [(test.passed, test.verdict.value) for test in outcome] == [(True, "unchecked")]
+
+
+def test_one_that_would_pass_whatever_is_tested_is_not_run():
+    with pytest.raises(UsageError, match="the tests: it calls and asserts nothing"):
+        run_tests(RIGHT, "def check(c): assert c(1) == 2\n")
 
 
 def test_an_exam_sets_aside_what_would_pass_whatever_is_tested(tmp_path):

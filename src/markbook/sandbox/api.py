@@ -6,8 +6,10 @@ import atexit
 import threading
 from collections.abc import Sequence
 
+from markbook.errors import UsageError
 from markbook.sandbox.controller import Sandbox
 from markbook.sandbox.job import Job
+from markbook.text.suites import program_fault
 from markbook.types import Limits, Outcome, ProblemType, Sample, Test
 
 _LOCK = threading.Lock()
@@ -30,7 +32,8 @@ def run_tests(
 
     Args:
         code: the complete source of the solution.
-        tests: the tests, or the text of one test program (assert statements, or a `check` that is called).
+        tests: the tests, or the text of one test program: assert statements, or what unittest or pytest would run, or a
+            `check(candidate)`.
         limits: what the solution may use.
         entry_point: the name that the solution must define; `func` means it in assertions.
         canonical: a right solution, by which is decided how each test can be kept apart from the candidate.
@@ -39,6 +42,7 @@ def run_tests(
 
     Raises:
         EnvironmentUnfitError: this machine cannot isolate the code well enough.
+        UsageError: a test program would pass whatever is tested.
     """
     sample = _sample(tests, entry_point, canonical)
     box = _take(isolation, separate=separate)
@@ -82,6 +86,9 @@ def _sample(tests: Sequence[Test] | str, entry_point: str, canonical: str) -> Sa
         found: tuple[Test, ...] = (Test(program=tests),)
     else:
         found = tuple(tests)
+    for test in found:
+        if test.program and (fault := program_fault(test.program, entry_point)):
+            raise UsageError(f"the tests: {fault}")
     reads = bool(found) and all(test.stdin is not None for test in found)
     return Sample(
         "",

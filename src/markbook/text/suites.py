@@ -59,6 +59,12 @@ def completed(program: str, entry: str = "") -> str:
     return f"{text.rstrip()}\n{tail}" if tail else text
 
 
+def program_fault(program: str, entry: str = "") -> str:
+    """Return what `fault` says of a program of tests once it is completed; empty if it is no Python."""
+    tree = python.parse(completed(program, entry))
+    return "" if tree is None else fault(tree)
+
+
 def fault(tree: ast.Module) -> str:
     """Return why completed tests would pass whatever is tested, or need another runner; empty if they do not."""
     asked = _asks_for_arguments(tree)
