@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import TypeGuard
 
 from markbook.text import python
 
@@ -180,7 +181,7 @@ def _is_case(node: ast.ClassDef) -> bool:
     return any(ast.unparse(base).endswith("TestCase") for base in node.bases)
 
 
-def _is_test(node: ast.AST) -> bool:
+def _is_test(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
     return isinstance(node, _FUNCTIONS) and node.name.startswith("test")
 
 
@@ -209,21 +210,15 @@ def _calls_of_class(node: ast.ClassDef) -> Iterator[str]:
 
 def _asks_for_arguments(tree: ast.Module) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """Return a test function that nothing calls and that pytest would give something."""
-    spoken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     places: list[tuple[list[ast.stmt], int]] = [(tree.body, 0)]
-    places += [
-        (node.body, 1)
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
-        and node.name.startswith("Test")
-        and not node.bases
-        and node.name not in spoken
-    ]
-    for body, own in places:
-        for node in body:
-            if isinstance(node, _FUNCTIONS) and _is_test(node) and node.name not in spoken and _needed(node, own):
-                return node
-    return None
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name.startswith("Test")]
+    places += [(node.body, 1) for node in classes if not node.bases]
+    asking = [node for body, own in places for node in body if _is_test(node) and _needed(node, own)]
+    if not asking:
+        return None
+    spoken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    called = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} | spoken
+    return next((node for node in asking if node.name not in called), None)
 
 
 def _skipped(case: ast.ClassDef) -> int:
