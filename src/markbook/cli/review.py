@@ -25,6 +25,7 @@ from markbook.cli.options import (
 )
 from markbook.cli.options.help import REVIEW, Grouped
 from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
+from markbook.cli.options.number import Number
 from markbook.cli.options.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
 from markbook.runs.kind import Planned, Watcher
 
@@ -91,7 +92,7 @@ class _Review(Grouped):
 @click.option("--similarity", default="", help="Which similarities: some of semantic,cosine,jaccard.")
 @click.option(
     "--calibrate",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     help="Take the success threshold from this percentile of human reviews.",
 )
 @click.option(

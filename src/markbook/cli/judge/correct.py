@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import json_option, say
+from markbook.cli.options.number import Number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,11 +48,9 @@ Examples:
 @click.option("--cluster", default="", metavar="KEY", help="Items that share this are not independent.")
 @click.option("--stratum", default="", metavar="KEY", help="Labels were drawn in each of these parts.")
 @click.option("--by", default="", metavar="KEY", help="Tell the judge's errors by these groups.")
+@click.option("--target", type=Number(min=0, min_open=True), help="Half-width to plan for [half of what it is].")
 @click.option(
-    "--target", type=click.FloatRange(min=0, min_open=True), help="Half-width to plan for [half of what it is]."
-)
-@click.option(
-    "--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    "--confidence", type=Number(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
     help="Of the interval.",
 )  # fmt: skip
 @json_option

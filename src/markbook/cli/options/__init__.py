@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from markbook.cli.options.help import Grouped
+from markbook.cli.options.number import Number
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -176,9 +177,7 @@ def workers_option(what: str) -> Callable[[_F], _F]:
 
 def timeout_option(what: str) -> Callable[[_F], _F]:
     """Add `--timeout SECONDS`; `what` says for what they are."""
-    return click.option(
-        "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help=f"CPU seconds {what}."
-    )
+    return click.option("--timeout", type=Number(min=0.1), default=60.0, show_default=True, help=f"CPU seconds {what}.")
 
 
 def isolation_option(function: _F) -> _F:
