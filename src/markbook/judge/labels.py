@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from markbook.errors import DataError
+from markbook.files.folders import check_readable
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.stats import krippendorff_alpha
 from markbook.stats.records import Estimate
@@ -106,6 +107,7 @@ def read_labels(paths: Sequence[Path]) -> Labels:
 
 def _lines(paths: Sequence[Path], problems: list[str]) -> Iterator[Line]:
     for path in paths:
+        check_readable(path)
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         if not files:
             raise DataError("no .jsonl file of labels is in this folder", at=str(path))

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from markbook import plugins
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError, beside
+from markbook.files.folders import check_readable
 from markbook.judge.assess import NO_REVIEW
 from markbook.load.peerread.papers import Paper
 from markbook.runs.engines import in_order
@@ -186,6 +187,7 @@ class TraceFolder:
             raise UsageError("this is a file, and traces are a folder", at=str(folder), hint="one file a paper in it")
         if not folder.is_dir():
             raise UsageError("there is no such folder of traces", at=str(folder), hint=beside(folder))
+        check_readable(folder)
         for file in sorted(folder.rglob("*")):
             if not file.is_file() or file.name.startswith("."):
                 continue
