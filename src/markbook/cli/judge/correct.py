@@ -89,6 +89,10 @@ def _show(report: Corrected) -> None:
 
     found, stats = report["corrected"], report["stats"]
     click.echo(f"{terminal(report['what'], limit=120)}: {report['items']} items, {report['labels']} labels")
+    if report["without_score"]:
+        click.echo(f"  {report['without_score']} judged rows have no score and are left out")
+    if report["cannot_say"]:
+        click.echo(f"  {report['cannot_say']} labels say that nobody can say")
     if found["value"] is None:
         click.echo(f"no corrected value: {found['note']}")
         return
