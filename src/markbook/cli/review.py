@@ -27,6 +27,7 @@ from markbook.cli.options.help import REVIEW, Grouped
 from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
 from markbook.cli.options.number import Number
 from markbook.cli.options.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
+from markbook.cli.streams import LineFormatter
 from markbook.runs.kind import Planned, Watcher
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
 
             raise OutputError(f"the log cannot be written: {error.strerror}", at=str(path)) from error
     layout = "%(asctime)s %(levelname)s %(name)s: %(message)s" if path else "%(message)s"
-    handler.setFormatter(logging.Formatter(layout))
+    handler.setFormatter(LineFormatter(layout))
     logger.addHandler(handler)
     before = logger.level
     logger.setLevel(logging.DEBUG if verbose else logging.INFO if path else logging.WARNING)

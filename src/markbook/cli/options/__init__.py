@@ -304,10 +304,10 @@ def hold_against_baseline(run: Run, path: str | None, seed: int, metric: str | N
 
 
 def say(line: str) -> None:
-    """Print a line on standard error, in which foreign words cannot move the cursor."""
-    from markbook.text import visible
+    """Print a line on standard error, in which foreign words cannot move the cursor or begin another line."""
+    from markbook.text import terminal
 
-    click.echo(visible(line), err=True)
+    click.echo(terminal(line), err=True)
 
 
 @contextmanager
