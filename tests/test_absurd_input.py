@@ -69,12 +69,32 @@ def test_a_folder_without_a_trace_of_any_paper_is_named(tmp_path):
         "cosine",
     )
 
-    _, _, said = markbook(*args, "--traces", tmp_path / "logs", "--output", tmp_path / "o")
+    empty, _, said = markbook(*args, "--traces", tmp_path / "logs", "--output", tmp_path / "o")
     code, _, file = markbook(*args, "--traces", tmp_path / "logs" / "other.json", "--output", tmp_path / "o")
 
     assert f"{tmp_path / 'logs'}: no trace is named after a reviewed paper, such as one.json" in said
+    assert empty == 3
+    assert "incomplete: tier3: no trace is named after a reviewed paper" in said
     assert code == 2
     assert "this is a file, and traces are a folder" in file
+
+
+def test_traces_and_references_that_belong_to_no_review_are_named_beside_good_ones(tmp_path):
+    review_kit.papers(tmp_path)
+    review_kit.reviews(tmp_path)
+    (tmp_path / "logs").mkdir()
+    for name in ("one", "zzz"):
+        (tmp_path / "logs" / f"{name}.json").write_text(json.dumps(review_kit.TRACE))
+    (tmp_path / "tools.json").write_text('{"nope": {"calls": ["look"]}}')
+
+    code, _, said = markbook(
+        "review", "--papers", tmp_path / "papers", "--reviews", tmp_path / "reviews.jsonl", "--similarity", "cosine",
+        "--traces", tmp_path / "logs", "--tool-reference", tmp_path / "tools.json", "--output", tmp_path / "o",
+    )  # fmt: skip
+
+    assert code == 0
+    assert "named after no reviewed paper: zzz.json" in said
+    assert "no reviewed paper belongs to the tool reference of nope" in said
 
 
 @pytest.mark.parametrize(

@@ -249,6 +249,53 @@ def test_files_of_two_raters_merge_and_a_later_word_replaces_an_earlier_one(tmp_
     assert folded == named
 
 
+JUDGED = [{"id": f"i{at}", "system": "new", "score": at % 10 / 10} for at in range(100)]
+
+
+def said(count, **more):
+    return [{"id": f"i{at}", "label": (at * 7) % 10 / 10, **more} for at in range(count)]
+
+
+@pytest.mark.parametrize(("of_row", "of_label"), [({"system": "new"}, {}), ({}, {"system": "new"}), ({}, {})])
+def test_only_one_side_need_name_the_only_system(tmp_path, of_row, of_label):
+    rows = [{"id": row["id"], "score": row["score"], **of_row} for row in JUDGED]
+
+    judged, people = written(tmp_path / "j.jsonl", rows), written(tmp_path / "l.jsonl", said(40, **of_label))
+    _, report, _ = corrected(tmp_path, "--judged", judged, "--labels", people)
+
+    assert (report["items"], report["labels"], report["problems"]) == (100, 40, [])
+
+
+@pytest.mark.parametrize(("rows", "labels", "message"), [
+    ([*JUDGED, {"id": "i1", "system": "old", "score": 1}], said(40), 'with "system" where there are several'),
+    (JUDGED, [{"id": "i1", "label": None}] * 3, "3 say that nobody can say (null)"),
+    (JUDGED, [*said(40), {"id": "i50", "label": "0.5"}], "l.jsonl:41: a label is '0.5': it must be a number"),
+    (JUDGED, [{"id": "i1", "label": 1, "probability": "0.5"}], "l.jsonl:1: a probability is '0.5'"),
+    (JUDGED, [{"id": "i1", "score": 1}], "l.jsonl:1: no key 'label': row skipped"),
+])  # fmt: skip
+def test_labels_that_are_none_are_told_apart(tmp_path, rows, labels, message):
+    judged, people = written(tmp_path / "j.jsonl", rows), written(tmp_path / "l.jsonl", labels)
+
+    code, out, err = markbook("judge", "correct", "--judged", judged, "--labels", people)
+
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_what_is_left_out_is_said_in_the_terminal_too(tmp_path):
+    judged = written(
+        tmp_path / "j.jsonl", [*JUDGED[:97], *({"id": f"x{at}", "system": "new", "score": None} for at in range(3))]
+    )
+    people = written(tmp_path / "l.jsonl", [*said(40), {"id": "i50", "label": None}])
+
+    code, out, _ = markbook("judge", "correct", "--judged", judged, "--labels", people)
+
+    assert code == 0
+    assert (
+        "97 items, 40 labels\n  3 judged rows have no score and are left out\n  1 labels say that nobody can say" in out
+    )
+
+
 def test_labels_of_two_draws_are_refused_and_equal_probabilities_are_none(tmp_path):
     judged = written(tmp_path / "j", [{"id": at, "score": at % 3 / 2} for at in range(60)])
     rows = [{"id": at, "label": at % 2, "probability": 0.25, "draw": "one"} for at in range(20)]

@@ -54,6 +54,24 @@ def test_the_output_has_a_short_form_wherever_a_folder_is_written(name):
     assert output.opts == ["-o", "--output"]
 
 
+NUMBERS = [
+    (path, option.opts[0])
+    for path, command in COMMANDS.items()
+    for option in command.params
+    if isinstance(option.type, click.types.FloatParamType)
+]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999"])
+@pytest.mark.parametrize(("path", "option"), NUMBERS)
+def test_no_number_of_a_command_may_be_nan_or_infinite(path, option, value):
+    with pytest.raises(click.BadParameter) as refused:
+        COMMANDS[path].make_context(path[-1], [option, value])
+
+    assert refused.value.exit_code == 2
+    assert f"Invalid value for '{option}'" in refused.value.format_message()
+
+
 def completed(*words):
     complete = ShellComplete(cli, {}, "markbook", "_MARKBOOK_COMPLETE")
     return {item.value for item in complete.get_completions(list(words[:-1]), words[-1])}

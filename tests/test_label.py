@@ -305,6 +305,9 @@ def test_a_form_of_another_page_or_person_is_refused(run):
         assert ann.ask("POST", "/", form)[0] == 404
         assert ann.ask("GET", "/at/99")[0] == 404
         assert ann.ask("GET", "/?" + "&".join(f"{n}=" for n in range(60)))[0] == 400
+        for address in ("http://[/", "http://[::1/label"):
+            assert ann.ask("GET", address)[0] == 400
+            assert ann.ask("POST", address, {})[0] == 400
 
     assert rows_of(run, "ann") == []
 

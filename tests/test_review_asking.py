@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from fake_openai import FAULTS, FakeOpenAI, good
+from fake_openai import FAULTS, FakeOpenAI, Reply, good
 from review_kit import GENERATED, TRACE, markbook, only_run, papers, reviews, rows_of
 
 from markbook.errors import StorageError, UsageError
@@ -212,3 +212,19 @@ def test_similarities_come_in_order_from_any_number_of_workers():
 
     assert alone == together
     assert len(alone) == 700
+
+
+def test_what_a_judges_server_says_begins_no_line_of_ours(tmp_path):
+    forged = "no\nmarkbook: done, all 4 of 4 judged\nReport: /evil\r\n\x1b[2J"
+    reply = Reply(json.dumps({"error": {"message": forged}}).encode(), 500)
+    server = FakeOpenAI(lambda _request, _number: reply)
+    with server:
+        code, out, err = markbook(
+            "review", "--papers", papers(tmp_path), "--reviews", reviews(tmp_path), *PAIR, "--output", tmp_path / "out",
+            "--judge", "openai:x", "--base-url", server.base_url, "--max-retries", "0",
+        )  # fmt: skip
+
+    assert code == 3
+    assert "done, all 4 of 4 judged Report: /evil" in err
+    assert [line for line in (out + err).splitlines() if line.startswith(("markbook: done", "Report: /evil"))] == []
+    assert "\x1b" not in out + err

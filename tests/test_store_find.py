@@ -1,14 +1,21 @@
 """`latest` and a folder of runs are understood wherever a RUN is."""
 
 import json
+import os
 import shlex
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+import review_kit
 from exam_kit import answer, problem, write_rows
 from review_kit import markbook
 
 import markbook as api
-from markbook.errors import DataError
+from markbook.errors import DataError, StorageError
+from markbook.report.browse.site import find_runs as browsed_runs
 from markbook.store.find import find_run, find_runs
 from markbook.testing import assert_marks
 
@@ -102,3 +109,62 @@ def test_runs_of_one_second_are_in_their_order(tmp_path):
         (tmp_path / name / "run.json").write_text("{}")
 
     assert [path.name for path in find_runs(tmp_path)] == names
+
+
+@contextmanager
+def nobody():
+    """Be a user whom closed doors stop."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+
+
+@pytest.fixture
+def half_closed():
+    """Return a folder that anybody may look into, and in it one that nobody may."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    (folder / "closed").mkdir(mode=0)
+    yield folder
+    (folder / "closed").chmod(0o700)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("words", ["compare {}", "show {} a", "site {} -o {}/new", "report {}", "noise {}/closed"])
+def test_a_folder_with_runs_that_may_not_be_read_is_refused_by_name(half_closed, words):
+    (half_closed / "open").mkdir()
+    (half_closed / "open" / "run.json").write_text("{}")
+    with nobody():
+        code, out, err = markbook(*words.format(*[half_closed] * 2).split())
+
+    assert (code, out) == (74, "")
+    assert f"{half_closed}/closed" in err
+    assert "may not be read" in err
+    with nobody(), pytest.raises(StorageError):
+        browsed_runs(half_closed)
+
+
+@pytest.mark.parametrize("words", [
+    "review --papers {} --reviews {}/reviews.jsonl",
+    "review --papers {}/papers --reviews {}",
+    "review --papers {}/papers --reviews {}/reviews.jsonl --similarity cosine --traces {} -o {}",
+    "judge correct --judged {}/reviews.jsonl --labels {}/closed --score x",
+])  # fmt: skip
+def test_a_folder_of_inputs_that_may_not_be_read_is_not_taken_for_empty(half_closed, words):
+    review_kit.papers(half_closed)
+    review_kit.reviews(half_closed)
+    half_closed.chmod(0o777)
+    with (half_closed / "reviews.jsonl").open("a") as file:
+        file.write('{"id": "a", "x": 1}\n')
+    args = words.format(*[half_closed] * 4).split()
+    markbook(*args)  # what it imports may be another user's
+    with nobody():
+        code, out, err = markbook(*args)
+
+    assert (code, out) == (74, "")
+    assert f"{half_closed}/closed" in err

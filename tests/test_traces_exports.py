@@ -5,6 +5,7 @@ import gzip
 import json
 import struct
 import sys
+import time
 import types
 import zipfile
 import zlib
@@ -128,6 +129,26 @@ def test_a_langsmith_tool_node_is_no_agent_without_a_name(written):
     ])  # fmt: skip
 
     assert shown(path)["graph"]["tools"] == [{"agent": "planner", "tool": "look", "calls": 1}]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Asia/Tokyo"])
+@pytest.mark.parametrize(("last", "seconds"), [("", 3780), ("Z", 3780), ("+01:00", 3720)])
+def test_times_do_not_depend_on_where_they_are_read(written, monkeypatch, zone, last, seconds):
+    times = [("01:59:00", "03:01:00", ""), ("03:01:00", "03:02:00", last)]
+    path = written([
+        {"id": str(at), "trace_id": "t", "run_type": "tool", "name": "look", "inputs": {"q": "x"},
+         "start_time": f"2024-03-31T{start}{zoned}", "end_time": f"2024-03-31T{end}{zoned}"}
+        for at, (start, end, zoned) in enumerate(times)
+    ])  # fmt: skip
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        found = shown(path)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert found["seconds"] == seconds
 
 
 def test_adk_sessions_and_event_lists_hand_over_and_fail(written):

@@ -531,13 +531,41 @@ def test_references_come_as_calls_as_tasks_and_as_traces(tmp_path):
     assert [call.tools for call in run.calls] == [("delegate",), ("get",)]
 
 
-@pytest.mark.parametrize("text", ["[{}]", '{"references": {"a": 3}}', '[{"tool": ""}]', "[["])
-def test_what_is_no_reference_is_refused(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[{}]", "no reference of tools"),
+        ('{"references": {"a": 3}}', "needs `calls`"),
+        ('[{"tool": ""}]', "names no tool"),
+        ("[[", "no reference of tools"),
+        ('{"calls": "search"}', "`calls` of a reference is no list"),
+        ('{"callz": ["a"]}', "did you mean 'calls'?"),
+        ('{"p1": {"calls": ["a"], "path_lenght": 2}}', "did you mean 'path_length'?"),
+        ('{"calls": [], "path_length": -3}', "`path_length` of a reference is -3"),
+        ('{"path_length": 1.5}', "`path_length` of a reference is 1.5"),
+        ('[{"tool": "a", "arguments": "x"}]', "no object: 'x'"),
+        ('{"references": {"a": ["x"], "a": ["y"]}}', "a key stands twice"),
+    ],
+)
+def test_what_is_no_reference_is_refused(tmp_path, text, message):
     path = tmp_path / "r.json"
     path.write_text(text, encoding="utf-8")
 
-    with pytest.raises(DataError):
+    with pytest.raises(DataError) as refused:
         read_references(path)
+
+    assert message in str(refused.value)
+    assert "r.json" in str(refused.value)
+
+
+@pytest.mark.parametrize(("name", "told"), [("nope", True), ("0", False)])
+def test_a_reference_that_belongs_to_no_run_is_named(tmp_path, name, told):
+    reference = tmp_path / "r.json"
+    reference.write_text(json.dumps({"references": {name: {"calls": ["look"]}}}), encoding="utf-8")
+    made = CliRunner().invoke(cli, ["trace", str(write(tmp_path, TAU)), "--reference", str(reference)])
+
+    assert made.exit_code == 0
+    assert ("no run here belongs to the reference of nope; the runs are 0" in made.stderr) is told
 
 
 def test_results_are_steps_of_their_own_kind(tmp_path):

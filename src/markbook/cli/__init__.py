@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import logging
 import os
 import sys
 from typing import NoReturn
 
 import click
 
-from markbook.cli.streams import prepare
+from markbook.cli.streams import LineFormatter, prepare
 from markbook.errors import MarkbookError
 
 _COMMANDS = {
@@ -114,14 +115,16 @@ def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code (`markbook.errors` has the table)."""
     gc.set_threshold(_GARBAGE, 20, 20)
     prepare()
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(LineFormatter())
     code: object = None
     is_interrupted = False
     try:
         code = cli.main(args=args, prog_name="markbook", standalone_mode=False)
     except MarkbookError as error:
-        from markbook.text import visible
+        from markbook.text import terminal
 
-        click.echo(f"markbook: {visible(str(error))}", err=True)
+        click.echo(f"markbook: {terminal(str(error))}", err=True)
         sys.exit(error.exit_code)
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("markbook: interrupted", err=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import fail_under_option, map_option, opened_runs, runs_argument, say
+from markbook.cli.options.number import Number
 
 if TYPE_CHECKING:
     from markbook.results.comparison import Comparison
@@ -44,7 +45,7 @@ PIPED = 240
 @map_option
 @click.option(
     "--alpha",
-    type=click.FloatRange(0.0001, 0.5),
+    type=Number(0.0001, 0.5),
     default=0.05,
     show_default=True,
     help="Error rate of all claims together; intervals cover 1 - alpha.",

@@ -67,8 +67,10 @@ def command(name: str | None, output: Path | None, config: str, split: str, *, s
     if as_json:
         click.echo(json.dumps(about, indent=2))
         return 0
+    from markbook.text import terminal
+
     for key, value in about.items():
-        click.echo(f"{key:<9} {', '.join(value) if isinstance(value, list) else value}")
+        click.echo(f"{key:<9} {terminal(', '.join(value) if isinstance(value, list) else str(value))}")
     if not show and known is not None:
         click.echo(f"\nUse it:\n  {known.command.format(shlex.quote(str(target)))}")
     return 0

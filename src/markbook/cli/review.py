@@ -25,7 +25,9 @@ from markbook.cli.options import (
 )
 from markbook.cli.options.help import REVIEW, Grouped
 from markbook.cli.options.judge import JudgeChoices, judge_choices, read_judge_options
+from markbook.cli.options.number import Number
 from markbook.cli.options.resume import KeptOption, fill_from_run, recorded, sent_a_key, written
+from markbook.cli.streams import LineFormatter
 from markbook.runs.kind import Planned, Watcher
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ class _Review(Grouped):
 @click.option("--similarity", default="", help="Which similarities: some of semantic,cosine,jaccard.")
 @click.option(
     "--calibrate",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100),
     help="Take the success threshold from this percentile of human reviews.",
 )
 @click.option(
@@ -192,7 +194,7 @@ def _logging(path: Path | None, *, verbose: bool) -> Iterator[None]:
 
             raise OutputError(f"the log cannot be written: {error.strerror}", at=str(path)) from error
     layout = "%(asctime)s %(levelname)s %(name)s: %(message)s" if path else "%(message)s"
-    handler.setFormatter(logging.Formatter(layout))
+    handler.setFormatter(LineFormatter(layout))
     logger.addHandler(handler)
     before = logger.level
     logger.setLevel(logging.DEBUG if verbose else logging.INFO if path else logging.WARNING)

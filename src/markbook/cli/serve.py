@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 import click
 
 from markbook.cli.options import engine_option, isolation_option, python_option, timeout_option, workers_option
+from markbook.cli.options.number import Number
 
 if TYPE_CHECKING:
     from markbook.server.settings import ServerSettings
@@ -51,7 +52,7 @@ class _Asked(TypedDict):
 @timeout_option("of a program where its item does not say")
 @click.option(
     "--deadline",
-    type=click.FloatRange(min=0.1),
+    type=Number(min=0.1),
     default=600.0,
     show_default=True,
     help="Seconds that a request is worked for at most.",
@@ -72,7 +73,7 @@ class _Asked(TypedDict):
 )
 @click.option(
     "--grace",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=30.0,
     show_default=True,
     help="Seconds to finish in when told to end.",

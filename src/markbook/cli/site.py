@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from markbook.cli.options import map_option, opened_runs, runs_argument
+from markbook.cli.options.number import Number
 
 _EXAMPLES = """
 \b
@@ -26,9 +27,7 @@ Examples:
 @click.option("--title", default="Leaderboard", show_default=True, help="What it is called.")
 @click.option("--metric", multiple=True, help="By this metric; several times, each run by the first that it has.")
 @map_option
-@click.option(
-    "--alpha", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, help="Error of all claims."
-)
+@click.option("--alpha", type=Number(0.0001, 0.5), default=0.05, show_default=True, help="Error of all claims.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For what is drawn.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(runs: tuple[str, ...], output: str, **options: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 from contextlib import suppress
@@ -12,6 +13,16 @@ from markbook.errors import StorageError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+
+class LineFormatter(logging.Formatter):
+    """Writes what is logged as one line: foreign words in it cannot move the cursor or begin another."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        """Return the line; a traceback behind it keeps its lines."""
+        from markbook.text import terminal
+
+        return terminal(super().formatMessage(record))
 
 
 class _Stream(io.FileIO):

@@ -39,7 +39,7 @@ def check(model: type[ModelT], node: Node) -> ModelT:
         kept.sort(key=lambda pair: pair[1]["type"] != "extra_forbidden")  # a misspelt key explains a missing one
         complaints = list(dict.fromkeys(_complaint(model, node, path, each) for path, each in kept))
         first, rest = complaints[0], complaints[1:_MOST]
-        raise ConfigError("\n".join([first[1], *(f"{at}: {text}" for at, text in rest)]), at=first[0]) from None
+        raise ConfigError("; ".join([first[1], *(f"{at}: {text}" for at, text in rest)]), at=first[0]) from None
 
 
 _PLAIN = frozenset({"string_type", "int_type", "float_type", "bool_type"})

@@ -205,10 +205,12 @@ def _join(read: _Read, asked: CorrectionRequest) -> None:
     found = read_labels(asked.labels)
     read.problems += found.problems
     strangers = compared = 0
+    systems = {system for _, system in read.rows}
+    only = next(iter(systems)) if len(systems) == 1 else ""
     for label in found.labels:
         key = (label.id, label.system)
-        if key not in read.rows and (label.id, "") in read.rows:
-            key = (label.id, "")
+        if key not in read.rows:
+            key = (label.id, "" if label.system else only)  # one side names the only system, the other none
         if label.against:
             if {label.system, label.against} != set(asked.systems):
                 compared += 1
@@ -227,8 +229,14 @@ def _join(read: _Read, asked: CorrectionRequest) -> None:
     if compared:
         read.problems.append(f"{compared} labels compare systems: --systems A B names which two")
     if not read.labels and not read.duels:
-        hint = '{"id": .., "label": ..} a line'
-        raise DataError("no label belongs to a judged row", at=", ".join(map(str, asked.labels)), hint=hint)
+        at = ", ".join(map(str, asked.labels))
+        if read.without_answer:
+            raise DataError(f"no label says anything: {read.without_answer} say that nobody can say (null)", at=at)
+        hint = '{"id": .., "label": ..} a line' + (
+            ', with "system" where there are several' if len(systems) > 1 else ""
+        )
+        hint = "; ".join([hint, *found.problems[:1]])
+        raise DataError("no label belongs to a judged row", at=at, hint=hint)
 
 
 def _score(record: Mapping[str, object], name: str) -> float | None:

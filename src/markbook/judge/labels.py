@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from markbook.errors import DataError
+from markbook.files.folders import check_readable
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.stats import krippendorff_alpha
 from markbook.stats.records import Estimate
@@ -88,7 +89,7 @@ def read_labels(paths: Sequence[Path]) -> Labels:
     """Return the labels of files, or of all `.jsonl` files in a folder: what a rater said later replaces what he said before.
 
     Raises:
-        DataError: a file cannot be read, a folder holds none, or a probability is none.
+        DataError: a file cannot be read, a folder holds none, or a label or probability is none.
     """
     found = Labels()
     named: dict[tuple[Key, str], int] = {}
@@ -106,6 +107,7 @@ def read_labels(paths: Sequence[Path]) -> Labels:
 
 def _lines(paths: Sequence[Path], problems: list[str]) -> Iterator[Line]:
     for path in paths:
+        check_readable(path)
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         if not files:
             raise DataError("no .jsonl file of labels is in this folder", at=str(path))
@@ -115,6 +117,8 @@ def _lines(paths: Sequence[Path], problems: list[str]) -> Iterator[Line]:
                     problems.append(f"{line.at}: {line.reason}: row skipped")
                 elif not is_id(line.record.get("id")):
                     problems.append(f"{line.at}: no key 'id': row skipped")
+                elif "label" not in line.record:
+                    problems.append(f"{line.at}: no key 'label': row skipped")
                 else:
                     yield line
 
@@ -128,18 +132,20 @@ def label_of(line: Line) -> Label:
     """Return the label of a line.
 
     Raises:
-        DataError: its probability is none.
+        DataError: its label is neither a number nor null, or its probability is none.
     """
     record = line.record
     name, system = item_of(record)
-    probability = number(record.get("probability"))
-    if probability is not None and not 0 < probability <= 1:
-        raise DataError(f"a probability is {probability:g}: it must lie above 0 and be at most 1", at=line.at)
+    if not isinstance(said := record.get("label"), int | float | None):
+        raise DataError(f"a label is {said!r:.40}: it must be a number, or null where nobody can say", at=line.at)
+    probability = number(stated := record.get("probability"))
+    if stated is not None and not 0 < (probability or 0.0) <= 1:
+        raise DataError(f"a probability is {stated!r:.40}: it must lie above 0 and be at most 1", at=line.at)
     marks = record.get("marks")
     held = marks if isinstance(marks, Mapping) else {}
     return Label(
         id=name,
-        label=number(record.get("label")),
+        label=number(said),
         system=system,
         against=str(record.get("against") or ""),
         rater=str(record.get("rater") or ""),

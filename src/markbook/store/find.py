@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from markbook.errors import DataError, beside
+from markbook.files.folders import looking_into
 from markbook.plugins import names
 from markbook.store.foreign import foreign_paths
 
@@ -43,6 +44,7 @@ def find_runs(path: str | os.PathLike[str], columns: Mapping[str, str] | None = 
 
     Raises:
         DataError: there is none.
+        StorageError: something in the folder may not be read, so that which runs it holds is not known.
     """
     given = Path(path)
     if _is_run(given) or given.name == "run.json":
@@ -97,7 +99,8 @@ def runs_in(folder: Path) -> list[Path]:
     """Return the runs directly in a folder, oldest first; links are not followed."""
     if not folder.is_dir():
         return []
-    found = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and _is_run(path)]
+    with looking_into(folder):
+        found = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and _is_run(path)]
     return sorted(found, key=_age)
 
 
@@ -118,7 +121,8 @@ def _age(folder: Path) -> tuple[int, int, str]:
 
 
 def _is_run(folder: Path) -> bool:
-    return (folder / "run.json").is_file()
+    with looking_into(folder):
+        return (folder / "run.json").is_file()
 
 
 def _known() -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from markbook.errors import DataError
+from markbook.files.folders import looking_into
 from markbook.foreign.reading import reader_of, results_in
 from markbook.store.finished import SCHEMA, Run
 from markbook.store.journal import Row
@@ -53,6 +54,7 @@ def foreign_run(path: Path, columns: Mapping[str, str] | None = None) -> Foreign
 def foreign_paths(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> list[Path]:
     """Return the files of other tools that a path means: itself, or those below a folder."""
     given = Path(path)
-    if given.is_dir():
-        return results_in(given, columns)
-    return [given] if given.is_file() and reader_of(given, columns) is not None else []
+    with looking_into(given):
+        if given.is_dir():
+            return results_in(given, columns)
+        return [given] if given.is_file() and reader_of(given, columns) is not None else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from markbook.trace import Step, StepKind, Trace, add_known
@@ -95,14 +95,15 @@ def number(value: object) -> float | None:
 
 
 def moment(value: object) -> float | None:
-    """Return a time in seconds from seconds, an ISO string, or None."""
+    """Return a time in seconds from seconds, an ISO string, or None; one without a zone is UTC wherever it is read."""
     found = number(value)
     if found is not None:
         return found
     if not isinstance(value, str) or not value:
         return None
     try:
-        return datetime.fromisoformat(value).timestamp()
+        made = datetime.fromisoformat(value)
+        return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
 

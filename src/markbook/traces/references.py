@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
+from markbook.files import strict
+from markbook.files.limits import MAX_DOCUMENT
 from markbook.files.source import Source
 from markbook.trace import ExpectedCall, Reference, Trace
 from markbook.traces.plain import bounded, name_of, whole
@@ -15,6 +18,7 @@ from markbook.types import Record
 
 ANY = ""
 """The key of the reference that holds for every run without one of its own."""
+_KEYS = ("calls", "path_length")
 _NONE = "this is no reference of tools"
 _SHAPES = 'a map of contexts to tools, such as {"literature": "find_papers", "default": "read"}, or {"calls": [..]}'
 
@@ -29,13 +33,14 @@ def read_references(path: str | Path) -> dict[str, Reference]:
     calls are the reference.
 
     Raises:
-        DataError: it is neither.
+        DataError: it is neither, or says something that no reference can mean.
         UsageError: there is no such file.
     """
     source = Source(Path(path))
     document: Any = None if source.is_zip or not source.is_small else _document(source)
     found = _references(document, source.path.name, str(source.path))
     if found is not None:
+        _check_once(source)
         return found
     try:
         trace = read_trace(path)
@@ -66,6 +71,21 @@ def pick(references: Mapping[str, Reference], trace: Trace) -> Reference | None:
     return None
 
 
+def unused(references: Mapping[str, Reference], names: Iterable[str]) -> list[str]:
+    """Return the ids of references that none of these names: a slip of the pen, or runs that are not here."""
+    return sorted(set(references) - {ANY, *names})
+
+
+def _check_once(source: Source) -> None:
+    """Refuse a key that stands twice, of which one would be lost."""
+    if source.is_lines:
+        return
+    try:
+        strict.parsed("".join(source.chunks(limit=MAX_DOCUMENT)))
+    except ValueError as error:
+        raise DataError(f"{_NONE}: {error}", at=str(source.path)) from error
+
+
 def _references(document: Any, name: str, at: str) -> dict[str, Reference] | None:
     """Return the references of a document; None if it holds none."""
     if isinstance(document, dict) and isinstance(document.get("references"), dict):
@@ -90,9 +110,7 @@ def _document(source: Source) -> Any:
 
 def _is_reference(document: Any) -> bool:
     if isinstance(document, dict):
-        return isinstance(document.get("calls"), list) or (
-            "path_length" in document and whole(document["path_length"]) is not None
-        )
+        return any(key in document for key in _KEYS)
     if not isinstance(document, list) or not document:
         return False
     return all(
@@ -115,6 +133,8 @@ def _tools(held: Any) -> tuple[str, ...]:
 
 def _reference(held: Any, name: str, at: str) -> Reference:
     source = f"file {name}"
+    if isinstance(held, dict):
+        _check_keys(held, at)
     if _is_map(held) and not _is_reference(held):
         return Reference(source=source, tools={str(context): _tools(one) for context, one in held.items()})
     if not _is_reference(held) and held != []:
@@ -123,15 +143,27 @@ def _reference(held: Any, name: str, at: str) -> Reference:
     calls = record.get("calls")
     if calls is not None and not isinstance(calls, list):
         raise DataError("`calls` of a reference is no list", at=at)
+    length = record.get("path_length")
+    if length is not None and whole(length) is None:
+        raise DataError(f"`path_length` of a reference is {length!r:.40}, which is no whole number from 0 up", at=at)
     made = None if calls is None else tuple(_call(item, at) for item in calls)
-    return Reference(made, whole(record.get("path_length")), source=source)
+    return Reference(made, whole(length), source=source)
+
+
+def _check_keys(held: Record, at: str) -> None:
+    """Refuse a misspelt key, which would be read as a context or not at all."""
+    for key in held:
+        if key not in _KEYS and (near := difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.8)):
+            raise DataError(f"{key!r:.40} is no key of a reference", at=at, hint=f"did you mean {near[0]!r}?")
 
 
 def _call(item: Any, at: str) -> ExpectedCall:
     arguments = None
     if isinstance(item, dict):
         given = item.get("arguments")
-        arguments = bounded(given) if isinstance(given, dict) else None
+        if not isinstance(given, dict | None):
+            raise DataError(f"the arguments of an expected call are no object: {given!r:.80}", at=at)
+        arguments = None if given is None else bounded(given)
         item = item.get("tools") or item.get("tool")
     tools = tuple(name_of(tool) for tool in (item if isinstance(item, list) else [item]))
     if not tools or not all(tools):

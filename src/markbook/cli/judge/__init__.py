@@ -186,7 +186,7 @@ def _show(report: Examined) -> None:
         table.add_row(name, _number(found["value"]), spread, str(found["n"]))
     Console().print(table)
     if note := report["same_family_preference"]["note"]:
-        click.echo(f"Same family: {note}.", err=True)
+        say(f"Same family: {note}.")
 
 
 def _rows(report: Examined) -> Iterator[tuple[str, Told]]:

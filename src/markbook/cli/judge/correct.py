@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from markbook.cli.options import json_option, say
+from markbook.cli.options.number import Number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,11 +48,9 @@ Examples:
 @click.option("--cluster", default="", metavar="KEY", help="Items that share this are not independent.")
 @click.option("--stratum", default="", metavar="KEY", help="Labels were drawn in each of these parts.")
 @click.option("--by", default="", metavar="KEY", help="Tell the judge's errors by these groups.")
+@click.option("--target", type=Number(min=0, min_open=True), help="Half-width to plan for [half of what it is].")
 @click.option(
-    "--target", type=click.FloatRange(min=0, min_open=True), help="Half-width to plan for [half of what it is]."
-)
-@click.option(
-    "--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    "--confidence", type=Number(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
     help="Of the interval.",
 )  # fmt: skip
 @json_option
@@ -90,6 +89,10 @@ def _show(report: Corrected) -> None:
 
     found, stats = report["corrected"], report["stats"]
     click.echo(f"{terminal(report['what'], limit=120)}: {report['items']} items, {report['labels']} labels")
+    if report["without_score"]:
+        click.echo(f"  {report['without_score']} judged rows have no score and are left out")
+    if report["cannot_say"]:
+        click.echo(f"  {report['cannot_say']} labels say that nobody can say")
     if found["value"] is None:
         click.echo(f"no corrected value: {found['note']}")
         return

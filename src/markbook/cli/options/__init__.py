@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from markbook.cli.options.help import Grouped
+from markbook.cli.options.number import Number
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -176,9 +177,7 @@ def workers_option(what: str) -> Callable[[_F], _F]:
 
 def timeout_option(what: str) -> Callable[[_F], _F]:
     """Add `--timeout SECONDS`; `what` says for what they are."""
-    return click.option(
-        "--timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help=f"CPU seconds {what}."
-    )
+    return click.option("--timeout", type=Number(min=0.1), default=60.0, show_default=True, help=f"CPU seconds {what}.")
 
 
 def isolation_option(function: _F) -> _F:
@@ -305,10 +304,10 @@ def hold_against_baseline(run: Run, path: str | None, seed: int, metric: str | N
 
 
 def say(line: str) -> None:
-    """Print a line on standard error, in which foreign words cannot move the cursor."""
-    from markbook.text import visible
+    """Print a line on standard error, in which foreign words cannot move the cursor or begin another line."""
+    from markbook.text import terminal
 
-    click.echo(visible(line), err=True)
+    click.echo(terminal(line), err=True)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from markbook.cli.options.number import Number
 from markbook.cli.options.resume import KeptOption, sent_a_key
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -44,7 +45,7 @@ _OPTIONS = (
     click.option(
         "--requests-per-minute",
         "per_minute",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Number(min=0, min_open=True),
         help="The most requests a minute.",
     ),
     click.option(
@@ -57,12 +58,12 @@ _OPTIONS = (
     click.option(
         "--request-timeout",
         "request_seconds",
-        type=click.FloatRange(min=0.1),
+        type=Number(min=0.1),
         default=120.0,
         show_default=True,
         help="Seconds for one request as a whole.",
     ),
-    click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="What the whole run may cost."),
+    click.option("--max-cost", type=Number(min=0), metavar="USD", help="What the whole run may cost."),
     click.option(
         "--price", default="", metavar="IN/OUT", help="US dollars for a million tokens, where no price is listed."
     ),

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import click
 
+from markbook.cli.options.number import Number
+
 if TYPE_CHECKING:
     from markbook.judge.panel import JudgeOptions
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path)
 _COUNT, _RETRIES, _AT_ONCE = click.IntRange(1, 100), click.IntRange(0, 20), click.IntRange(1, 64)
-_HEAT, _ABOVE = click.FloatRange(0, 2), click.FloatRange(min=0, min_open=True)
+_HEAT, _ABOVE = Number(0, 2), Number(min=0, min_open=True)
 _MODES = ("auto", "tool", "native", "prompted")
 
 _OPTIONS = (
@@ -34,7 +36,7 @@ _OPTIONS = (
     click.option("--requests-per-minute", type=_ABOVE, help="The most requests a minute to each judge."),
     click.option("--judge-workers", type=_AT_ONCE, default=4, show_default=True, help="Judgements under way at once."),
     click.option(
-        "--max-cost", type=click.FloatRange(min=0), help="Stop asking before the judge has cost this much (US dollars)."
+        "--max-cost", type=Number(min=0), help="Stop asking before the judge has cost this much (US dollars)."
     ),
     click.option("--judge-price", default="", help="IN/OUT in dollars for a million tokens, where no price is known."),
     click.option(
@@ -67,7 +69,7 @@ _RUN_OPTIONS = (
         help="The most requests a minute to each judge.",
     ),
     click.option("--judge-workers", type=_AT_ONCE, help="Judgements under way at once [default: 4]."),
-    click.option("--judge-max-cost", type=click.FloatRange(min=0), metavar="USD", help="What each judge may cost."),
+    click.option("--judge-max-cost", type=Number(min=0), metavar="USD", help="What each judge may cost."),
     click.option("--judge-price", default="", metavar="IN/OUT", help="US dollars for a million tokens of the judges."),
 )
 """Of a command that also asks a model: there the plain names are the model's."""

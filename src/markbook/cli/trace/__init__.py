@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from markbook.cli.options import say
+
 if TYPE_CHECKING:
     from markbook.cli.trace.totals import TraceSum
     from markbook.trace import Reference, Trace
 
-
+_NAMED = 5
 _EXAMPLES = """
 \b
 Examples:
@@ -97,9 +99,16 @@ def _runs(file: Path, reader: str | None) -> Iterator[Trace]:
 def _summed(file: Path, reader: str | None, references: dict[str, Reference], profile: str) -> TraceSum:
     from markbook.cli.trace.totals import TraceSum
     from markbook.metrics.graph import trace_metrics
-    from markbook.traces.references import pick
+    from markbook.traces.references import pick, unused
 
     total = TraceSum(file.name, profile)
+    names, lacking = set[str](), 0
     for run in _runs(file, reader):
-        total.add(run, trace_metrics(run, pick(references, run), profile=total.profile))
+        held = pick(references, run)
+        names |= {run.task, run.id}
+        lacking += held is None
+        total.add(run, trace_metrics(run, held, profile=total.profile))
+    if lacking and (left := unused(references, names)):
+        here = ", ".join(sorted(filter(None, names))[:_NAMED]) or "without a name"
+        say(f"markbook: no run here belongs to the reference of {', '.join(left[:_NAMED])}; the runs are {here}")
     return total

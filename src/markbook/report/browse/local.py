@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Protocol
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from markbook.report.browse.rendering import style
 
@@ -133,9 +133,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Answer a page."""
         if not self._is_meant():
             return
-        parts = urlsplit(self.path)
-        query = self._fields(parts.query)
-        if query is None:
+        parts = self._parts()
+        query = None if parts is None else self._fields(parts.query)
+        if parts is None or query is None:
             return
         if "token" in query and self.server.who(query["token"]) is not None:
             # From here on a cookie: the token leaves the address bar, the history and any screenshot.
@@ -161,6 +161,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return True
         self._refuse(HTTPStatus.MISDIRECTED_REQUEST, "This server answers to its own address only.")
         return False
+
+    def _parts(self) -> SplitResult | None:
+        """Return the parts of the address; None, with a reply sent, where it is none."""
+        try:
+            return urlsplit(self.path)
+        except ValueError:
+            self._refuse(HTTPStatus.BAD_REQUEST, "This is no address.")
+            return None
 
     def _fields(self, text: str) -> dict[str, str] | None:
         """Return the fields of an address or a form; None, with a reply sent, where there are too many."""
@@ -239,5 +247,6 @@ class _FormHandler(_Handler):
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "This form is too long.")
             return
         form = self._fields(self.rfile.read(int(length)).decode("utf-8", "replace"))
-        if form is not None:
-            self._answer(urlsplit(self.path).path, {}, form)
+        parts = self._parts()
+        if form is not None and parts is not None:
+            self._answer(parts.path, {}, form)

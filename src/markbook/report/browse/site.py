@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import MarkbookError
+from markbook.files.folders import looking_into
 from markbook.report.browse import listing
 from markbook.report.browse.index import Index
 from markbook.report.browse.listing import SIDES, address, query_of, shown_at
@@ -40,10 +41,11 @@ def find_runs(folder: Path) -> list[Path]:
     waiting = [(folder, 0)]
     while waiting and len(found) < MOST_RUNS:
         here, depth = waiting.pop()
-        if (here / "run.json").is_file():
-            found.append(here)
-        elif depth < _DEPTH:
-            waiting += [(one, depth + 1) for one in here.iterdir() if one.is_dir() and not one.is_symlink()]
+        with looking_into(here):
+            if (here / "run.json").is_file():
+                found.append(here)
+            elif depth < _DEPTH:
+                waiting += [(one, depth + 1) for one in here.iterdir() if one.is_dir() and not one.is_symlink()]
     found += foreign_paths(folder)[: MOST_RUNS - len(found)]
     return sorted(found, key=lambda path: (path.name, str(path)), reverse=True)
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from markbook import plugins
 from markbook.errors import DataError
+from markbook.files.folders import check_readable
 from markbook.judge.marked_texts import read_earlier
 from markbook.judge.panel import JudgeOptions
 from markbook.judge.probes import KnownText
@@ -47,11 +48,13 @@ def check_judge(request: CheckRequest) -> Examined:
         ExtraMissingError: the `judge` extra is not installed.
     """
     before = None if request.before is None else read_earlier(request.before)
+    check_readable(request.papers)
     papers = plugins.create("loaders", "peerread").load(request.papers)
     reviews = choose([_human(paper) for paper in papers.papers], request.limit)
     if not reviews:
         raise DataError("there is no human review with text to examine the judge on", at=str(request.papers))
     if request.reviews is not None:
+        check_readable(request.reviews)
         generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
         reviews += [
             KnownText(attempt.sample_id, attempt.text, system=attempt.model)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from markbook import plugins
+from markbook.files.folders import check_readable
 from markbook.files.jsonl import Rejection
 from markbook.judge.panel import JudgeOptions, JudgePlan
 from markbook.load.peerread.generated import Generated
@@ -75,6 +76,8 @@ def plan_review(request: ReviewRequest) -> ReviewPlan:
         DataError: no paper or no generated review can be read.
         UsageError: a judge or config that cannot be used.
     """
+    for given in (request.papers, request.reviews):
+        check_readable(given)
     papers: Papers = plugins.create("loaders", "peerread").load(request.papers)
     generated: Generated = plugins.create("loaders", "generated_reviews").load(request.reviews)
     attempts = generated.attempts[: request.limit]

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from markbook import plugins
 from markbook.errors import ConfigError, ExtraMissingError, MarkbookError, UsageError, beside
+from markbook.files.folders import check_readable
 from markbook.judge.assess import NO_REVIEW
 from markbook.load.peerread.papers import Paper
 from markbook.runs.engines import in_order
@@ -21,7 +22,7 @@ from markbook.runs.reviews.scoring.composite import Profile
 from markbook.text import terminal
 from markbook.trace import Reference, Trace, planning_summary
 from markbook.traces import read_trace
-from markbook.traces.references import ANY, read_references, references_of
+from markbook.traces.references import ANY, read_references, references_of, unused
 from markbook.types import Attempt, Item, Measurement, Metric, Missing, MissingKind, Sample
 
 BATCH = 512
@@ -186,6 +187,7 @@ class TraceFolder:
             raise UsageError("this is a file, and traces are a folder", at=str(folder), hint="one file a paper in it")
         if not folder.is_dir():
             raise UsageError("there is no such folder of traces", at=str(folder), hint=beside(folder))
+        check_readable(folder)
         for file in sorted(folder.rglob("*")):
             if not file.is_file() or file.name.startswith("."):
                 continue
@@ -197,12 +199,16 @@ class TraceFolder:
 
     def find(self, attempt: Attempt) -> Path | None:
         """Return the trace of a review, a system's own before the paper's, or the one that its row names."""
-        paper = attempt.sample_id
-        for name in (f"{attempt.model}/{paper}", paper, paper.rpartition("/")[2]):
+        for name in _names(attempt):
             if name in self._files:
                 return self._files[name]
         named = attempt.meta.get("trace")
         return Path(named) if isinstance(named, str) and Path(named).is_file() else None
+
+    def strays(self, attempts: Iterable[Attempt]) -> list[str]:
+        """Return the names of files directly in the folder that are the trace of no review."""
+        used = {self.find(attempt) for attempt in attempts}
+        return sorted(file.name for file in {*self._files.values()} - used if file.parent == self.folder)
 
 
 def tool_references(config: ReviewConfig) -> dict[str, Reference]:
@@ -222,9 +228,21 @@ def tool_references(config: ReviewConfig) -> dict[str, Reference]:
 
 def reference_for(references: Mapping[str, Reference], attempt: Attempt) -> Reference | None:
     """Return the reference of a review's run: its system's and paper's, its paper's, or the one for all."""
+    return next((references[name] for name in (*_names(attempt), ANY) if name in references), None)
+
+
+def useless_references(references: Mapping[str, Reference], attempts: Iterable[Attempt]) -> list[str]:
+    """Return the ids of references that belong to no review, where a review has none."""
+    attempts = list(attempts)
+    if all(reference_for(references, attempt) for attempt in attempts):
+        return []
+    return unused(references, (name for attempt in attempts for name in _names(attempt)))
+
+
+def _names(attempt: Attempt) -> tuple[str, str, str]:
+    """Return what a review's trace and reference may be called, the most particular first."""
     paper = attempt.sample_id
-    names = (f"{attempt.model}/{paper}", paper, paper.rpartition("/")[2], ANY)
-    return next((references[name] for name in names if name in references), None)
+    return f"{attempt.model}/{paper}", paper, paper.rpartition("/")[2]
 
 
 TraceWork = tuple[Path, Reference | None]

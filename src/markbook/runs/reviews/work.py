@@ -37,6 +37,7 @@ from markbook.runs.reviews.tiers import (
     tier1_rows,
     tier3_rows,
     to_json,
+    useless_references,
 )
 from markbook.store import RunWriter
 from markbook.types import Attempt, MissingKind
@@ -46,6 +47,7 @@ _log = logging.getLogger(__name__)
 Key = tuple[str | int, ...]
 PAPERS_TOGETHER = 32
 """Papers measured together: enough for every worker, few enough that their texts' vectors fit into memory."""
+_NAMED = 5
 
 
 def evaluate(plan: ReviewPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
@@ -143,9 +145,7 @@ class _Review:
             for attempt, path in zip(self.attempts, found, strict=True)
             if path is not None
         ]
-        if traces.folder is not None and not work and not summaries:
-            paper = self.attempts[0].sample_id.rpartition("/")[2] if self.attempts else "PAPER"
-            self.watch.noted(f"{traces.folder}: no trace is named after a reviewed paper, such as {paper}.json")
+        self._say_unused(traces, is_empty=not work and not summaries)
         measured = tier3_rows(work, self.config.profile, self.executor)
         for attempt, path in zip(self.attempts, found, strict=True):
             key = self._key(attempt)
@@ -205,6 +205,16 @@ class _Review:
         is_absent = bool(attempt.meta.get("absent"))
         return Subject(attempt.text, self._sections[paper_id], trace, is_absent=is_absent, trace_share=share)
 
+    def _say_unused(self, traces: TraceFolder, *, is_empty: bool) -> None:
+        """Name traces and references that belong to no review."""
+        if traces.folder is not None and is_empty:
+            paper = self.attempts[0].sample_id.rpartition("/")[2] if self.attempts else "PAPER"
+            self.watch.noted(f"{traces.folder}: no trace is named after a reviewed paper, such as {paper}.json")
+        elif self.request.limit is None and (strays := traces.strays(self.attempts)):
+            self.watch.noted(f"{traces.folder}: named after no reviewed paper: {', '.join(strays[:_NAMED])}")
+        if left := useless_references(self.plan.references, self.attempts):
+            self.watch.noted(f"no reviewed paper belongs to the tool reference of {', '.join(left[:_NAMED])}")
+
     def _incomplete(self, rows: Sequence[ReviewRow]) -> list[str]:
         """Return what was asked for and could not do its work."""
         found: list[str] = []
@@ -215,6 +225,8 @@ class _Review:
             found += _lost_answers(rows)
         if self.request.traces is not None and 3 in self.config.tiers:
             found += _gaps(rows, "tier3", ("overall_score", "graph_complexity"), only=MissingKind.UNAVAILABLE)
+            if not any(True for kind in ("tier3", "tier3_gap") for _ in self.writer.rows(kind)):
+                found.append("tier3: no trace is named after a reviewed paper")
         return found
 
 
