@@ -309,6 +309,33 @@ def test_single_cluster_has_no_interval():
     assert "fewer than 2 clusters" in found.note
 
 
+@pytest.mark.parametrize("values", [[1.0, 0.0], [0.1, 0.2, 0.7], [1e9, 1e9 + 1]])
+def test_clusters_that_do_not_differ_say_nothing_of_the_error(values):
+    clusters = [cluster for cluster in "abcd" for _ in values]
+
+    found = stats.clustered_standard_error(values * 4, clusters)
+    paired = stats.paired_difference(values * 4, [0.0] * len(clusters), clusters=clusters)
+
+    assert (found.low, found.high, found.note) == (None, None, "every cluster has the same mean: no interval")
+    assert (paired.low, paired.se, paired.p, paired.note) == (None, None, None, found.note)
+
+
+@pytest.mark.parametrize("n", [5, 100])
+def test_perfect_agreement_has_no_interval(n):
+    marks = [1 + at % 5 for at in range(n)]
+    counts = [[2 * (mark == one) for one in range(1, 6)] for mark in marks]
+
+    for found in (
+        stats.cohen_kappa(marks, marks, "quadratic"),
+        stats.fleiss_kappa(counts),
+        stats.krippendorff_alpha([marks, marks]),
+        stats.icc([marks, marks]),
+    ):
+        assert found.value == pytest.approx(1.0)
+        assert (found.low, found.high, found.se) == (None, None, None)
+        assert "no variation between resamples: no interval" in found.note
+
+
 def test_paired_difference_widens_when_items_are_related():
     a = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
     b = [0.0] * 12

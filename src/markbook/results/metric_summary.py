@@ -131,7 +131,7 @@ def _bootstrap(
         return None, "fewer than two values: no interval"
     draws = np.random.default_rng(seed).integers(0, n, size=(_RESAMPLES, n))
     values = metric.resample(scored, draws)
-    if len(values) < _RESAMPLES or min(values) == max(values):
+    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2]) if values else (0.0, 0.0)
+    if len(values) < _RESAMPLES or low == high:
         return None, "no variation between resamplings: no interval"
-    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(low), float(high), f"bootstrap[{_RESAMPLES}, seed {seed}]", confidence), ""

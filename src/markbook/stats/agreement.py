@@ -1,7 +1,8 @@
 """Agreement between judges: Cohen's and Fleiss' kappa, Krippendorff's alpha, the intraclass correlation.
 
 A missing rating is None or whatever is not equal to itself (NaN, numpy's and pandas'), by one rule for all of them.
-Intervals are percentile bootstraps over the judged units. Where nothing varies the coefficient is 0/0: no value.
+Intervals are percentile bootstraps over the judged units; there is none where resamples do not differ, as at perfect
+agreement. Where no rating varies the coefficient is 0/0: no value.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     Statistic = Callable[[Ints], float | None]
 
 ONE_CATEGORY = "no variation: every rating is the same, the coefficient is 0/0"
+ALL_ALIKE = "no variation between resamples: no interval"
 _LEAST_UNITS = 5
 _NO_NUMBER = "a rating must be a finite number, or None or NaN where it is missing"
 
@@ -53,6 +55,8 @@ def _with_interval(
         few = f"{n_resamples - known.size} of {n_resamples} resamples have no variation: no interval"
         return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, few))
     low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    if not has_variation(np.array([low, high])):
+        return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, ALL_ALIKE))
     if known.size < n_resamples:
         note = _joined(
             note, f"{n_resamples - known.size} of {n_resamples} resamples had no variation and were left out"

@@ -87,6 +87,7 @@ def _aggregated(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> S
         note = f"{aggregation.name} is not computed a thousand times over: no interval"
     elif value is not None and len(column.raws) > 1:
         interval = _bootstrap(aggregation, column.raws, seed)
+        note = "" if interval else "resamplings without a value or without variation: no interval"
     gaps: dict[str, int] = {}
     for mark in column.marks.values():
         # A row without a number of its own has still given what is summed up.
@@ -135,7 +136,8 @@ def _bootstrap(aggregation: Aggregation, raws: Sequence[object], seed: int) -> I
     if len(found) < _RESAMPLES // 2:
         return None
     cut = round(0.025 * (len(found) - 1))
-    return Interval(found[cut], found[-1 - cut], "bootstrap")
+    low, high = found[cut], found[-1 - cut]
+    return Interval(low, high, "bootstrap") if high > low else None
 
 
 def _mean(columns: Sequence[TaskColumn], group: str, *, policy: Policy, seed: int) -> Summary:
