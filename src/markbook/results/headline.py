@@ -45,7 +45,7 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
         comparison: of two models or more.
         samples: what its samples are called: problems, rows, papers.
     """
-    names = [one.model for one in comparison.standings]
+    names = _together(comparison)
     scale = Scale(comparison.range)
     best, known = names[0], {frozenset((one.first, one.second)): one for one in comparison.pairs}
 
@@ -61,8 +61,9 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
         )
     tied = [best, *(name for name in names[1:] if not apart(best, name))]
     rest = [name for name in names if name not in tied]
-    on = f"these {comparison.n_common:,} {samples}"
-    value = comparison.standings[0].summary.value
+    n = comparison.n_common or (known[frozenset(names)].n if len(names) == 2 else 0)
+    on = f"these {n:,} {samples}" if n else f"the {samples} that they share"
+    value = next(one.summary.value for one in comparison.standings if one.model == best)
     score = f" ({scale.value(value)})" if value is not None else ""
     if len(tied) == 1:
         text = f"{_named([best])}{score} is better than {_beaten(best, rest, known, scale)} on {on}."
@@ -76,7 +77,21 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
             text += f"; {_named([best])}{score} is better than {_beaten(best, rest, known, scale)}."
         else:
             text += "."
+    left = [one.model for one in comparison.standings if one.model not in names]
+    if left:
+        text += f" Not compared with these, for want of {samples} in common: {_named(left)}."
     return Headline(text, _step(comparison, tied, rest, apart, known, samples))
+
+
+def _together(comparison: Comparison) -> list[str]:
+    """Return the models, best first, of which every two share samples; what shares none with one before it is left out."""
+    met = {frozenset((pair.first, pair.second)) for pair in comparison.pairs}
+    found = {name for pair in met for name in pair}
+    kept: list[str] = []
+    for name in (one.model for one in comparison.standings if one.model in found):
+        if all(frozenset((name, other)) in met for other in kept):
+            kept.append(name)
+    return kept
 
 
 def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = None, seed: int = 0) -> Headline:
@@ -100,7 +115,7 @@ def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = N
     try:
         comparison = comparison or compare_sheet(sheet, seed=seed)
     except DataError:
-        return Headline()  # two that share no sample: the tables say so
+        return Headline()  # no two share a sample: the tables say so
     ranked = [(one.model, one.summary) for one in comparison.standings]
     return replace(headline(comparison, samples), scores=_scores(ranked, Scale(sheet.range)))
 

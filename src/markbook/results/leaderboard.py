@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markbook.results.pairs import compare_pairs
 from markbook.results.sheet import Sheet
-from markbook.results.standing import Standing, letters, standings
+from markbook.results.standing import Standing, in_groups, standings
 from markbook.stats.difference import holm
 
 PAIRED_UP_TO = 20
@@ -35,7 +35,7 @@ def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderbo
     """Return the leaderboard of a sheet; two models without a letter in common differ at `alpha` over all pairs (Holm).
 
     Raises:
-        DataError: two models share no sample with a value.
+        DataError: no two models share a sample with a value.
     """
     order = standings(sheet, alpha=alpha, seed=seed)
     names = [one.model for one in order]
@@ -46,8 +46,7 @@ def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderbo
     else:
         apart = _apart(sheet, names, alpha)
         method = "paired t tests on common samples"
-    grouped = letters(names, apart)
-    return Leaderboard(tuple(one.in_group(grouped[one.model]) for one in order), method)
+    return Leaderboard(in_groups(order, apart), method)
 
 
 def _apart(sheet: Sheet, names: Sequence[str], alpha: float) -> set[tuple[str, str]]:

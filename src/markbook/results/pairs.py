@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from markbook.errors import DataError
 from markbook.results.sheet import Sheet
+from markbook.results.summary import sentences
 from markbook.stats.difference import (
     EXACT_FLIPS,
     holm,
@@ -145,21 +147,17 @@ def difference_of(
 
 
 def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, seed: int = 0) -> list[Pair]:
-    """Return every pair of the named models, in their order.
+    """Return the pairs of the named models that share a sample with a value, in their order.
 
     Raises:
-        DataError: two models share no sample with a value.
+        DataError: no two models share any.
     """
-    raw = []
-    for at, first in enumerate(names):
-        for second in names[at + 1 :]:
-            samples, a, b, left = _common(sheet, first, second)
-            if not samples:
-                raise DataError(
-                    f"{first!r} and {second!r} share no sample with a value",
-                    hint=" ".join(("compare runs of the same benchmark or task", *sheet.notes)),
-                )
-            raw.append((first, second, samples, a, b, left))
+    every = [(first, second, *_common(sheet, first, second)) for first, second in combinations(names, 2)]
+    raw = [one for one in every if one[2]]
+    if every and not raw:
+        who = f"{names[0]!r} and {names[1]!r} share no sample" if len(names) == 2 else "no two models share a sample"
+        hint = sentences(("compare runs of the same benchmark or task", *sheet.notes)).removesuffix(".")
+        raise DataError(f"{who} with a value", hint=hint)
     ps = _flip_ps([(tuple(samples), a, b) for _, _, samples, a, b, _ in raw], seed)
     width = sheet.range[1] - sheet.range[0]
     found = []

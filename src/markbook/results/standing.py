@@ -24,7 +24,8 @@ class Standing:
     """1 is best; equal means share a rank."""
     summary: Summary
     rank_low: int | None
-    """The best rank that resampling the common samples leaves plausible; None if the models share no sample."""
+    """The best rank that resampling the common samples leaves plausible, among the models that have values; None if these
+    share no sample, or it has none."""
     rank_high: int | None
     group: tuple[str, ...] = ()
     """Letters: two models without a letter in common are distinguishable."""
@@ -60,12 +61,13 @@ def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Stand
     """Return every model's summary and rank, best first, ties in the order of the input."""
     found_summaries = summaries(sheet, alpha=alpha, seed=seed)
     order = list(found_summaries)
-    ranges = _rank_ranges(sheet, order, alpha, seed)
+    valued = [model for model in order if found_summaries[model].value is not None]
+    ranges = dict(zip(valued, _rank_ranges(sheet, valued, alpha, seed), strict=False))
     found: list[Standing] = []
     for at, model in enumerate(order):
         same = at > 0 and found_summaries[model].value == found_summaries[order[at - 1]].value
         rank = found[-1].rank if same else at + 1
-        low, high = ranges[at] if ranges else (None, None)
+        low, high = ranges.get(model, (None, None))
         found.append(Standing(model, rank, found_summaries[model], low, high))
     return found
 
@@ -117,6 +119,17 @@ def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) ->
     low = np.quantile(ranks, alpha / 2, axis=0, method="lower")
     high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
     return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+
+
+def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]]) -> tuple[Standing, ...]:
+    """Return the standings with their letters; a model without any value has none.
+
+    Args:
+        order: best first.
+        different: the distinguishable pairs.
+    """
+    found = letters([one.model for one in order if one.summary.value is not None], different)
+    return tuple(one.in_group(found.get(one.model, ())) for one in order)
 
 
 def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
