@@ -46,8 +46,18 @@ def test_difference_interval_and_p_are_those_of_the_statistics():
     assert pair.difference == wanted
     assert pair.p == pytest.approx(stats.sign_flip_test(a, b).p, abs=0.005)
     assert pair.better == "a"
-    assert pair.mde == stats.minimum_detectable_effect(70, wanted.stats["sd"]).value
+    assert pair.mde == pytest.approx(stats.minimum_detectable_effect(70, wanted.stats["sd"]).value)
     assert pair.mcnemar_p is None
+    strict = compare_sheet(sheet, alpha=0.001).pair("a", "b")
+    assert strict.mde == pytest.approx(stats.minimum_detectable_effect(70, wanted.stats["sd"], alpha=0.001).value)
+
+
+def test_equal_differences_have_nothing_that_they_could_detect():
+    marks = {name: {str(at): Cell(at / 200 + more) for at in range(100)} for name, more in (("a", 0.1), ("b", 0.2))}
+
+    (pair,) = compare_sheet(Sheet("m", marks)).pairs
+
+    assert (pair.difference.stats["sd"], pair.sd, pair.mde) == (0.0, None, None)
 
 
 def test_mcnemar_is_on_all_tests_passed():

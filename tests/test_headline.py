@@ -112,3 +112,29 @@ def test_three_of_which_every_two_share_other_samples():
     )
 
     assert said.text == "a, b and c cannot be told apart on the samples that they share."
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        (
+            [1.0],
+            [0.0],
+            "a and b have a single one of the rows in common; more would tell how sure their difference is.",
+        ),
+        (
+            [0.7] * 4,
+            [0.6] * 4,
+            "a and b differ by the same on all 4 rows that both have; more would tell whether that holds.",
+        ),
+        (
+            [0.7] * 4,
+            [0.7] * 4,
+            "a and b scored alike here; other or harder rows may tell them apart, more of the same hardly.",
+        ),
+    ],
+)
+def test_only_those_that_did_are_said_to_have_scored_alike(a, b, said):
+    cells = {name: {str(at): Cell(value) for at, value in enumerate(values)} for name, values in (("a", a), ("b", b))}
+
+    assert headline(compare_sheet(Sheet("score", cells)), "rows").step == said

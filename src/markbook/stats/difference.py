@@ -93,7 +93,7 @@ def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
     found = {"n_better": float(better), "n_worse": float(worse), "n_equal": float(n - better - worse)}
     if n < 2:
         return found
-    found["sd"] = float(gaps.std(ddof=1))
+    found["sd"] = float(gaps.std(ddof=1)) if has_variation(gaps) else 0.0  # equal gaps differ by their rounding
     found["se_unpaired"] = math.sqrt((float(first.var(ddof=1)) + float(second.var(ddof=1))) / n)
     if has_variation(first) and has_variation(second):
         found["correlation"] = _correlation(first, second)
