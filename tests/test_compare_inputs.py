@@ -260,3 +260,19 @@ def test_a_paper_that_nobody_reviewed_stays_missing(tmp_path):
         assert (shown.n, shown.n_items, shown.n_missing) == (2, 3, {"absent": 1})
         assert (own.n, own.n_items, own.n_missing, own.bounds) == (2, 3, {"absent": 1}, shown.bounds)
     assert "2 of 3" in command("compare", folder, "--metric", "tier1.cosine_score")[1]
+
+
+def test_one_model_without_scores_keeps_nobody_from_being_compared(folder):
+    rows = [f"{at},{model},{score}" for at in range(6) for model, score in (("x", 1), ("y", at % 2), ("dead", ""))]
+    (folder / "t.csv").write_text("\n".join(["item,model,score", *rows]) + "\n", encoding="utf-8")
+    columns = ("--map", "item=item,model=model,score=score")
+
+    found = compared("t.csv", *columns)
+    code, out, err = command("site", "t.csv", *columns, "-o", "site")
+
+    assert [(pair["model_a"], pair["model_b"], pair["n"]) for pair in found["pairs"]] == [("x", "y", 6)]
+    assert "dead" in found["headline"]
+    assert code == 0, err
+    page = (folder / out.strip()).read_text(encoding="utf-8")
+    assert "dead" in page
+    assert "stands apart from" not in page

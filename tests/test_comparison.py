@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -13,6 +14,7 @@ from markbook.errors import DataError
 from markbook.results.alignment import merged
 from markbook.results.comparison import compare_sheet
 from markbook.results.comparison_tables import Scale, p_value, tables
+from markbook.results.gates import check_worse
 from markbook.results.pairs import difference_of
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.standing import letters
@@ -44,8 +46,18 @@ def test_difference_interval_and_p_are_those_of_the_statistics():
     assert pair.difference == wanted
     assert pair.p == pytest.approx(stats.sign_flip_test(a, b).p, abs=0.005)
     assert pair.better == "a"
-    assert pair.mde == stats.minimum_detectable_effect(70, wanted.stats["sd"]).value
+    assert pair.mde == pytest.approx(stats.minimum_detectable_effect(70, wanted.stats["sd"]).value)
     assert pair.mcnemar_p is None
+    strict = compare_sheet(sheet, alpha=0.001).pair("a", "b")
+    assert strict.mde == pytest.approx(stats.minimum_detectable_effect(70, wanted.stats["sd"], alpha=0.001).value)
+
+
+def test_equal_differences_have_nothing_that_they_could_detect():
+    marks = {name: {str(at): Cell(at / 200 + more) for at in range(100)} for name, more in (("a", 0.1), ("b", 0.2))}
+
+    (pair,) = compare_sheet(Sheet("m", marks)).pairs
+
+    assert (pair.difference.stats["sd"], pair.sd, pair.mde) == (0.0, None, None)
 
 
 def test_mcnemar_is_on_all_tests_passed():
@@ -280,3 +292,34 @@ def test_a_cell_has_a_value_or_a_reason():
         Cell(None)
     with pytest.raises(ValueError, match="exactly one"):
         Cell(1.0, Missing(MissingKind.FAILED))
+
+
+def test_models_that_share_nothing_leave_the_others_compared():
+    found = compare_sheet(passes(x="1101..", y="1000..", dead="......"))
+
+    assert [(pair.first, pair.second, pair.n) for pair in found.pairs] == [("x", "y", 4)]
+    assert found.unpaired == (("x", "dead"), ("y", "dead"))
+    assert found.to_json()["unpaired"] == [["x", "dead"], ["y", "dead"]]
+    assert "'x' and 'dead'; 'y' and 'dead'" in " ".join(found.notes)
+    assert [(one.model, one.group, one.rank_low) for one in found.standings] == [
+        ("x", ("a",), 1), ("y", ("a",), 1), ("dead", (), None)
+    ]  # fmt: skip
+    with pytest.raises(KeyError):
+        found.pair("x", "dead")
+
+
+def test_where_no_two_models_share_a_sample_there_is_nothing_to_compare():
+    with pytest.raises(DataError, match="no two models share a sample with a value"):
+        compare_sheet(passes(x="1..", y=".1.", z="..1"))
+    apart = replace(passes(x="1.", y=".1"), notes=("Samples without a counterpart: 1 of 1 in x.",))
+    with pytest.raises(DataError, match="'x' and 'y' share no sample with a value") as found:
+        compare_sheet(apart)
+    assert "benchmark or task. Samples without" in str(found.value)
+
+
+def test_a_candidate_without_a_common_sample_cannot_be_held_against_its_baseline():
+    found = compare_sheet(passes(x="1101", y="1000", dead="...."))
+
+    assert check_worse(found, [("x", "y")])[0].first == "x"
+    with pytest.raises(DataError, match="'dead' cannot be held against 'x'"):
+        check_worse(found, [("dead", "x")])

@@ -90,3 +90,51 @@ def test_a_model_without_scores_is_no_crash(n):
     summary = summarise_values([], n_missing={"failed": n}, metric="score")
 
     assert f"none of {n} problems could be scored" in headline_of_one("a", summary, (0.0, 1.0), "problems").text
+
+
+def test_a_model_that_shares_nothing_is_named_apart():
+    cells = {model: {f"{model}{at}": Cell(1.0) for at in range(4)} for model in ("far", "dead")}
+    marks = {"a": dict.fromkeys(map(str, range(40)), Cell(1.0)), "b": dict.fromkeys(map(str, range(40)), Cell(0.0))}
+    said = headline(compare_sheet(Sheet("score", {**marks, **cells})), "problems")
+
+    assert said.text.startswith("a (100.0) is better than b by ")
+    assert said.text.endswith(
+        " on these 40 problems. Not compared with these, for want of problems in common: far and dead."
+    )
+
+
+def test_three_of_which_every_two_share_other_samples():
+    def solved(*names):
+        return {name: Cell(1.0) for part in names for name in (f"{part}{at}" for at in range(3))}
+
+    said = headline(
+        compare_sheet(Sheet("score", {"a": solved("x", "y"), "b": solved("x", "z"), "c": solved("y", "z")}))
+    )
+
+    assert said.text == "a, b and c cannot be told apart on the samples that they share."
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        (
+            [1.0],
+            [0.0],
+            "a and b have a single one of the rows in common; more would tell how sure their difference is.",
+        ),
+        (
+            [0.7] * 4,
+            [0.6] * 4,
+            "a and b differ by the same on all 4 rows that both have; more would tell whether that holds.",
+        ),
+        (
+            [0.7] * 4,
+            [0.7] * 4,
+            "a and b scored alike here; other or harder rows may tell them apart, more of the same hardly.",
+        ),
+    ],
+)
+def test_only_those_that_did_are_said_to_have_scored_alike(a, b, said):
+    cells = {name: {str(at): Cell(value) for at, value in enumerate(values)} for name, values in (("a", a), ("b", b))}
+
+    assert headline(compare_sheet(Sheet("score", cells)), "rows").step == said

@@ -183,3 +183,17 @@ def test_weighted_marks_replace_the_plain_ones():
     weighted = {key: [3.5, 0.9] for key in NAMES}
 
     assert settle(CONSTRUCTIVENESS, [row(4, weighted=weighted)]).value == pytest.approx(0.625)
+
+
+def test_the_agreement_of_a_panel_is_known_as_well_as_its_texts_are_many():
+    from markbook.judge.cases import panel_agreement
+
+    marks = [(1, 1), (2, 3), (3, 3), (4, 4), (5, 4), (2, 2), (3, 1), (4, 4), (1, 2), (5, 5)]
+    names = ["clarity", "depth", "tone", "use"]
+    panels = [{"a": dict.fromkeys(names, one), "b": dict.fromkeys(names, two)} for one, two in marks]
+
+    several, single = panel_agreement(panels, names), panel_agreement(panels, names[:1])
+
+    assert (several["n"], single["n"]) == (40, 10)
+    widths = [found["interval"]["high"] - found["interval"]["low"] for found in (several, single)]
+    assert widths[0] == pytest.approx(widths[1], rel=0.1)

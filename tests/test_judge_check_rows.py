@@ -56,7 +56,9 @@ def test_every_probe_on_answers_of_any_task(args):
     assert report["reviews"] == 24
     assert report["agreement_with_humans"]["exact"]["value"] == 0.0
     assert report["calibration"]["bias"]["value"] == 1.0
-    assert report["calibration"]["slope"]["value"] == pytest.approx(1.0)
+    slope = report["calibration"]["slope"]
+    assert slope["value"] == pytest.approx(1.0)
+    assert (slope["low"], slope["high"], slope["note"]) == (None, None, "all pairs lie on one line: no interval")
     assert report["verbosity"]["lowered"]["value"] == 1.0
     assert report["verbosity"]["shift"]["value"] == pytest.approx(-0.25)
     assert report["formatting"]["shift"]["value"] == 0.0

@@ -263,6 +263,7 @@ def test_not_a_number_is_refused(bad):
         lambda: stats.cohen_kappa([1], [1, 2]),
         lambda: stats.cohen_kappa([1, 2], [1, 2], "cubic"),
         lambda: stats.fleiss_kappa([[1, 1], [3, 0]]),
+        lambda: stats.krippendorff_alpha([[1, 2], [1, 2]], clusters=[1]),
         lambda: stats.krippendorff_alpha([[1, 2]]),
         lambda: stats.krippendorff_alpha([[1, 2], [1, 2]], "cardinal"),
         lambda: stats.icc([[1, 2], [1, 2]], "ICC9"),
@@ -307,6 +308,51 @@ def test_single_cluster_has_no_interval():
 
     assert found.low is None
     assert "fewer than 2 clusters" in found.note
+
+
+@pytest.mark.parametrize("values", [[1.0, 0.0], [0.1, 0.2, 0.7], [1e9, 1e9 + 1]])
+def test_clusters_that_do_not_differ_say_nothing_of_the_error(values):
+    clusters = [cluster for cluster in "abcd" for _ in values]
+
+    found = stats.clustered_standard_error(values * 4, clusters)
+    paired = stats.paired_difference(values * 4, [0.0] * len(clusters), clusters=clusters)
+
+    assert (found.low, found.high, found.note) == (None, None, "every cluster has the same mean: no interval")
+    assert (paired.low, paired.se, paired.p, paired.note) == (None, None, None, found.note)
+
+
+@pytest.mark.parametrize("n", [5, 100])
+def test_perfect_agreement_has_no_interval(n):
+    marks = [1 + at % 5 for at in range(n)]
+    counts = [[2 * (mark == one) for one in range(1, 6)] for mark in marks]
+
+    for found in (
+        stats.cohen_kappa(marks, marks, "quadratic"),
+        stats.fleiss_kappa(counts),
+        stats.krippendorff_alpha([marks, marks]),
+        stats.icc([marks, marks]),
+    ):
+        assert found.value == pytest.approx(1.0)
+        assert (found.low, found.high, found.se) == (None, None, None)
+        assert "no variation between resamples: no interval" in found.note
+
+
+def test_ratings_of_one_text_by_several_criteria_are_resampled_together():
+    one = [1, 2, 3, 4, 5, 2, 3, 4, 1, 5]
+    two = [1, 3, 3, 4, 4, 2, 1, 4, 2, 5]
+    plain = stats.krippendorff_alpha([one, two])
+
+    # Four criteria that always say the same tell no more than one does.
+    found = stats.krippendorff_alpha(
+        [[mark for mark in marks for _ in range(4)] for marks in (one, two)],
+        clusters=[at for at in range(10) for _ in range(4)],
+    )
+
+    assert found.n == 40
+    assert found.value == pytest.approx(plain.value, abs=0.05)
+    assert found.high - found.low == pytest.approx(plain.high - plain.low, rel=0.1)
+    few = stats.krippendorff_alpha([[1, 2] * 4, [1, 2, 1, 1] * 2], clusters=[0, 0, 1, 1, 2, 2, 3, 3])
+    assert (few.low, few.note) == (None, "n < 5 clusters: no interval")
 
 
 def test_paired_difference_widens_when_items_are_related():

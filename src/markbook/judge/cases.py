@@ -247,6 +247,8 @@ def panel_agreement(
 ) -> PanelAgreement | None:
     """Return Krippendorff's ordinal alpha over a panel's marks; None for a single judge.
 
+    A text's marks by several criteria belong together: the interval is over the texts.
+
     Args:
         by_judges: for each judged text its marks by judge.
         names: the criteria.
@@ -257,6 +259,7 @@ def panel_agreement(
     if len(judges) < 2:
         return None
     ratings = [[panel.get(judge, {}).get(name) for panel in by_judges for name in names] for judge in judges]
-    found = krippendorff_alpha(ratings, "ordinal")
+    texts = [number for number in range(len(by_judges)) for _ in names]
+    found = krippendorff_alpha(ratings, "ordinal", clusters=texts)
     interval = None if found.interval is None else found.interval.to_record()
     return PanelAgreement(value=found.value, n=found.n, interval=interval, note=found.note, judges=judges)

@@ -16,6 +16,8 @@ from markbook.stats import cohen_kappa, krippendorff_alpha, t_interval, wilson_i
 from markbook.stats.arrays import t_quantile
 from markbook.stats.records import Estimate
 
+EXACT_FIT = "all pairs lie on one line: no interval"
+
 
 @dataclass(frozen=True, slots=True)
 class KnownText:
@@ -180,7 +182,7 @@ def calibration(human: Sequence[int], judge: Sequence[int]) -> Calibration:
 
 
 def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = 0.95) -> Estimate:
-    """Return how much y rises with x by least squares, with Student's interval.
+    """Return how much y rises with x by least squares, with Student's interval; none where all lie on one line.
 
     >>> slope([1, 2, 3, 4], [1, 2, 2, 3]).value
     0.6
@@ -192,6 +194,8 @@ def slope(x: Sequence[float], y: Sequence[float], *, confidence: float = 0.95) -
     spread = math.fsum((one - mean_x) ** 2 for one in x)
     value = math.fsum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / spread
     rest = math.fsum((b - mean_y - value * (a - mean_x)) ** 2 for a, b in zip(x, y, strict=True))
+    if rest <= 1e-24 * math.fsum((b - mean_y) ** 2 for b in y):
+        return Estimate(value, n=n, method="least-squares", confidence=confidence, note=EXACT_FIT)
     se = math.sqrt(rest / (n - 2) / spread)
     reach = t_quantile(confidence, n - 2) * se
     return Estimate(value, value - reach, value + reach, se, n=n, method="least-squares", confidence=confidence)

@@ -65,7 +65,8 @@ def _index(
 
 def _headline(board: Leaderboard) -> str:
     """Return in a sentence whom the letters leave at the top."""
-    best, *others = board.standings
+    best, *below = board.standings
+    others = [one for one in below if one.summary.value is not None]
     if not others or best.summary.value is None:
         return ""
     near = [one.model for one in others if set(one.group) & set(best.group)]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from markbook.errors import DataError
 from markbook.results.headline import headline
 from markbook.results.pairs import Pair, compare_pairs
 from markbook.results.sheet import Sheet
-from markbook.results.standing import Standing, letters, standings
+from markbook.results.standing import Standing, in_groups, standings
 from markbook.results.summary import mean_of
 from markbook.stats.records import Estimate, Ranking
 from markbook.types import Direction, range_record
@@ -21,6 +22,9 @@ from markbook.types import Direction, range_record
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+_UNPAIRED_NAMED = 4
+"""So many pairs that share nothing are named in the note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Comparison:
     standings: tuple[Standing, ...]
     """Best first."""
     pairs: tuple[Pair, ...]
-    """In the order of the standings: the first of a pair has the better mean."""
+    """In the order of the standings: the first of a pair has the better mean. Only such as share a sample with a value."""
     wins: Mapping[str, Mapping[str, int]]
     """wins[a][b]: on how many common samples a scored better than b."""
     strengths: Ranking | None
@@ -48,6 +52,8 @@ class Comparison:
     n_common: int
     """Samples for which every model has a mark."""
     notes: tuple[str, ...] = ()
+    unpaired: tuple[tuple[str, str], ...] = ()
+    """The other pairs: of these two nothing can be said."""
     alignment: Mapping[str, object] = field(default_factory=dict)
     """How the samples of several runs were paired and how many were not; empty for a single run."""
 
@@ -55,7 +61,7 @@ class Comparison:
         """Return the pair of these two models, turned so that the difference is first - second.
 
         Raises:
-            KeyError: one of them is not part of the comparison.
+            KeyError: one of them is not part of the comparison, or the two share no sample with a value.
         """
         for pair in self.pairs:
             if (pair.first, pair.second) == (first, second):
@@ -79,6 +85,7 @@ class Comparison:
             "ranking": [standing.to_record() for standing in self.standings],
             "groups": self.groups(),
             "pairs": [pair.to_record() for pair in self.pairs],
+            "unpaired": [list(pair) for pair in self.unpaired],
             "win_matrix": {model: dict(row) for model, row in self.wins.items()},
             "only_solved_by": {model: list(ids) for model, ids in self.only_solved_by.items()},
             "solved_by_none": list(self.solved_by_none),
@@ -158,14 +165,15 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
         seed: of whatever is drawn (sign flips, bootstrap ranks).
 
     Raises:
-        DataError: fewer than two models, or two that share no sample with a value.
+        DataError: fewer than two models, or no two that share a sample with a value.
     """
     _need_two(sheet)
     order = standings(sheet, alpha=alpha, seed=seed)
     names = [standing.model for standing in order]
     pairs = compare_pairs(sheet, names, alpha=alpha, seed=seed)
     different = {(pair.first, pair.second) for pair in pairs if pair.distinguishable}
-    grouped = letters(names, different)
+    met = {(pair.first, pair.second) for pair in pairs}
+    unpaired = tuple(pair for pair in combinations(names, 2) if pair not in met)
     wins = _wins(sheet, names)
     only, none = _solved(sheet)
     common = [s for s in sheet.samples if all(_has_value(sheet, model, s) for model in names)]
@@ -174,7 +182,7 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
         direction=sheet.direction,
         range=sheet.range,
         alpha=alpha,
-        standings=tuple(standing.in_group(grouped[standing.model]) for standing in order),
+        standings=in_groups(order, different),
         pairs=tuple(pairs),
         wins=wins,
         strengths=_strengths(wins, pairs, names, seed),
@@ -182,7 +190,8 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
         solved_by_none=none,
         by_topic=_by_topic(sheet, names, alpha, seed),
         n_common=len(common),
-        notes=_notes(sheet, len(common)),
+        notes=_notes(sheet, len(common), unpaired),
+        unpaired=unpaired,
         alignment=sheet.alignment,
     )
 
@@ -233,7 +242,7 @@ def _strengths(
             if a == b:
                 row.append(0.0)
                 continue
-            ties = met[frozenset((a, b))] - wins[a][b] - wins[b][a]
+            ties = met.get(frozenset((a, b)), 0) - wins[a][b] - wins[b][a]
             row.append(wins[a][b] + ties / 2)
         table.append(row)
     found = bradley_terry(table, seed=seed)
@@ -280,9 +289,14 @@ def _by_topic(sheet: Sheet, names: Sequence[str], alpha: float, seed: int) -> di
     return table
 
 
-def _notes(sheet: Sheet, common: int) -> tuple[str, ...]:
+def _notes(sheet: Sheet, common: int, unpaired: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     notes = list(sheet.notes)
     total = len(sheet.samples)
+    if unpaired:
+        named = [f"{first!r} and {second!r}" for first, second in unpaired[:_UNPAIRED_NAMED]]
+        more = len(unpaired) - len(named)
+        words = "; ".join(named) + (f"; and {more} more" if more else "")
+        notes.append(f"Not compared, because they share no sample with a value: {words}")
     if common < total:
         notes.append(
             f"{total - common} of {total} samples lack a value for at least one model; pairs use what both have"

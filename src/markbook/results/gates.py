@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from markbook.errors import GateFailed, UsageError
+from markbook.errors import DataError, GateFailed, UsageError
 from markbook.plugins import suggest
 from markbook.results.comparison import Comparison
 from markbook.results.comparison_tables import Scale
@@ -159,8 +159,15 @@ def check_worse(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> lis
 
     Raises:
         GateFailed: at least one candidate is worse than chance can explain.
+        DataError: a candidate shares no sample with its baseline.
     """
     scale = Scale(comparison.range)
+    for candidate, baseline in pairs:
+        if {(candidate, baseline), (baseline, candidate)} & set(comparison.unpaired):
+            raise DataError(
+                f"{candidate!r} cannot be held against {baseline!r}: the two share no sample with a value",
+                hint="compare runs of the same benchmark or task",
+            )
     turned = [comparison.pair(candidate, baseline) for candidate, baseline in pairs]
     failed = []
     for pair in turned:

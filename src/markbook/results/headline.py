@@ -45,7 +45,7 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
         comparison: of two models or more.
         samples: what its samples are called: problems, rows, papers.
     """
-    names = [one.model for one in comparison.standings]
+    names = _together(comparison)
     scale = Scale(comparison.range)
     best, known = names[0], {frozenset((one.first, one.second)): one for one in comparison.pairs}
 
@@ -61,8 +61,8 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
         )
     tied = [best, *(name for name in names[1:] if not apart(best, name))]
     rest = [name for name in names if name not in tied]
-    on = f"these {comparison.n_common:,} {samples}"
-    value = comparison.standings[0].summary.value
+    on = _on(comparison, names, samples)
+    value = next(one.summary.value for one in comparison.standings if one.model == best)
     score = f" ({scale.value(value)})" if value is not None else ""
     if len(tied) == 1:
         text = f"{_named([best])}{score} is better than {_beaten(best, rest, known, scale)} on {on}."
@@ -76,7 +76,32 @@ def headline(comparison: Comparison, samples: str = "samples") -> Headline:
             text += f"; {_named([best])}{score} is better than {_beaten(best, rest, known, scale)}."
         else:
             text += "."
+    text += _left_out(comparison, names, samples)
     return Headline(text, _step(comparison, tied, rest, apart, known, samples))
+
+
+def _on(comparison: Comparison, names: Sequence[str], samples: str) -> str:
+    """Return over which samples these models are compared."""
+    n = comparison.n_common
+    if not n and len(names) == 2:
+        n = comparison.pair(*names).n
+    return f"these {n:,} {samples}" if n else f"the {samples} that they share"
+
+
+def _left_out(comparison: Comparison, names: Sequence[str], samples: str) -> str:
+    left = [one.model for one in comparison.standings if one.model not in names]
+    return f" Not compared with these, for want of {samples} in common: {_named(left)}." if left else ""
+
+
+def _together(comparison: Comparison) -> list[str]:
+    """Return the models, best first, of which every two share samples; what shares none with one before it is left out."""
+    met = {frozenset((pair.first, pair.second)) for pair in comparison.pairs}
+    found = {name for pair in met for name in pair}
+    kept: list[str] = []
+    for name in (one.model for one in comparison.standings if one.model in found):
+        if all(frozenset((name, other)) in met for other in kept):
+            kept.append(name)
+    return kept
 
 
 def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = None, seed: int = 0) -> Headline:
@@ -100,7 +125,7 @@ def headline_of(sheet: Sheet, samples: str, *, comparison: Comparison | None = N
     try:
         comparison = comparison or compare_sheet(sheet, seed=seed)
     except DataError:
-        return Headline()  # two that share no sample: the tables say so
+        return Headline()  # no two share a sample: the tables say so
     ranked = [(one.model, one.summary) for one in comparison.standings]
     return replace(headline(comparison, samples), scores=_scores(ranked, Scale(sheet.range)))
 
@@ -181,10 +206,12 @@ def _step(
         return ""
     pair = known[frozenset(nearest)]
     both = _named(nearest)
-    gap, sd = abs(pair.difference.value or 0.0), float(pair.difference.stats.get("sd", 0.0))
+    gap, sd = abs(pair.difference.value or 0.0), pair.sd
     alpha = comparison.alpha / len(comparison.pairs)  # what Holm asks of the first of them
-    if gap == 0 or sd == 0:
+    if gap == 0:
         return f"{both} scored alike here; other or harder {samples} may tell them apart, more of the same hardly."
+    if sd is None:
+        return _unsure(pair, both, samples)
     needed = items_needed(gap, sd, alpha=alpha)
     if needed > _HOPELESS:
         return f"The difference between {both} is so small here that more {samples} like these will hardly settle it."
@@ -194,6 +221,18 @@ def _step(
         f"{_about(max(needed, pair.n + 1))} {samples} like these would settle {both}, "
         f"if they differ by the {scale.value(gap)}{unit} seen here."
     ).replace("about", "About", 1)
+
+
+def _unsure(pair: Pair, both: str, samples: str) -> str:
+    """Return why nothing says how many samples would tell two apart that differ."""
+    if pair.n < 2:
+        return f"{both} have a single one of the {samples} in common; more would tell how sure their difference is."
+    if "n_clusters" in pair.difference.stats:
+        why = pair.difference.note.removesuffix(": no interval")
+        return (
+            f"How sure the difference between {both} is cannot be said ({why}); {samples} of other clusters would tell."
+        )
+    return f"{both} differ by the same on all {pair.n:,} {samples} that both have; more would tell whether that holds."
 
 
 def _about(number: int) -> str:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from markbook.results.pairs import compare_pairs
 from markbook.results.sheet import Sheet
-from markbook.results.standing import Standing, letters, standings
+from markbook.results.standing import Standing, in_groups, standings
 from markbook.stats.difference import holm
 
 PAIRED_UP_TO = 20
-"""Up to this many models every pair is compared as `compare` does it; beyond, by the paired t test, all at once."""
+"""Up to this many models every pair is compared as `compare` does it, and where samples belong together; beyond, by the
+paired t test, all at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +36,20 @@ def leaderboard(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Leaderbo
     """Return the leaderboard of a sheet; two models without a letter in common differ at `alpha` over all pairs (Holm).
 
     Raises:
-        DataError: two models share no sample with a value.
+        DataError: no two models share a sample with a value.
     """
     order = standings(sheet, alpha=alpha, seed=seed)
     names = [one.model for one in order]
-    if len(names) <= PAIRED_UP_TO:
+    is_clustered = sheet.clusters_of(sheet.samples) is not None
+    if is_clustered or len(names) <= PAIRED_UP_TO:
         pairs = compare_pairs(sheet, names, alpha=alpha, seed=seed)
         apart = {(pair.first, pair.second) for pair in pairs if pair.distinguishable}
-        method = "sign flips on common samples, as markbook compare does"
+        how = "errors of clusters of" if is_clustered else "sign flips on"
+        method = f"{how} common samples, as markbook compare does"
     else:
         apart = _apart(sheet, names, alpha)
         method = "paired t tests on common samples"
-    grouped = letters(names, apart)
-    return Leaderboard(tuple(one.in_group(grouped[one.model]) for one in order), method)
+    return Leaderboard(in_groups(order, apart), method)
 
 
 def _apart(sheet: Sheet, names: Sequence[str], alpha: float) -> set[tuple[str, str]]:

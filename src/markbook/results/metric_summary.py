@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from markbook import plugins
 from markbook.errors import UsageError
 from markbook.results.summary import Policy, summarise_values
 from markbook.types import Interval, Measurement, Metric, Summary, missing_kinds
+
+if TYPE_CHECKING:
+    from markbook.stats.arrays import Ints
 
 _RESAMPLES = 1000
 
@@ -56,11 +60,7 @@ def summarise_with(
     seed: int = 0,
 ) -> Summary:
     """As `summarise`, with a metric that was made before."""
-    others = {one.metric for one in measurements} - {metric.name}
-    if others:
-        raise UsageError(f"measurements of {', '.join(sorted(others))} cannot be summarised as {metric.name}")
     signature = _signature(metric, measurements)
-    n_missing = missing_kinds(measurements)
     if metric.averages:
         values = [one.value for one in measurements if one.value is not None]
         summary = summarise_values(
@@ -69,7 +69,7 @@ def summarise_with(
             group=group,
             range=metric.range,
             direction=metric.direction,
-            n_missing=n_missing,
+            n_missing=missing_kinds(measurements),
             policy=policy,
             confidence=confidence,
             seed=seed,
@@ -77,22 +77,45 @@ def summarise_with(
         return dataclasses.replace(summary, signature=signature)
     if policy != "exclude":
         raise UsageError(f"{metric.name} is no mean, so a missing row has no worst value", hint="use policy exclude")
-    scored = [one for one in measurements if one.value is not None]
+    return summarise_rows(metric, [[one] for one in measurements], group=group, confidence=confidence, seed=seed)
+
+
+def summarise_rows(
+    metric: Metric,
+    rows: Sequence[Sequence[Measurement]],
+    *,
+    group: str = "total",
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Summary:
+    """Return the number of a metric that is no mean; `n` and `n_items` count rows, and whole rows are resampled.
+
+    Args:
+        metric: one that computes its own number.
+        rows: the measurements of each row's answers.
+        group: as `summarise_with`, and so are the others.
+        confidence: see there.
+        seed: see there.
+    """
+    measurements = [one for row in rows for one in row]
+    known = [[one for one in row if one.value is not None] for row in rows]
+    scored = [row for row in known if row]
     interval, note = _bootstrap(metric, scored, confidence=confidence, seed=seed)
     return Summary(
         metric=metric.name,
         group=group,
-        value=metric.summarise(scored),
+        value=metric.summarise([one for row in scored for one in row]),
         n=len(scored),
-        n_items=len(measurements),
-        n_missing=n_missing,
+        n_items=len(rows),
+        n_missing=missing_kinds(measurements),
+        n_partial=sum(0 < len(some) < len(row) for some, row in zip(known, rows, strict=True)),
         interval=interval,
         bounds=None,
-        policy=policy,
+        policy="exclude",
         range=metric.range,
         direction=metric.direction,
         note=note,
-        signature=signature,
+        signature=_signature(metric, measurements),
     )
 
 
@@ -102,8 +125,11 @@ def _signature(metric: Metric, measurements: Sequence[Measurement]) -> str:
     A metric that reads a model learns only then what it is: such a signature says more than the metric's.
 
     Raises:
-        UsageError: they have several, or one of other options than the metric's.
+        UsageError: they are another metric's, have several signatures, or one of other options than the metric's.
     """
+    others = {one.metric for one in measurements} - {metric.name}
+    if others:
+        raise UsageError(f"measurements of {', '.join(sorted(others))} cannot be summarised as {metric.name}")
     signed = sorted({one.signature for one in measurements if one.signature and one.missing is None})
     if len(signed) > 1:
         raise UsageError(
@@ -121,17 +147,28 @@ def _signature(metric: Metric, measurements: Sequence[Measurement]) -> str:
 
 
 def _bootstrap(
-    metric: Metric, scored: Sequence[Measurement], *, confidence: float, seed: int
+    metric: Metric, rows: Sequence[Sequence[Measurement]], *, confidence: float, seed: int
 ) -> tuple[Interval | None, str]:
-    """Return the percentile interval over resampled measurements, or why there is none."""
+    """Return the percentile interval over resampled rows, or why there is none."""
     import numpy as np
 
-    n = len(scored)
+    n = len(rows)
     if n < 2:
         return None, "fewer than two values: no interval"
+    sizes = np.array([len(row) for row in rows])
+    starts = np.cumsum(sizes) - sizes
     draws = np.random.default_rng(seed).integers(0, n, size=(_RESAMPLES, n))
-    values = metric.resample(scored, draws)
-    if len(values) < _RESAMPLES or min(values) == max(values):
+    chosen = (_members(starts[draw], sizes[draw]) for draw in draws)
+    values = metric.resample([one for row in rows for one in row], chosen)
+    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2]) if values else (0.0, 0.0)
+    if len(values) < _RESAMPLES or low == high:
         return None, "no variation between resamplings: no interval"
-    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(low), float(high), f"bootstrap[{_RESAMPLES}, seed {seed}]", confidence), ""
+
+
+def _members(starts: Ints, sizes: Ints) -> Ints:
+    """Return the places of all measurements of rows, each of which has so many from its start on."""
+    import numpy as np
+
+    ends = np.cumsum(sizes)
+    return np.repeat(starts - (ends - sizes), sizes) + np.arange(ends[-1])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from markbook.errors import DataError
 from markbook.results.sheet import Sheet
+from markbook.results.summary import sentences
 from markbook.stats.difference import (
     EXACT_FLIPS,
     holm,
@@ -47,12 +50,12 @@ class Pair:
     n_missing: int
     """Samples of either that could not be paired."""
     mcnemar_p: float | None
-    """Exact McNemar on all-tests-passed; None where there are no tests."""
+    """Exact McNemar on all-tests-passed; None where there are no tests, or samples belong together."""
     only_first: int | None
     """Samples whose tests only the first model passed all; None where there are no tests."""
     only_second: int | None
     mde: float | None
-    """The smallest true difference that this many samples would show in 80 % of cases; None without variation."""
+    """The smallest true difference that this many samples would show at alpha in 80 % of cases; None without an error."""
     by_topic: Mapping[str, Estimate] = field(default_factory=dict)
     n_partial: int = 0
     """Common samples that have a value for a part of their answers only, by either model."""
@@ -61,6 +64,11 @@ class Pair:
     def n(self) -> int:
         """Common samples."""
         return self.difference.n
+
+    @property
+    def sd(self) -> float | None:
+        """What the difference varies by from sample to sample, of related ones as their clusters do; None without an error."""
+        return self.difference.se * math.sqrt(self.n) if self.difference.se else None
 
     def turned(self) -> Pair:
         """Return the same comparison with first and second exchanged."""
@@ -132,7 +140,8 @@ def difference_of(
     """Return the paired difference, with an interval also where all differences are equal.
 
     n equal differences show that other behaviour is rare, not that it is absent: with u the Wilson upper end of
-    0 in n, a share u of samples could differ by anything the range allows. A finite `width` is needed for that.
+    0 in n, a share u of samples could differ by anything the range allows. A finite `width` is needed for that, and
+    samples that do not belong together.
     """
     found = paired_difference(a, b, clusters=clusters, confidence=confidence)
     if found.n < 2 or found.se != 0 or found.value is None or not 0 < width < float("inf"):
@@ -145,29 +154,27 @@ def difference_of(
 
 
 def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, seed: int = 0) -> list[Pair]:
-    """Return every pair of the named models, in their order.
+    """Return the pairs of the named models that share a sample with a value, in their order.
 
     Raises:
-        DataError: two models share no sample with a value.
+        DataError: no two models share any.
     """
-    raw = []
-    for at, first in enumerate(names):
-        for second in names[at + 1 :]:
-            samples, a, b, left = _common(sheet, first, second)
-            if not samples:
-                raise DataError(
-                    f"{first!r} and {second!r} share no sample with a value",
-                    hint=" ".join(("compare runs of the same benchmark or task", *sheet.notes)),
-                )
-            raw.append((first, second, samples, a, b, left))
-    ps = _flip_ps([(tuple(samples), a, b) for _, _, samples, a, b, _ in raw], seed)
+    every = [(first, second, *_common(sheet, first, second)) for first, second in combinations(names, 2)]
+    raw = [one for one in every if one[2]]
+    if every and not raw:
+        who = f"{names[0]!r} and {names[1]!r} share no sample" if len(names) == 2 else "no two models share a sample"
+        hint = sentences(("compare runs of the same benchmark or task", *sheet.notes)).removesuffix(".")
+        raise DataError(f"{who} with a value", hint=hint)
+    clusters = [sheet.clusters_of(samples) for _, _, samples, *_ in raw]
+    # The signs of related samples are not drawn one by one.
+    alone = [(tuple(one[2]), one[3], one[4]) for one, own in zip(raw, clusters, strict=True) if own is None]
+    flips = iter(_flip_ps(alone, seed))
     width = sheet.range[1] - sheet.range[0]
     found = []
-    for (first, second, samples, a, b, left), (p, method) in zip(raw, ps, strict=True):
-        clusters = sheet.clusters_of(samples)
-        difference = difference_of(a, b, width, 1 - alpha, clusters)
-        # The signs of related samples are not drawn one by one.
-        used = (p, method) if p is not None and clusters is None else (difference.p, difference.method)
+    for (first, second, samples, a, b, left), own in zip(raw, clusters, strict=True):
+        difference = difference_of(a, b, width, 1 - alpha, own)
+        p, method = (None, "") if own is not None else next(flips)
+        used = (difference.p, difference.method) if p is None else (p, method)
         found.append(_pair(sheet, (first, second), samples, difference, used, left))
     adjusted = holm([pair.p for pair in found])
     return [_judged(pair, p, alpha, sheet) for pair, p in zip(found, adjusted, strict=True)]
@@ -205,8 +212,7 @@ def _pair(
     passes = [(sheet.marks[first][s].passed, sheet.marks[second][s].passed) for s in samples]
     known = [(one, two) for one, two in passes if one is not None and two is not None]
     only = (sum(one and not two for one, two in known), sum(two and not one for one, two in known))
-    is_clustered = "n_clusters" in difference.stats and difference.se is not None
-    sd = (difference.se or 0.0) * difference.n**0.5 if is_clustered else difference.stats.get("sd", 0.0)
+    is_clustered = "n_clusters" in difference.stats
     return Pair(
         first=first,
         second=second,
@@ -217,10 +223,10 @@ def _pair(
         distinguishable=False,
         better=None,
         n_missing=left,
-        mcnemar_p=mcnemar_exact(*only).p if known else None,
+        mcnemar_p=mcnemar_exact(*only).p if known and not is_clustered else None,
         only_first=only[0] if known else None,
         only_second=only[1] if known else None,
-        mde=minimum_detectable_effect(difference.n, sd).value if difference.n >= 2 and sd > 0 else None,
+        mde=None,
         by_topic=_topics(sheet, names, samples, difference.confidence),
         n_partial=sum(sheet.marks[first][s].is_partial or sheet.marks[second][s].is_partial for s in samples),
     )
@@ -248,7 +254,7 @@ def _value(sheet: Sheet, model: str, sample: str) -> float:
 
 
 def _judged(pair: Pair, p_adjusted: float | None, alpha: float, sheet: Sheet) -> Pair:
-    """Return the pair with its adjusted p and verdict: both the test and the interval must say so."""
+    """Return the pair with its adjusted p, what it could show, and its verdict: both test and interval must say so."""
     found = pair.difference
     apart = found.low is not None and found.high is not None and (found.low > 0 or found.high < 0)
     known = apart and p_adjusted is not None and p_adjusted < alpha
@@ -256,4 +262,5 @@ def _judged(pair: Pair, p_adjusted: float | None, alpha: float, sheet: Sheet) ->
     if known and found.value is not None:
         first_better = (found.value > 0) == (sheet.direction == "higher")
         better = pair.first if first_better else pair.second
-    return replace(pair, p_adjusted=p_adjusted, distinguishable=known, better=better)
+    mde = minimum_detectable_effect(pair.n, pair.sd, alpha=alpha).value if pair.n >= 2 and pair.sd else None
+    return replace(pair, p_adjusted=p_adjusted, distinguishable=known, better=better, mde=mde)

@@ -109,10 +109,11 @@ class Sheet:
     """What a reader of a comparison has to know about its inputs."""
 
     def clusters_of(self, samples: Sequence[str]) -> list[str] | None:
-        """Return which cluster each of these samples belongs to; None where none is said of any."""
+        """Return which cluster each of these samples belongs to; None where no two belong together."""
         found = [self.meta.get(sample, {}).get(CLUSTER, "") for sample in samples]
         # One of which nothing is said stands by itself: an empty name would put all of those together.
-        return [name or f"\0{sample}" for name, sample in zip(found, samples, strict=True)] if any(found) else None
+        clusters = [name or f"\0{sample}" for name, sample in zip(found, samples, strict=True)]
+        return clusters if len(set(clusters)) < len(clusters) else None
 
     @property
     def models(self) -> list[str]:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from markbook.results.sheet import Sheet
 from markbook.results.summary import mean_of, summarise_cells
 from markbook.types import Summary
 
+if TYPE_CHECKING:
+    from markbook.stats.arrays import Floats
+
 _DRAWS = 2000
+_SLACK = 1e-11
+"""What means of equal marks may differ by, of sums in another order: so much of the largest."""
 _MOST_GROUPS = 200
 _MOST_MODELS = 60
 """Up to here every set of models that cannot be told apart is found; it takes time that grows with the cube."""
@@ -24,7 +30,8 @@ class Standing:
     """1 is best; equal means share a rank."""
     summary: Summary
     rank_low: int | None
-    """The best rank that resampling the common samples leaves plausible; None if the models share no sample."""
+    """The best rank that resampling the common samples leaves plausible, among the models that have values; None if these
+    share no sample, or it has none."""
     rank_high: int | None
     group: tuple[str, ...] = ()
     """Letters: two models without a letter in common are distinguishable."""
@@ -60,12 +67,13 @@ def standings(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> list[Stand
     """Return every model's summary and rank, best first, ties in the order of the input."""
     found_summaries = summaries(sheet, alpha=alpha, seed=seed)
     order = list(found_summaries)
-    ranges = _rank_ranges(sheet, order, alpha, seed)
+    valued = [model for model in order if found_summaries[model].value is not None]
+    ranges = dict(zip(valued, _rank_ranges(sheet, valued, alpha, seed), strict=False))
     found: list[Standing] = []
     for at, model in enumerate(order):
         same = at > 0 and found_summaries[model].value == found_summaries[order[at - 1]].value
         rank = found[-1].rank if same else at + 1
-        low, high = ranges[at] if ranges else (None, None)
+        low, high = ranges.get(model, (None, None))
         found.append(Standing(model, rank, found_summaries[model], low, high))
     return found
 
@@ -91,32 +99,58 @@ def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
 
 
 def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) -> list[tuple[int, int]]:
-    """Return the plausible ranks of each model: bootstrap over the samples that all have a value for."""
+    """Return the plausible ranks of each model, from means over resampled samples; nothing where these say nothing."""
     import numpy as np
 
-    rows = []
+    means = _resampled(sheet, order, seed)
+    if means is None:
+        return []
+    if sheet.direction == "higher":
+        means = -means
+    # A tie takes the better rank, so that models with equal marks share it.
+    ranks = (means[:, None, :] < means[:, :, None] - _SLACK * np.abs(means).max()).sum(axis=2) + 1
+    low = np.quantile(ranks, alpha / 2, axis=0, method="lower")
+    high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
+    return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+
+
+def _resampled(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | None:
+    """Return the models' means over resamples of what all have a value for: of samples, or of clusters of them.
+
+    None below two of these, or where clusters leave every difference between models the same.
+    """
+    import numpy as np
+
+    known = {}
     for sample in sheet.samples:
         marks = [sheet.marks[model].get(sample) for model in order]
         values = [mark.value for mark in marks if mark is not None and mark.value is not None]
         if len(values) == len(order):
-            rows.append(values)
-    if len(rows) < 2:
-        return []
-    table = np.array(rows)
-    rng = np.random.default_rng(seed)
-    share = np.full(len(rows), 1 / len(rows))
-    draws = max(200, min(_DRAWS, 20_000_000 // len(rows)))
-    step = max(1, 4_000_000 // len(rows))
-    means = np.concatenate(
-        [rng.multinomial(len(rows), share, min(step, draws - at)) @ table for at in range(0, draws, step)]
-    )
-    if sheet.direction == "higher":
-        means = -means
-    # A tie takes the better rank, so that models with equal marks share it.
-    ranks = (means[:, None, :] < means[:, :, None] - 1e-9).sum(axis=2) + 1
-    low = np.quantile(ranks, alpha / 2, axis=0, method="lower")
-    high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
-    return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+            known[sample] = values
+    clusters = sheet.clusters_of(list(known))
+    numbers: dict[str, int] = {}
+    units = [numbers.setdefault(name, len(numbers)) for name in clusters or known]
+    if len(numbers) < 2:
+        return None
+    table, sizes = np.zeros((len(numbers), len(order))), np.bincount(units).astype(np.float64)
+    np.add.at(table, units, np.array(list(known.values())))
+    rng, n = np.random.default_rng(seed), len(numbers)
+    draws, step = max(200, min(_DRAWS, 20_000_000 // n)), max(1, 4_000_000 // n)
+    drawn = (rng.multinomial(n, np.full(n, 1 / n), min(step, draws - at)) for at in range(0, draws, step))
+    means: Floats = np.concatenate([(counts @ table) / (counts @ sizes)[:, None] for counts in drawn])
+    same = np.ptp(means - means[:, :1], axis=0).max() <= _SLACK * np.abs(means).max()
+    return None if clusters is not None and same else means
+
+
+def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]]) -> tuple[Standing, ...]:
+    """Return the standings with their letters; a model without any value has none.
+
+    Args:
+        order: best first.
+        different: the distinguishable pairs.
+    """
+    found = letters([one.model for one in order if one.summary.value is not None], different)
+    return tuple(one.in_group(found.get(one.model, ())) for one in order)
 
 
 def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

@@ -22,6 +22,11 @@ def methods_note(methods: Iterable[str]) -> str:
     return f"Intervals: {', '.join(names)}." if names else ""
 
 
+def sentences(parts: Iterable[str]) -> str:
+    """Return the parts as sentences of one text, each with a full stop; empty ones are left out."""
+    return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part)
+
+
 def worst_end(limits: tuple[float, float], direction: Direction) -> float:
     """Return the worst value of a range: the bottom where higher is better, else the top."""
     return limits[0] if direction == "higher" else limits[1]

@@ -1,13 +1,14 @@
 """Agreement between judges: Cohen's and Fleiss' kappa, Krippendorff's alpha, the intraclass correlation.
 
 A missing rating is None or whatever is not equal to itself (NaN, numpy's and pandas'), by one rule for all of them.
-Intervals are percentile bootstraps over the judged units. Where nothing varies the coefficient is 0/0: no value.
+Intervals are percentile bootstraps over the judged units; there is none where resamples do not differ, as at perfect
+agreement. Where no rating varies the coefficient is 0/0: no value.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     Statistic = Callable[[Ints], float | None]
 
 ONE_CATEGORY = "no variation: every rating is the same, the coefficient is 0/0"
+ALL_ALIKE = "no variation between resamples: no interval"
 _LEAST_UNITS = 5
 _NO_NUMBER = "a rating must be a finite number, or None or NaN where it is missing"
 
@@ -33,9 +35,10 @@ def _left_out(count: int) -> str:
 
 
 def _with_interval(
-    statistic: Statistic, units: int, method: str, *, confidence: float, n_resamples: int, seed: int, note: str = ""
-) -> Estimate:
-    """Return the statistic of all units, with the interval of its values on resampled units."""
+    statistic: Statistic, units: int, method: str, *, confidence: float, n_resamples: int, seed: int, note: str = "",
+    clusters: Sequence[Hashable] | None = None,
+) -> Estimate:  # fmt: skip
+    """Return the statistic of all units, with the interval of its values on resampled units, or clusters of them."""
     import numpy as np
 
     check_confidence(confidence)
@@ -43,22 +46,41 @@ def _with_interval(
     if value is None:
         why = ONE_CATEGORY if units else "nothing was rated twice"
         return Estimate(None, n=units, method=method, confidence=confidence, note=_joined(note, why))
-    if units < _LEAST_UNITS or n_resamples < 1:
-        few = f"n < {_LEAST_UNITS} units: no interval" if units < _LEAST_UNITS else "no interval asked for"
+    drawn_of, of = (units, "units") if clusters is None else (len(set(clusters)), "clusters")
+    if drawn_of < _LEAST_UNITS or n_resamples < 1:
+        few = f"n < {_LEAST_UNITS} {of}: no interval" if drawn_of < _LEAST_UNITS else "no interval asked for"
         return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, few))
-    rng = np.random.default_rng(seed)
-    drawn = [statistic(rng.integers(0, units, units)) for _ in range(n_resamples)]
+    drawn = [statistic(chosen) for chosen in _draws(units, clusters, n_resamples, seed)]
     known = np.array([one for one in drawn if one is not None])
     if known.size < n_resamples / 2:
         few = f"{n_resamples - known.size} of {n_resamples} resamples have no variation: no interval"
         return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, few))
     low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    if not has_variation(np.array([low, high])):
+        return Estimate(value, n=units, method=method, confidence=confidence, note=_joined(note, ALL_ALIKE))
     if known.size < n_resamples:
         note = _joined(
             note, f"{n_resamples - known.size} of {n_resamples} resamples had no variation and were left out"
         )
     se = float(known.std(ddof=1))
     return Estimate(value, float(low), float(high), se, n=units, method=method, confidence=confidence, note=note)
+
+
+def _draws(units: int, clusters: Sequence[Hashable] | None, n_resamples: int, seed: int) -> Iterator[Ints]:
+    """Yield the units of each resample; those of one cluster come together or not at all."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    if clusters is None:
+        for _ in range(n_resamples):
+            yield rng.integers(0, units, units)
+        return
+    members: dict[Hashable, list[int]] = {}
+    for unit, cluster in enumerate(clusters):
+        members.setdefault(cluster, []).append(unit)
+    groups = [np.array(some) for some in members.values()]
+    for _ in range(n_resamples):
+        yield np.concatenate([groups[at] for at in rng.integers(0, len(groups), len(groups))])
 
 
 def _joined(*notes: str) -> str:
@@ -197,10 +219,25 @@ def _squared_gaps(level: str, values: Floats, totals: Floats) -> Floats:
     return (middle[:, None] - middle[None, :]) ** 2
 
 
+def _rated_twice(
+    ratings: Sequence[Sequence[float | None]], clusters: Sequence[Hashable] | None
+) -> tuple[Floats, list[Hashable] | None]:
+    """Return units x raters with the units' clusters, without those that fewer than two raters have rated."""
+    import numpy as np
+
+    table = _rectangle(ratings)
+    if clusters is not None and len(clusters) != len(table):
+        raise ValueError(f"{len(table)} units and {len(clusters)} clusters")
+    stays = (~np.isnan(table)).sum(axis=1) >= 2
+    kept = None if clusters is None else [one for one, is_in in zip(clusters, stays, strict=True) if is_in]
+    return table[stays], kept
+
+
 def krippendorff_alpha(
     ratings: Sequence[Sequence[float | None]],
     level: Literal["nominal", "ordinal", "interval", "ratio"] = "ordinal",
     *,
+    clusters: Sequence[Hashable] | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -211,6 +248,8 @@ def krippendorff_alpha(
         ratings: ratings[rater][unit], None or NaN where a rater gave none; units rated less than twice do not count (the
             note says how many).
         level: how values differ: nominal, ordinal, interval or ratio.
+        clusters: which cluster each unit belongs to, such as a text that is rated by several criteria; the interval then
+            comes from resampled clusters.
         n_resamples: for the interval; 0 leaves it out.
         seed: of the resampling.
         confidence: between 0 and 1.
@@ -219,10 +258,8 @@ def krippendorff_alpha(
 
     if level not in ("nominal", "ordinal", "interval", "ratio"):
         raise ValueError(f"unknown level {level!r}: nominal, ordinal, interval or ratio")
-    table = _rectangle(ratings)
-    units = len(table)
-    table = table[(~np.isnan(table)).sum(axis=1) >= 2]
-    dropped = units - len(table)
+    table, kept = _rated_twice(ratings, clusters)
+    dropped = len(ratings[0]) - len(table)
     values = np.unique(table[~np.isnan(table)])
     counts = np.stack([(table == value).sum(axis=1) for value in values], axis=1) if values.size else table[:, :0]
     counts = counts.astype(np.float64)
@@ -239,7 +276,14 @@ def krippendorff_alpha(
     method = f"krippendorff-{level}"
     note = f"{dropped} units rated less than twice left out" if dropped else ""
     return _with_interval(
-        statistic, len(table), method, confidence=confidence, n_resamples=n_resamples, seed=seed, note=note
+        statistic,
+        len(table),
+        method,
+        confidence=confidence,
+        n_resamples=n_resamples,
+        seed=seed,
+        note=note,
+        clusters=kept,
     )
 
 

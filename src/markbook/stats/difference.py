@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from markbook.stats.arrays import (
@@ -48,7 +49,8 @@ def paired_difference(
     Args:
         a: scores of one model.
         b: scores of the other, item by item.
-        clusters: which cluster each item belongs to; the error is then CR1 with t(G-1).
+        clusters: which cluster each item belongs to; the error is then CR1 with t(G-1), and there is none where the
+            clusters have no error: fewer than two of them, or all with the same mean.
         confidence: between 0 and 1.
     """
     import numpy as np
@@ -64,20 +66,25 @@ def paired_difference(
     stats = _counts(first, second, gaps)
     if n < 2:
         return Estimate(mean, n=n, method="paired-t", confidence=confidence, note=TOO_FEW, stats=stats)
+    if clusters is not None:
+        return _by_cluster(gaps, clusters, stats, confidence)
     if not has_variation(gaps):
         note = "no variation in the differences: no interval"
         return Estimate(mean, se=0.0, n=n, method="paired-t", confidence=confidence, note=note, stats=stats)
-    method, degrees, se = "paired-t", n - 1, stats["sd"] / math.sqrt(n)
-    if clusters is not None:
-        clustered = clustered_standard_error(list(gaps), clusters, confidence=confidence)
-        if clustered.low is None or clustered.se is None:
-            return Estimate(mean, n=n, method="paired-cr1", confidence=confidence, note=clustered.note, stats=stats)
-        method, se = "paired-cr1", clustered.se
-        degrees = int(clustered.stats["n_clusters"]) - 1
-        stats["n_clusters"] = degrees + 1
-    reach = t_quantile(confidence, degrees) * se
-    p = t_two_sided(mean / se, degrees)
-    return Estimate(mean, mean - reach, mean + reach, se, p, n=n, method=method, confidence=confidence, stats=stats)
+    se = stats["sd"] / math.sqrt(n)
+    reach = t_quantile(confidence, n - 1) * se
+    p = t_two_sided(mean / se, n - 1)
+    return Estimate(mean, mean - reach, mean + reach, se, p, n=n, method="paired-t", confidence=confidence, stats=stats)
+
+
+def _by_cluster(gaps: Floats, clusters: Sequence[Hashable], stats: Mapping[str, float], confidence: float) -> Estimate:
+    """Return the mean difference with what its clusters say of it: no error where they say none."""
+    found = clustered_standard_error(list(gaps), clusters, confidence=confidence)
+    stats = {**stats, "n_clusters": found.stats["n_clusters"]}
+    if found.low is None or found.se is None or found.value is None:
+        return replace(found, se=None, method="paired-cr1", stats=stats)
+    p = t_two_sided(found.value / found.se, stats["n_clusters"] - 1)
+    return replace(found, p=p, method="paired-cr1", stats=stats)
 
 
 def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
@@ -86,7 +93,7 @@ def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
     found = {"n_better": float(better), "n_worse": float(worse), "n_equal": float(n - better - worse)}
     if n < 2:
         return found
-    found["sd"] = float(gaps.std(ddof=1))
+    found["sd"] = float(gaps.std(ddof=1)) if has_variation(gaps) else 0.0  # equal gaps differ by their rounding
     found["se_unpaired"] = math.sqrt((float(first.var(ddof=1)) + float(second.var(ddof=1))) / n)
     if has_variation(first) and has_variation(second):
         found["correlation"] = _correlation(first, second)

@@ -33,6 +33,7 @@ RESAMPLED_FROM = 5
 """Where a range has no ends there is no score interval: Student's t below this many values, the bootstrap from here."""
 TOO_FEW = "n < 2: no interval"
 NO_VARIATION = "no variation: no interval"
+CLUSTERS_ALIKE = "every cluster has the same mean: no interval"
 
 
 def _check_counts(x: int, n: int) -> None:
@@ -309,8 +310,9 @@ def clustered_standard_error(
     se = plain * factor
     iid = float(array.std(ddof=1)) / math.sqrt(n)
     stats = {"n_clusters": float(groups), "se_iid": iid}
-    if not has_variation(array):
-        return Estimate(mean, se=0.0, n=n, method=method, confidence=confidence, note=NO_VARIATION, stats=stats)
+    note = NO_VARIATION if not has_variation(array) else "" if sums.any() else CLUSTERS_ALIKE
+    if note:
+        return Estimate(mean, se=0.0, n=n, method=method, confidence=confidence, note=note, stats=stats)
     # The uncorrected error against the uncorrected independent one, so that the ratio compares like with like.
     stats["design_effect"] = (plain / iid) ** 2 * n / (n - 1)
     reach = t_quantile(confidence, groups - 1) * se
@@ -324,6 +326,7 @@ def _cluster_sums(array: Floats, clusters: Sequence[Hashable]) -> Floats:
     numbers: dict[Hashable, int] = {}
     index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
     sums: Floats = np.bincount(index, weights=array - array.mean(), minlength=len(numbers)).astype(np.float64)
+    sums[np.abs(sums) <= 1e-12 * np.abs(array).sum()] = 0.0  # the rounding of values that cancel
     return sums
 
 

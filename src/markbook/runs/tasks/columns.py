@@ -26,8 +26,8 @@ class _Metric:
     marks: Marks
     signature: str = ""
     """The first that a value was signed with."""
-    measurements: list[Measurement] = field(default_factory=list)
-    """Only where the number over all rows is no mean of theirs."""
+    measurements: list[list[Measurement]] = field(default_factory=list)
+    """Those of each row's answers; only where the number over all rows is no mean of theirs."""
 
 
 class Columns:
@@ -70,7 +70,7 @@ class Columns:
             found = [each.measurements[bound.key] for each in rows]
             kept.marks.add(row_mark(found, bound.metric.range))
             if keeps:
-                kept.measurements += found
+                kept.measurements.append(found)
             if not kept.signature:
                 # Only a metric that was run knows all of its signature, such as a model's digest.
                 kept.signature = next((one.signature for one in found if one.value is not None and one.signature), "")
@@ -99,7 +99,9 @@ class Columns:
         found: dict[str, PanelAgreement] = {}
         for bound in self._plan.metrics:
             if isinstance(bound.metric, JudgeMetric):
-                agreement = bound.metric.agreement(self._metrics[bound.key].measurements)
+                agreement = bound.metric.agreement(
+                    [one for row in self._metrics[bound.key].measurements for one in row]
+                )
                 if agreement is not None:
                     found[self._plan.key(bound.key, self._filtered.pipeline)] = agreement
         return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypedDict, cast
 
 from markbook.load.foreign import ForeignError
-from markbook.results.metric_summary import summarise_with
+from markbook.results.metric_summary import summarise_rows
 from markbook.results.sheet import Cell, cell_of
 from markbook.results.summary import Policy, summarise_cells
 from markbook.runs.tasks.scoring.aggregations import Aggregation
@@ -35,7 +35,8 @@ class TaskColumn:
     signature: str
     metric: Metric | None = None
     """Set where the number over all rows is no mean."""
-    measurements: Sequence[Measurement] = ()
+    measurements: Sequence[Sequence[Measurement]] = ()
+    """Then those of each row's answers."""
     aggregation: Aggregation | None = None
     """Set where scorers gave what is summed up in another way than by its mean."""
     raws: Sequence[object] = ()
@@ -72,11 +73,19 @@ def pass_cell(value: float | Missing, stats: Mapping[str, object], *, passed: bo
 def summarise_column(column: TaskColumn, *, policy: Policy, seed: int) -> Summary:
     """Return a metric's number over a task: the mean over rows, or what the metric itself makes of them."""
     if column.aggregation is not None:
-        return _aggregated(column, column.aggregation, seed=seed)
+        return _left_out(_aggregated(column, column.aggregation, seed=seed), policy)
     if column.metric is not None:
-        chosen: Policy = "exclude"
-        return summarise_with(column.metric, column.measurements, group=column.task, policy=chosen, seed=seed)
+        return _left_out(summarise_rows(column.metric, column.measurements, group=column.task, seed=seed), policy)
     return _mean([column], column.task, policy=policy, seed=seed)
+
+
+def _left_out(found: Summary, policy: Policy) -> Summary:
+    """Return the number over all rows, which is no mean, with the note that the policy counts nothing there."""
+    lost = sum(found.n_missing.values())
+    if policy == "exclude" or not lost:
+        return found
+    note = f"{lost} missing left out: in a number that is no mean none has a worst value"
+    return dataclasses.replace(found, note="; ".join(part for part in (found.note, note) if part))
 
 
 def _aggregated(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> Summary:
@@ -87,6 +96,7 @@ def _aggregated(column: TaskColumn, aggregation: Aggregation, *, seed: int) -> S
         note = f"{aggregation.name} is not computed a thousand times over: no interval"
     elif value is not None and len(column.raws) > 1:
         interval = _bootstrap(aggregation, column.raws, seed)
+        note = "" if interval else "resamplings without a value or without variation: no interval"
     gaps: dict[str, int] = {}
     for mark in column.marks.values():
         # A row without a number of its own has still given what is summed up.
@@ -135,7 +145,8 @@ def _bootstrap(aggregation: Aggregation, raws: Sequence[object], seed: int) -> I
     if len(found) < _RESAMPLES // 2:
         return None
     cut = round(0.025 * (len(found) - 1))
-    return Interval(found[cut], found[-1 - cut], "bootstrap")
+    low, high = found[cut], found[-1 - cut]
+    return Interval(low, high, "bootstrap") if high > low else None
 
 
 def _mean(columns: Sequence[TaskColumn], group: str, *, policy: Policy, seed: int) -> Summary:
@@ -199,11 +210,13 @@ def _of_numbers(
     found = [(summarise_column(column, policy=policy, seed=seed), len(column.marks)) for column in columns]
     known = [(each.value, size if weight_by_size else 1) for each, size in found if each.value is not None]
     total = math.fsum(size for _, size in known)
-    return dataclasses.replace(
+    summary = dataclasses.replace(
         pooled,
         value=math.fsum(value * size for value, size in known) / total if total else None,
         n=sum(each.n for each, _ in found),
         interval=None,
         bounds=None,
+        policy="exclude",
         note="the mean of the tasks' numbers" + (", by their rows" if weight_by_size else "") + ": no interval",
     )
+    return _left_out(summary, policy)

@@ -52,6 +52,8 @@ class OwnRecommendation(TypedDict):
     """Not in runs of earlier versions."""
     mean_absolute_difference: float | None
     mean_absolute_difference_interval: NotRequired[IntervalRecord | None]
+    note: NotRequired[str]
+    """Why there is no interval."""
 
 
 class PaperRead(TypedDict):

@@ -28,7 +28,8 @@ from markbook.runs.reviews.scoring.records import (
 )
 from markbook.runs.reviews.scoring.rows import read_value
 from markbook.runs.reviews.scoring.yardstick import Spread, Yardstick
-from markbook.stats import t_interval
+from markbook.stats import clustered_standard_error, t_interval
+from markbook.stats.records import Estimate
 from markbook.types import Missing, MissingKind, Summary
 
 FIELDS: tuple[tuple[Tier, str], ...] = (
@@ -116,32 +117,43 @@ def _metric(rows: Sequence[ReviewRow], tier: Tier, name: str, absent: int, confi
             clusters.append(row["paper_id"])
     # The document's formulas leave 0..1, so there the range is what was seen.
     limits = (min([0.0, *values]), max([1.0, *values]))
-    repeated = len(set(clusters)) < len(clusters) and len(set(clusters)) > 1
     summary = summarise_values(
         values,
         metric=f"{tier}.{name}",
         group=str(rows[0]["system"]),
         range=limits,
         n_missing=gaps,
-        clusters=clusters if repeated else None,
+        clusters=_repeated(clusters),
         seed=config.seed,
     )
     return summary if config.profile == "corrected" else replace(summary, bounds=None)
 
 
+def _repeated(papers: Sequence[str]) -> Sequence[str] | None:
+    """Return the papers of reviews as their clusters; None where no paper has two."""
+    return papers if len(set(papers)) < len(papers) else None
+
+
 def _own(rows: Sequence[ReviewRow]) -> OwnRecommendation:
-    gaps = [row["own_recommendation"]["difference"] for row in rows]
-    known = [gap for gap in gaps if gap is not None]
-    signed, absolute = t_interval(known), t_interval([abs(gap) for gap in known])
+    gaps = [(row["own_recommendation"]["difference"], row["paper_id"]) for row in rows]
+    known = [(gap, paper) for gap, paper in gaps if gap is not None]
+    papers = _repeated([paper for _, paper in known])
+    signed = _mean([gap for gap, _ in known], papers)
+    absolute = _mean([abs(gap) for gap, _ in known], papers)
     between, away = signed.interval, absolute.interval
     return {
         "n": len(known),
-        "n_missing": len(gaps) - len(known),
+        "n_missing": len(rows) - len(known),
+        "note": signed.note,
         "mean_difference": signed.value,
         "mean_difference_interval": None if between is None else between.to_record(),
         "mean_absolute_difference": absolute.value,
         "mean_absolute_difference_interval": None if away is None else away.to_record(),
     }
+
+
+def _mean(values: Sequence[float], clusters: Sequence[str] | None) -> Estimate:
+    return t_interval(values) if clusters is None else clustered_standard_error(values, clusters)
 
 
 def _yardstick(found: Yardstick, config: ReviewConfig) -> HumanYardstick:
