@@ -23,6 +23,7 @@ from markbook.types import Missing, MissingKind, Outcome, TestResult
 
 RIGHT = "def f(x):\n    return x\n"
 WRONG = "def f(x):\n    return -x\n"
+SEVEN = "def f(x):\n    return 7\n"
 LOOP = "def f(x):\n    while True:\n        pass\n"
 SLEEP = "import time\ndef f(x):\n    time.sleep(60)\n"
 TESTS = ["assert f(1) == 1", "assert f(0) == 0"]
@@ -95,9 +96,17 @@ def test_a_reward_is_the_share_of_tests_passed_in_order():
     assert not found[-1].valid
 
 
+def test_a_draft_in_a_thought_is_not_the_answer():
+    draft, answer = f"<think>\n```python\n{RIGHT}```\n", f"</think>\n```python\n{SEVEN}```\n"
+    swapped = f"<think>\n```python\n{SEVEN}```\n</think>\n```python\n{RIGHT}```\n"
+    found = marked([item(draft + answer), item(swapped), item(draft)])
+    assert [(one.reward, one.error) for one in found] == [(0.0, None), (1.0, None), (0.0, "NoCompletionError")]
+
+
 def test_every_reward_is_what_the_exam_gives(tmp_path):
     problems = [problem("t/1"), problem("t/2", tests=[{"assertion": "func(1) == 1"}, {"assertion": "func(2) == 3"}])]
     codes = [RIGHT, WRONG, LOOP, "import sys\nsys.exit(0)\n", "f = 3\n", f"Sure:\n```python\n{RIGHT}```\n"]
+    codes.append(f"<think>\n```python\n{SEVEN}```\n</think>\n```python\n{RIGHT}```\n")
     answers = [
         {"task_id": one["task_id"], "model": f"m{number}", "candidate_solution": code}
         for number, code in enumerate(codes)

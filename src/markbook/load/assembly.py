@@ -12,6 +12,7 @@ from typing import Literal, Self
 from markbook.load.benchmark import RowError
 from markbook.load.extraction import PARSE_CAP, compiles, defines, extract
 from markbook.load.replies import answer_of, with_imports
+from markbook.text.thoughts import without_thoughts
 from markbook.types import Sample
 
 Extract = Literal["auto", "always", "off"]
@@ -63,7 +64,7 @@ class AssembledProgram:
 
 def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledProgram:
     """Return the program of an answer: its code, behind the prompt where it only completes one."""
-    if row.text is None or not row.text.strip():
+    if row.text is None or not (row.text if mode == "off" else without_thoughts(row.text)).strip():
         return AssembledProgram("", "as_is", "whole")
     if sample.language:
         found_text, found_step, form = answer_of(
