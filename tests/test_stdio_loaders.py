@@ -191,6 +191,7 @@ def test_private_tests_that_unpack_to_too_much_are_refused(monkeypatch, tmp_path
         ({"tests": [{"stdout": ""}] * 10_001}, "more than 10000 tests"),
         ({"time_limit": "soon"}, "'time_limit' is no number of seconds"),
         ({"memory_limit_mb": 0}, "'memory_limit_mb' is no number above 0"),
+        ({"memory_limit_mb": 9e12}, "'memory_limit_mb' is no number above 0 and at most 1048576"),
         ({"task_id": None}, "the row has no id (task_id, id)"),
     ],
 )

@@ -22,6 +22,7 @@ from markbook.stdio.judge import Judge
 from markbook.types import Sample, Test
 
 MAX_PASSES = 100
+MOST_MEMORY_MB = 1 << 20
 _PLAIN = re.compile(r"[\w][\w.+-]{0,99}")
 
 
@@ -83,8 +84,8 @@ class StdinPrograms:
         judge = _judge(checker_of) if isinstance(checker_of, Mapping) else None
         checker = text_field(record, "checker", required=False) if judge is None else ""
         memory = number_of(record.get("memory_limit_mb"))
-        if record.get("memory_limit_mb") is not None and not (memory and memory > 0):
-            raise RowError("'memory_limit_mb' is no number above 0")
+        if record.get("memory_limit_mb") is not None and not (memory and 0 < memory <= MOST_MEMORY_MB):
+            raise RowError(f"'memory_limit_mb' is no number above 0 and at most {MOST_MEMORY_MB}")
         if record.get("time_limit") is not None and seconds_of(record["time_limit"]) is None:
             raise RowError("'time_limit' is no number of seconds")
         right = text_field(record, "canonical_solution", required=False)
