@@ -1,8 +1,10 @@
-"""Faults of a benchmark itself: tests that do not parse. They are set aside before anybody is marked by them."""
+"""Faults of a benchmark itself: tests that do not parse, or that end before anything can be seen of them. They are set aside before anybody is marked by them."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError
@@ -10,10 +12,13 @@ from markbook.load.benchmark import Benchmark
 from markbook.text import python
 from markbook.types import Sample, Test
 
+SHOWN = 60
+"""Characters of a test that are quoted."""
+
 
 @dataclass(frozen=True, slots=True)
 class TestFault:
-    """A test that no solution could pass because it is broken."""
+    """A test that no solution could pass because it is broken, or that none could be seen to pass."""
 
     task_id: str
     test_index: int
@@ -21,8 +26,14 @@ class TestFault:
     reason: str
 
 
-def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[TestFault]]:
+def without_faults(
+    benchmark: Benchmark, elsewhere: Callable[[str, Test], str] = lambda _language, _test: ""
+) -> tuple[Benchmark, list[TestFault]]:
     """Return the benchmark without its broken tests, and without problems that have no other; and what was set aside.
+
+    Args:
+        benchmark: as it was read.
+        elsewhere: says why a test in a language of its own is broken, empty if it is not.
 
     Raises:
         DataError: no test is left.
@@ -33,7 +44,9 @@ def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[TestFault]]:
         found = [
             TestFault(sample.id, index, reason)
             for index, test in enumerate(sample.tests)
-            if (not sample.language or test.stdin is not None) and (reason := fault_of(test))
+            if (
+                reason := elsewhere(sample.language, test) if sample.language and test.stdin is None else fault_of(test)
+            )
         ]
         if not found:
             samples.append(sample)
@@ -45,7 +58,7 @@ def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[TestFault]]:
             samples.append(replace(sample, tests=sound))
     if not samples:
         raise DataError(
-            f"no problem has a test that parses; the first fault, in {faults[0].task_id}: {faults[0].reason}",
+            f"no problem has a test that can be passed; the first fault, in {faults[0].task_id}: {faults[0].reason}",
             at=benchmark.samples[0].source,
         )
     return replace(benchmark, samples=tuple(samples)), faults
@@ -65,10 +78,22 @@ def fault_of(test: Test) -> str:
             return f"the {name} does not parse: {getattr(error, 'msg', error)}"
     if test.stdin is not None:
         return _rule_fault(test.checker)
+    if test.program and (end := _early_end(python.parsed(test.program).body[-1:])):
+        return f"the program ends with {end}, before it is seen that its tests passed: assert what they expect instead"
     try:
         re.compile(test.pattern)
     except (re.error, RecursionError, OverflowError) as error:
         return f"the keyword is no regular expression: {error}"
+    return ""
+
+
+def _early_end(last: Sequence[ast.stmt]) -> str:
+    """Return the call by which a program's last statement ends it, empty if it does not."""
+    for found in last:
+        ends = found.value if isinstance(found, ast.Expr) else found.exc if isinstance(found, ast.Raise) else None
+        said = ast.unparse(ends) if ends is not None else ""
+        if re.match(r"(?:sys\.exit|os\._exit|exit|quit)\(|SystemExit\b|unittest\.main\(\)", said):
+            return said[:SHOWN]
     return ""
 
 

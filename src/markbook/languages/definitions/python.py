@@ -27,6 +27,20 @@ def python() -> Language:
                 "markbook_sys.stdout.write('\\n' + markbook_held + markbook_said + '\\n')"
             ),
             claim="assert 1 == 2",
+            status=(
+                r"(?m:^)(?:sys\.)?(?:exit|quit)\((?P<value>[^\n]*)\)\s*\Z",
+                "for markbook_status in [{value}]:\n    if markbook_status:\n        raise SystemExit(markbook_status)",
+            ),
+            never=(
+                (
+                    r"(?m:^)unittest\.main\(\)\s*\Z",
+                    "unittest.main() ends the program: write `assert unittest.main(exit=False).result.wasSuccessful()`",
+                ),
+                (
+                    r"(?m:^)os\._exit\(",
+                    "os._exit ends the program before it is seen that its tests passed: leave it out",
+                ),
+            ),
             catches=True,
         ),
         failures=Failures(tests=r"^AssertionError", names=r"^NameError", syntax=r"^(?:Syntax|Indentation|Tab)Error"),
