@@ -11,6 +11,7 @@ from typing import Literal, Self
 
 from markbook.load.benchmark import RowError
 from markbook.load.extraction import PARSE_CAP, compiles, defines, extract
+from markbook.load.programs.callables import callable_by_tests
 from markbook.load.replies import answer_of, with_imports
 from markbook.text.thoughts import without_thoughts
 from markbook.types import Sample
@@ -87,7 +88,8 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
         if step == "none" and mode == "always" and is_code(text):
             step = "as_is"
     if not prompt:
-        return AssembledProgram(_with_preloaded(text, sample), step, "whole")
+        called = callable_by_tests(text, name, sample.method)
+        return AssembledProgram(_with_preloaded(called, sample), step, "whole")
     whole = defines(text, name)
     if whole and row.key != "completion":
         return AssembledProgram(
