@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 from exam_kit import hold, problem, rows, write_rows
 
-from markbook.errors import UsageError
+from markbook.errors import DataError, UsageError
 from markbook.rewards import Rewarder
 from markbook.rewards.benchmarks import BenchmarkShelf
 from markbook.rewards.items import Defaults, read_item, read_items
@@ -527,6 +527,16 @@ def test_a_bad_item_is_refused_with_a_sentence(tmp_path, value, words):
     with pytest.raises(UsageError) as refused:
         read_items([value], BenchmarkShelf(tmp_path), Defaults(), 10)
     assert words in str(refused.value)
+
+
+def test_what_is_wrong_with_a_benchmark_does_not_say_where_it_lies(tmp_path):
+    (tmp_path / "quiz.jsonl").write_text('{"task_id": 3}\n', encoding="utf-8")
+    with pytest.raises(DataError) as refused:
+        BenchmarkShelf(tmp_path).load("quiz")
+    assert str(refused.value).startswith(
+        "quiz: No valid benchmark problems found; the first of 1 rejected rows, quiz:1"
+    )
+    assert str(tmp_path) not in str(refused.value)
 
 
 def test_a_batch_is_bounded():
