@@ -97,6 +97,11 @@ def test_older_dialect_is_read(tmp_path):
         ({"tests": [{}]}, "test 1 has neither ctx, assertion nor inspection"),
         ({"tests": [{"assertion": 1}]}, "'assertion' of test 1 is no string"),
         ({"tests": [[1]]}, "test 1 is no object"),
+        (
+            {"tests": [{"ctxt": "x = 1", "assertion": "x == 1"}]},
+            "unknown key 'ctxt' of test 1: did you mean 'ctx'?",
+        ),
+        ({"assertion": "func(1) == 1"}, "'assertion' is read in each of its 'tests', not here"),
     ],
 )
 def test_bad_row_is_named_and_the_others_stand(tmp_path, change, reason):
@@ -183,5 +188,5 @@ def test_fault_of_a_test_is_found_without_running_it(test, reason):
 def test_benchmark_of_faults_alone_is_refused(tmp_path):
     benchmark = load_benchmark(write_rows(tmp_path / "b.jsonl", [problem("a", tests=[{"assertion": "1 +"}])]))
 
-    with pytest.raises(DataError, match="no problem has a test that parses"):
+    with pytest.raises(DataError, match="no problem has a test that can be passed"):
         without_faults(benchmark)

@@ -388,3 +388,9 @@ def test_the_limit_of_a_problem_is_its_canonical_solutions_unless_one_for_all_is
     assert json.loads((run / "run.json").read_text())["config"]["adaptive"] is adapts
     [row] = [json.loads(line) for line in (run / "gpt" / "test_results.jsonl").read_text().splitlines()]
     assert row["tests_passed"] == 0
+
+
+def test_more_memory_than_any_machine_has_is_refused():
+    code, _, err = markbook("exam", "--memory-mb", "9000000000000")
+
+    assert (code, "'--memory-mb'" in err) == (2, True)

@@ -14,6 +14,7 @@ import pytest
 from command_kit import PEAK
 from exam_kit import answer, hold, problem, rows, scores, write_rows
 
+from markbook.errors import EnvironmentUnfitError
 from markbook.store import open_run
 
 GOOD = "def f(x):\n    return x\n"
@@ -279,3 +280,10 @@ def test_scores_of_an_exam_of_nothing_but_killers_are_zero(tmp_path):
 
     assert scores(run)["total"] == 0.0
     assert scores(run)["summary"]["overall_stats"]["total_evaluated"] == len(names)
+
+
+def test_limits_under_which_nothing_runs_are_refused_and_score_nobody(tmp_path):
+    with pytest.raises(EnvironmentUnfitError, match="a known program cannot run here within 5 s and 9000000000000 MiB"):
+        hold(tmp_path, [problem("a")], [answer("a", GOOD)], memory_mb=9_000_000_000_000)
+
+    assert not list((tmp_path / "out").glob("evaluation_*"))

@@ -1,9 +1,12 @@
 """The code in a reply is found by steps that are recorded, and no step deletes a line of code."""
 
+import time
+
 import pytest
 
 from markbook.load.extraction import extract_code
 from markbook.load.replies import answer_of
+from markbook.text.thoughts import without_thoughts
 
 CODE = "def add(a, b):\n    print('solution')\n    assert a is not None\n    return a + b\n"
 
@@ -59,3 +62,52 @@ def test_a_reply_that_never_stops_to_open_a_fence_is_read_once(sign):
     text = sign * 300_000
     assert extract_code(text).step == "none"
     assert answer_of(text, "", "") == (text, "as_is", "whole")
+
+
+WRONG = "def add(a, b):\n    return a - b\n"
+RIGHT = "def add(a, b):\n    return a + b\n"
+QUOTES = "def add(a, b):\n    return '</think>'.join([a, b])\n"
+LINES = 'def add(a, b):\n    """Split.\n</think>\n    """\n    return a + b\n'
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (f"<think>\n```python\n{WRONG}```\n</think>\n```python\n{RIGHT}```\n", RIGHT),
+        (f"<think>\n```python\n{WRONG}```\n</think>```python\n{RIGHT}```\n", RIGHT),
+        (f"It begins in the prompt.\n```python\n{WRONG}```\nSo:\n</think>\n\n```python\n{RIGHT}```\n", RIGHT),
+        (f"<think>\n```python\n{WRONG}</think>\n```python\n{RIGHT}```\n", RIGHT),
+        (f"It forgot to close.\n```python\n{WRONG}\n</think>\n```python\n{RIGHT}```\n", RIGHT),
+        (f"<think>one</think>\n```python\n{WRONG}```\n<think>two</think>\n```python\n{RIGHT}```\n", RIGHT),
+        (f"<think>It says `</think>`, so\n```python\n{WRONG}```\n</think>\n```python\n{RIGHT}```\n", RIGHT),
+        (f"<think>\n```python\n{WRONG}```\n</think>\n{RIGHT}", RIGHT),
+        (f"```python\n{QUOTES}```\n", QUOTES),
+        (f"<think>no</think>\n```python\n{QUOTES}```\nThe tag `</think>` is put between.", QUOTES),
+        (f"```python\n{LINES}```\n", LINES),
+        (QUOTES, QUOTES),
+    ],
+)
+def test_what_is_thought_aloud_is_never_the_answer(reply, code):
+    assert extract_code(reply, "add").text.strip() == code.strip()
+    assert answer_of(reply, "", "")[0].strip() == code.strip()
+
+
+def test_a_program_that_compiles_is_taken_as_it_stands_whatever_tags_are_in_it():
+    assert extract_code(LINES, "add").text == LINES
+
+
+@pytest.mark.parametrize("reply", [f"<think>\n```python\n{RIGHT}```\n", f"Well.\n<think>\n```python\n{RIGHT}```\n"])
+def test_a_thought_that_does_not_end_is_no_answer(reply):
+    assert "def add" not in extract_code(reply, "add").text
+    assert "def add" not in answer_of(reply, "", "")[0]
+
+
+def test_of_two_blocks_that_define_the_name_the_first_is_the_answer():
+    assert extract_code(f"```python\n{RIGHT}```\nOr so:\n```python\n{WRONG}```\n", "add").text == RIGHT
+
+
+@pytest.mark.parametrize("sign", ["</think>", "<think>", "'", '"</think>', "```\n</think>", "<think>\n</think>", " "])
+def test_a_reply_of_nothing_but_tags_is_read_once(sign):
+    began = time.monotonic()
+    without_thoughts(sign * 100_000 + "</think>")
+    assert time.monotonic() - began < 5

@@ -201,9 +201,9 @@ def test_a_compatible_server_is_asked_without_the_providers_package():
 
 
 def test_a_servers_own_thinking_is_no_part_of_its_answer():
-    found, _ = ask(lambda _r, _n: text("<think>2 + 2</think>\n4 <think>open"))
+    found, _ = ask(lambda _r, _n: text("<think>2 + 2</think>\n4\n<think>open"))
 
-    assert found[0].text == "\n4 open"
+    assert found[0].text == "\n4\n"
 
 
 def test_no_more_than_four_stop_texts_are_sent_and_all_of_them_cut():

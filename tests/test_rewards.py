@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 from exam_kit import hold, problem, rows, write_rows
 
-from markbook.errors import UsageError
+from markbook.errors import DataError, UsageError
 from markbook.rewards import Rewarder
 from markbook.rewards.benchmarks import BenchmarkShelf
 from markbook.rewards.items import Defaults, read_item, read_items
@@ -23,6 +23,7 @@ from markbook.types import Missing, MissingKind, Outcome, TestResult
 
 RIGHT = "def f(x):\n    return x\n"
 WRONG = "def f(x):\n    return -x\n"
+SEVEN = "def f(x):\n    return 7\n"
 LOOP = "def f(x):\n    while True:\n        pass\n"
 SLEEP = "import time\ndef f(x):\n    time.sleep(60)\n"
 TESTS = ["assert f(1) == 1", "assert f(0) == 0"]
@@ -95,9 +96,17 @@ def test_a_reward_is_the_share_of_tests_passed_in_order():
     assert not found[-1].valid
 
 
+def test_a_draft_in_a_thought_is_not_the_answer():
+    draft, answer = f"<think>\n```python\n{RIGHT}```\n", f"</think>\n```python\n{SEVEN}```\n"
+    swapped = f"<think>\n```python\n{SEVEN}```\n</think>\n```python\n{RIGHT}```\n"
+    found = marked([item(draft + answer), item(swapped), item(draft)])
+    assert [(one.reward, one.error) for one in found] == [(0.0, None), (1.0, None), (0.0, "NoCompletionError")]
+
+
 def test_every_reward_is_what_the_exam_gives(tmp_path):
     problems = [problem("t/1"), problem("t/2", tests=[{"assertion": "func(1) == 1"}, {"assertion": "func(2) == 3"}])]
     codes = [RIGHT, WRONG, LOOP, "import sys\nsys.exit(0)\n", "f = 3\n", f"Sure:\n```python\n{RIGHT}```\n"]
+    codes.append(f"<think>\n```python\n{SEVEN}```\n</think>\n```python\n{RIGHT}```\n")
     answers = [
         {"task_id": one["task_id"], "model": f"m{number}", "candidate_solution": code}
         for number, code in enumerate(codes)
@@ -464,6 +473,7 @@ BAD = [
     ({"tests": TESTS}, "neither 'code' nor 'completion'"),
     ({"code": "x", "completion": "x", "tests": TESTS}, "'code' and 'completion'"),
     ({"code": 3, "tests": TESTS}, "'code' is no string"),
+    ({"code": "x", "tests": ["import sys\nsys.exit(0)\n"]}, "it asserts what is always the same"),
     ({"code": "x" * (2 << 20), "tests": TESTS}, "'code' has 2097152 characters (at most 1048576)"),
     ({"code": "x", "tests": 3}, "'tests' is neither a list nor a string"),
     ({"code": "x", "tests": []}, "it has no tests"),
@@ -517,6 +527,16 @@ def test_a_bad_item_is_refused_with_a_sentence(tmp_path, value, words):
     with pytest.raises(UsageError) as refused:
         read_items([value], BenchmarkShelf(tmp_path), Defaults(), 10)
     assert words in str(refused.value)
+
+
+def test_what_is_wrong_with_a_benchmark_does_not_say_where_it_lies(tmp_path):
+    (tmp_path / "quiz.jsonl").write_text('{"task_id": 3}\n', encoding="utf-8")
+    with pytest.raises(DataError) as refused:
+        BenchmarkShelf(tmp_path).load("quiz")
+    assert str(refused.value).startswith(
+        "quiz: No valid benchmark problems found; the first of 1 rejected rows, quiz:1"
+    )
+    assert str(tmp_path) not in str(refused.value)
 
 
 def test_a_batch_is_bounded():

@@ -136,6 +136,20 @@ def test_texts_are_scored(client):
     assert got[1]["exact_match"]["valid"] is False
 
 
+def test_a_text_that_is_not_there_is_missing_for_its_item_alone(client):
+    items = [
+        {"candidate": "a", "reference": "a"},
+        {"candidate": None, "reference": "a"},
+        {"candidate": "a", "reference": None},
+    ]
+    got = client.post("/v1/score", json={"metrics": "exact_match", "items": items}).json()["results"]
+    assert [(row["exact_match"]["value"], row["exact_match"]["valid"]) for row in got] == [
+        (1.0, True),
+        (None, False),
+        (None, False),
+    ]
+
+
 def test_openrlhf_gets_its_shape(client):
     label = {"tests": TESTS, "entry_point": "f"}
     body = {"query": ["P" + RIGHT, RIGHT], "prompts": ["P", ""], "labels": [label, json.dumps(label)]}
@@ -288,6 +302,7 @@ def test_files_go_in_and_come_back(client):
         ({"language": "cobol"}, "unsupported language 'cobol' (known: "),
         ({"language": None}, "'language' is missing"),
         ({"run_timeout": 0}, "'run_timeout' is 0"),
+        ({"run_timeout": "5"}, "'run_timeout' is 5, which is text, and has to be a number"),
         ({"compile_timeout": "x"}, "'compile_timeout' is x"),
         ({"memory_limit_MB": 1}, "'memory_limit_MB' is 1"),
         ({"stdin": 3}, "'stdin' is neither a string nor null"),
@@ -362,7 +377,7 @@ def test_bad_input_is_refused_with_a_sentence(client, running, request_, status,
     [
         ({"items": [{"candidate": "a"}]}, "'metrics' is no name"),
         ({"metrics": "os:getcwd", "items": [{"candidate": "a"}]}, "unknown metric 'os:getcwd'"),
-        ({"metrics": "bleu", "items": [{"candidate": 3}]}, "'candidate' is missing or no string"),
+        ({"metrics": "bleu", "items": [{"candidate": 3}]}, "'candidate' is missing, or neither a string nor null"),
         ({"metrics": "bleu", "items": [{"candidate": "a" * 70_000}]}, "more than 65536 characters"),
         ({"metrics": "bleu", "items": []}, "'items' is no list, or empty"),
         ({"metrics": ["bleu"] * 17, "items": [{"candidate": "a"}]}, "17 metrics are too many"),

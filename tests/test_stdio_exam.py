@@ -229,3 +229,27 @@ def test_an_answer_to_livecodebench_has_what_its_own_runner_imports(tmp_path):
     assert [results(row) for row in rows(run)[:1]] == [["AC"]]
     assert [results(rows(run, name)[0]) for name in ("modules", "future", "unknown")] == [["AC"], ["AC"], ["RTE"]]
     assert [rows(run, name)[1]["all_tests_passed"] for name in ("gpt", "modules")] == [True, False]
+
+
+CLASS = "class Solution:\n    def twice(self, x):\n        return 2 * x\n"
+FUNCTION = "def twice(x):\n    return 2 * x\n"
+
+
+@pytest.mark.parametrize("starter", ["", "class Solution:\n    def twice(self, x):\n"])
+def test_apps_goes_by_what_an_answer_defines(tmp_path, starter):
+    calls = {"fn_name": "twice", "inputs": [[2], [0]], "outputs": [4, [0]]}
+    row = {"problem_id": 1, "question": "Twice?", "starter_code": starter, "input_output": json.dumps(calls),
+           "solutions": json.dumps([FUNCTION])}  # fmt: skip
+    given = {"class": CLASS, "function": FUNCTION, "name": "twice = lambda x: 2 * x\n", "wrong": FUNCTION.replace("2", "3"),
+             "wrong-class": CLASS.replace("2", "3"), "neither": "def f(x):\n    return 2 * x\n"}  # fmt: skip
+    run = hold(tmp_path, [row], [answer("1", text, model) for model, text in given.items()])
+
+    found = {row["model"]: row["all_tests_passed"] for model in given for row in rows(run, model)}
+    assert found == {name: name in ("class", "function", "name") for name in given}
+
+
+def test_livecodebench_goes_by_what_an_answer_defines(tmp_path):
+    texts = {"right": "def f(a, k):\n    return [k - 1, k]\n", "wrong": "def f(a, k):\n    return [k]\n"}
+    run = hold(tmp_path, [CALLED], [answer("f", text, model) for model, text in texts.items()])
+
+    assert [rows(run, name)[0]["all_tests_passed"] for name in texts] == [True, False]

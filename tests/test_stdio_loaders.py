@@ -191,7 +191,26 @@ def test_private_tests_that_unpack_to_too_much_are_refused(monkeypatch, tmp_path
         ({"tests": [{"stdout": ""}] * 10_001}, "more than 10000 tests"),
         ({"time_limit": "soon"}, "'time_limit' is no number of seconds"),
         ({"memory_limit_mb": 0}, "'memory_limit_mb' is no number above 0"),
+        ({"memory_limit_mb": 9e12}, "'memory_limit_mb' is no number above 0 and at most 1048576"),
         ({"task_id": None}, "the row has no id (task_id, id)"),
+        ({"time_limit": None, "timelimit": 2}, "unknown key 'timelimit': did you mean 'time_limit'?"),
+        ({"tests": [{"stdout": "", "check": "lines"}]}, "unknown key 'check' of test 1: did you mean 'checker'?"),
+        (
+            {"tests": [{"stdout": ""}, {"stdout": "", "point": 2}]},
+            "unknown key 'point' of test 2: did you mean 'points'?",
+        ),
+        (
+            {"tests": [{"stdout": "", "time_limit": 2}]},
+            "'time_limit' of test 1 is read in the row, for all of its tests, not here",
+        ),
+        (
+            {"checker": {"source": "x", "language": "c"}, "interactive": True},
+            "'interactive' is read in the object 'checker', not here",
+        ),
+        (
+            {"checker": {"source": "x", "language": "c", "interactiv": True}},
+            "unknown key 'interactiv' of the checker: did you mean 'interactive'?",
+        ),
     ],
 )
 def test_a_row_that_is_no_problem_says_why(tmp_path, change, reason):
@@ -242,3 +261,15 @@ def test_a_comparison_that_is_none_is_a_fault_of_the_benchmark(tmp_path):
     assert faults[0].reason.startswith("unknown comparison 'nonsense'")
     with pytest.raises(DataError):
         without_faults(load(tmp_path, bad))
+
+
+def test_what_else_a_row_says_is_its_own(tmp_path):
+    row = {
+        **OURS,
+        "problem_id": "7",
+        "origin": "here",
+        "interactive": None,
+        "timelimit": 3,
+        "tests": [{"stdout": "", "note": "x"}],
+    }
+    assert load(tmp_path, row).rejections == ()

@@ -39,11 +39,15 @@ SUITES = {
         "    async def test_a(self): self.assertEqual(f(1), 2)\n"
     ),
     "a comparison": "f(1) == 2",
+    "a status": "import sys\nsys.exit(0 if f(1) == 2 else 1)\n",
+    "a status of all": "def main():\n    return int(f(1) != 2)\nimport sys\nif f(1) != 2:\n    sys.exit('no')\nsys.exit(\n    main()\n)\n",
 }
 NOTHING = {
     "f(1) == 2\nf(2) == 3\n": "line 1 compares",
     "f(1) == 2, 'msg'": "line 1 compares",
-    "assert (f(1) == 2, 'msg')": "always true",
+    "assert (f(1) == 2, 'msg')": "always the same",
+    "import sys\nsys.exit(0)\n": "always the same",
+    "raise SystemExit(f(1) == 2)\n": "ends with SystemExit",
     "# nothing": "calls and asserts nothing",
     "def check(c): assert c(1) == 2\n": "calls and asserts nothing",
     "import pytest\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): assert f(x) == 2\n": "test_a, line 3, takes arguments",

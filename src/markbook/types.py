@@ -139,6 +139,8 @@ class Sample:
     preloaded: tuple[str, ...] = ()
     """What an answer may use without importing it, because the benchmark's own runner had: modules by name, all names of one
     (`from math import *`), or a statement that its runner executed before."""
+    method: str = ""
+    """The function that an answer may define by itself or in a class `Solution`; empty where it is to be `entry_point`."""
     system: str = ""
     """The system prompt."""
     context: str | None = None

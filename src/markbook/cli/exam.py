@@ -66,7 +66,11 @@ class _Exam(SpreadCommand):
 @click.option("--verbose", is_flag=True, help="Name each skipped row with its file and line.")
 @timeout_option("a solution may use")
 @click.option(
-    "--memory-mb", type=click.IntRange(min=64), default=2048, show_default=True, help="Memory a solution may use."
+    "--memory-mb",
+    type=click.IntRange(min=64, max=1 << 20),
+    default=2048,
+    show_default=True,
+    help="Memory a solution may use.",
 )
 @workers_option("Solutions")
 @click.option(

@@ -45,6 +45,11 @@ class Ending:
     """What stands before tests whose text has a word, where what it names would let a failure go by or be tampered with."""
     closes: str = r"\s*\}"
     """What of the tests still belongs to the answer, at their very beginning: behind it stand the guards."""
+    status: tuple[str, str] = ("", "")
+    """A last statement that ends the program with `value` as its status, and what stands in its place: that ends it only if it
+    is no success, so that these statements are reached."""
+    never: tuple[tuple[str, str], ...] = ()
+    """Tests of which nothing behind them can see that they were passed, as patterns, and what to write instead."""
     counted: tuple[tuple[str, str], ...] = ()
     """Patterns of what the tests are made of, and what is put in its place, so that it is known which of it ran."""
     before: str = ""
@@ -64,8 +69,11 @@ class Ending:
         """Return the tests with these statements at their end.
 
         Raises:
-            ValueError: no such end is found.
+            ValueError: no such end is found, or it is never reached.
         """
+        if reason := next((reason for pattern, reason in self.never if re.search(pattern, tests)), ""):
+            raise ValueError(reason)
+        tests = self._going_on(tests)
         added = filled(self.text, words)
         for pattern, counted in self.counted:
             tests = re.sub(pattern, filled(counted, words), tests, flags=re.MULTILINE)
@@ -77,13 +85,23 @@ class Ending:
             return f"{tests.rstrip()}\n{added}\n"
         outer = _LAST.search(tests)
         if outer is None:
-            raise ValueError("the tests do not end in a closing brace")
+            raise ValueError("the tests do not end in the closing brace of what runs them, such as `main`")
         if place == "body":
             return f"{tests[: outer.start()]}\n{added}\n{outer[0]}"
         inner = _LAST.search(tests[: outer.start()])
         if inner is None:
-            raise ValueError("the tests do not end in two closing braces")
+            raise ValueError(
+                "the tests do not end in two closing braces: of what runs them, and of the class or module around it"
+            )
         return f"{tests[: inner.start()]}\n{added}\n{inner[0]}{outer[0]}"
+
+    def _going_on(self, tests: str) -> str:
+        """Return the tests with a last statement that gives their status ending the program only if that is no success."""
+        pattern, instead = self.status
+        found = re.search(pattern, tests) if pattern else None
+        if found is None:
+            return tests
+        return tests[: found.start()] + filled(instead, {"value": found["value"]}) + tests[found.end() :]
 
 
 def filled(text: str, words: Mapping[str, str]) -> str:
@@ -244,6 +262,14 @@ class Language:
     def lacks(self, text: str) -> Library | None:
         """Return the first library that a problem's text wants and that is not here."""
         return next((one for one in self.libraries if one.word in text and not one.places), None)
+
+    def fault_of(self, tests: str) -> str:
+        """Return why nothing can be marked by these tests, empty if something can."""
+        try:
+            self.program("", "", tests, {"nonce": "", "token": ""})
+        except ValueError as error:
+            return str(error)
+        return ""
 
     def program(self, before: str, answer: str, tests: str, words: Mapping[str, str]) -> Made:
         """Return a program.

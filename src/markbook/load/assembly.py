@@ -11,7 +11,9 @@ from typing import Literal, Self
 
 from markbook.load.benchmark import RowError
 from markbook.load.extraction import PARSE_CAP, compiles, defines, extract
+from markbook.load.programs.callables import callable_by_tests
 from markbook.load.replies import answer_of, with_imports
+from markbook.text.thoughts import without_thoughts
 from markbook.types import Sample
 
 Extract = Literal["auto", "always", "off"]
@@ -63,7 +65,7 @@ class AssembledProgram:
 
 def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledProgram:
     """Return the program of an answer: its code, behind the prompt where it only completes one."""
-    if row.text is None or not row.text.strip():
+    if row.text is None or not (row.text if mode == "off" else without_thoughts(row.text)).strip():
         return AssembledProgram("", "as_is", "whole")
     if sample.language:
         found_text, found_step, form = answer_of(
@@ -86,7 +88,8 @@ def assemble(row: RowText, sample: Sample, mode: Extract = "auto") -> AssembledP
         if step == "none" and mode == "always" and is_code(text):
             step = "as_is"
     if not prompt:
-        return AssembledProgram(_with_preloaded(text, sample), step, "whole")
+        called = callable_by_tests(text, name, sample.method)
+        return AssembledProgram(_with_preloaded(called, sample), step, "whole")
     whole = defines(text, name)
     if whole and row.key != "completion":
         return AssembledProgram(

@@ -1,8 +1,9 @@
 """Finding the code in a model's raw reply: a ladder of steps, each recorded, none of which deletes a line of code.
 
-A reply that compiles as it stands is taken as it stands. Otherwise a fenced block, then the text between markers
-such as [PYTHON] and [/PYTHON], then code with prose before or behind it. Text with no trace of a reply around it
-(a truncated solution, say) is left alone: its SyntaxError is the model's own.
+A reply that compiles as it stands is taken as it stands. Otherwise what a model thought aloud is no part of it; of the
+rest a fenced block is taken, then the text between markers such as [PYTHON] and [/PYTHON], then code with prose before or
+behind it. Text with no trace of a reply around it (a truncated solution, say) is left alone: its SyntaxError is the
+model's own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from markbook.text import python
+from markbook.text.thoughts import without_thoughts
 
 Step = Literal["as_is", "fence", "markers", "prose", "none"]
 
@@ -59,6 +61,8 @@ def extract(reply: str, is_code: Callable[[str], bool], entry_point: str = "") -
     whole = len(reply) > PARSE_CAP or is_code(reply)
     if whole and not _BARE_MARKER.search(reply):
         return Extraction(reply, "as_is")
+    if not whole and (answer := without_thoughts(reply)) != reply:
+        return extract(answer, is_code, entry_point)
     found: Extraction | None = Extraction(reply, "as_is") if whole else None
     for step, text in _candidates(reply):
         if not text.strip() or not is_code(text):

@@ -1,4 +1,4 @@
-"""Faults of a benchmark itself: tests that do not parse, or would pass whatever is tested.
+"""Faults of a benchmark itself: tests that do not parse, would pass whatever is tested, or end before it is seen that they passed.
 
 They are set aside before anybody is marked by them.
 """
@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError
 from markbook.load.benchmark import Benchmark
 from markbook.text import python, suites
 from markbook.types import Sample, Test
+
+SHOWN = 60
+"""Characters of a test that are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +29,14 @@ class TestFault:
     reason: str
 
 
-def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[TestFault]]:
+def without_faults(
+    benchmark: Benchmark, elsewhere: Callable[[str, Test], str] = lambda _language, _test: ""
+) -> tuple[Benchmark, list[TestFault]]:
     """Return the benchmark without its broken tests, and without problems that have no other; and what was set aside.
+
+    Args:
+        benchmark: as it was read.
+        elsewhere: says why a test in a language of its own is broken, empty if it is not.
 
     Raises:
         DataError: no test is left.
@@ -38,8 +47,11 @@ def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[TestFault]]:
         found = [
             TestFault(sample.id, index, reason)
             for index, test in enumerate(sample.tests)
-            if (sample.language in ("", "python") or test.stdin is not None)
-            and (reason := fault_of(test, sample.entry_point))
+            if (
+                reason := elsewhere(sample.language, test)
+                if sample.language and test.stdin is None
+                else fault_of(test, sample.entry_point)
+            )
         ]
         if not found:
             samples.append(sample)
@@ -51,7 +63,7 @@ def without_faults(benchmark: Benchmark) -> tuple[Benchmark, list[TestFault]]:
             samples.append(replace(sample, tests=sound))
     if not samples:
         raise DataError(
-            f"no problem has a test that parses; the first fault, in {faults[0].task_id}: {faults[0].reason}",
+            f"no problem has a test that can be passed; the first fault, in {faults[0].task_id}: {faults[0].reason}",
             at=benchmark.samples[0].source,
         )
     return replace(benchmark, samples=tuple(samples)), faults
@@ -79,6 +91,8 @@ def fault_of(test: Test, entry: str = "") -> str:
         return _rule_fault(test.checker)
     if said := _claim_fault(test, trees):
         return said
+    if "program" in trees and (end := _early_end(trees["program"].body[-1:])):
+        return f"the program ends with {end}, before it is seen that its tests passed: assert what they expect instead"
     try:
         re.compile(test.pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -94,6 +108,16 @@ def _claim_fault(test: Test, trees: Mapping[str, ast.Module]) -> str:
     if "program" in trees:
         return suites.fault(trees["program"])
     return suites.fault(trees["ctx"]) if "ctx" in trees and not (test.inspection or test.pattern) else ""
+
+
+def _early_end(last: Sequence[ast.stmt]) -> str:
+    """Return the call by which a program's last statement ends it, empty if it does not."""
+    for found in last:
+        ends = found.value if isinstance(found, ast.Expr) else found.exc if isinstance(found, ast.Raise) else None
+        said = ast.unparse(ends) if ends is not None else ""
+        if re.match(r"os\._exit\(|SystemExit\b", said):
+            return said[:SHOWN]
+    return ""
 
 
 def _rule_fault(checker: str) -> str:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from markbook.text.thoughts import without_thoughts
+
 _FENCE = re.compile(
     r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
@@ -29,10 +31,10 @@ def answer_of(
         reply: what a model wrote.
         prompt: what the benchmark begins the program with.
         tests: what it puts behind it.
-        raw: look for fenced code.
+        raw: leave out what the model thought aloud, and look for fenced code.
     """
     begun = _begun(prompt)
-    code, step = _fenced(reply, begun) if raw else (reply, "as_is")
+    code, step = _fenced(without_thoughts(reply), begun) if raw else (reply, "as_is")
     lines = code.split("\n")
     place = next((number for number, line in enumerate(lines) if begun and _same(line, begun)), None)
     if not begun or place is None:

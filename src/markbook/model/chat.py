@@ -11,11 +11,11 @@ from typing import Any, Protocol
 from markbook.model.budget import Weight
 from markbook.model.faults import BadStatus, Garbled, RequestFault
 from markbook.model.records import PromptRequest
+from markbook.text.thoughts import without_thoughts
 from markbook.types import MissingKind
 
 MOST_STOPS = 4
 """So many stop texts a server takes, by OpenAI's rules; the reply is cut at all of them when it is here."""
-_THOUGHTS = ("<think>", "</think>")
 _FINISHES = {"tool_calls": "tool_call", "function_call": "tool_call"}
 _SUCCESSES = range(200, 300)
 _NOTHING: AbstractAsyncContextManager[None] = nullcontext()
@@ -197,22 +197,6 @@ def finish_of(choice: Mapping[str, object]) -> str:
 def whole_text(text: str) -> str:
     """Return a text in which half a surrogate pair, which no file can hold, is replaced."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def without_thoughts(text: str) -> str:
-    """Return a reply without what stands between the tags of a model's thinking.
-
-    >>> without_thoughts("<think>two and two</think>4")
-    '4'
-    """
-    start, end = _THOUGHTS
-    found: list[str] = []
-    while start in text:
-        before, _, text = text.partition(start)
-        thought, closed, behind = text.partition(end)
-        found += [before, "" if closed else thought]
-        text = behind
-    return "".join((*found, text))
 
 
 def _said(choice: Mapping[str, object]) -> ChatAnswer:

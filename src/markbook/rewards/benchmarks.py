@@ -11,6 +11,7 @@ from markbook.load.benchmark import data_files, load_benchmark
 from markbook.load.faults import without_faults
 from markbook.plugins import suggest
 from markbook.rewards.languages import installed
+from markbook.runs.programs.unending import language_fault
 from markbook.types import Sample
 
 
@@ -58,7 +59,11 @@ class BenchmarkShelf:
             raise UsageError(f"there is no benchmark {name[:80]!r} here", hint=suggest(name[:80], self.names))
         with self._lock:
             if path not in self._loaded:
-                sound, _ = without_faults(load_benchmark(path))
+                try:
+                    sound, _ = without_faults(load_benchmark(path), language_fault)
+                except DataError as error:  # where its files lie is nothing for whoever asks over the network
+                    message = error.message.replace(str(path), name)
+                    raise DataError(message, at=name, hint=error.hint) from None
                 for language in {sample.language for sample in sound.samples} - {""}:
                     with suppress(UsageError):  # said of each of its tasks when it is asked for
                         installed(language)  # looked for here, where nothing else waits for it

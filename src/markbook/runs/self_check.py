@@ -10,13 +10,24 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.outcomes import LOST
 from markbook.types import Isolation, Limits, Outcome, ProblemType, Sample, Test
 
 _LIMITS = Limits(seconds=10.0)
+
+
+class _Runs(Protocol):
+    """Runs jobs."""
+
+    def run(self, jobs: Iterable[Job], /) -> Iterator[tuple[Job, Outcome]]:
+        """Yield each with its outcome."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +91,23 @@ def refuse_unsupported() -> None:
             f"solutions cannot be run on {sys.platform}: its processes do not fork",
             hint="use Linux, or Windows' subsystem for it; `markbook score` and `markbook trace` work here",
         )
+
+
+def ensure_fits(box: _Runs, limits: Limits) -> None:
+    """See to it that a program of our own, which does no harm, outlives these limits: else they end the worker itself.
+
+    Raises:
+        EnvironmentUnfitError: its worker was lost twice, as that of every answer would be.
+    """
+    exercise = EXERCISES[0]
+    code = f"# {secrets.token_hex(8)}\n{exercise.right}"  # not a verdict that is kept
+    for _, outcome in box.run([Job("limits", code, exercise.sample(), limits)]):
+        if LOST in outcome.flags:
+            raise EnvironmentUnfitError(
+                f"a known program cannot run here within {limits.seconds:g} s and {limits.memory_bytes >> 20} MiB: its "
+                "worker is lost",
+                hint="nothing was marked; ask for other limits, or see `markbook doctor`",
+            )
 
 
 def check_marks(box: Sandbox) -> None:

@@ -187,8 +187,12 @@ def seconds(body: Mapping[str, object], key: str, default: float, most: float) -
         Refused: it is none, or not within bounds.
     """
     value = body.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-        raise Refused(400, f"{key!r} is {str(value)[:40]}, and has to be above 0 and at most {most:g}")
+    said = f"{key!r} is {str(value)[:40]}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        kind = ", which is text" if isinstance(value, str) else ""
+        raise Refused(400, f"{said}{kind}, and has to be a number above 0 and at most {most:g}")
+    if not 0 < value <= most:
+        raise Refused(400, f"{said}, and has to be above 0 and at most {most:g}")
     return float(value)
 
 

@@ -83,16 +83,16 @@ def _items(value: object) -> list[Mapping[str, object]]:
             raise Refused(400, f"items[{number}]: 'id' is neither a short string nor a whole number")
         if "reference" in item and "references" in item:
             raise Refused(400, f"items[{number}]: it has 'reference' and 'references': an item has one of them")
-        if not isinstance(item.get("candidate"), str):
-            raise Refused(400, f"items[{number}]: 'candidate' is missing or no string")
-        if any(len(text) > _MOST_TEXT for text in [item["candidate"], *_references(item, number)]):
+        if "candidate" not in item or not isinstance(item["candidate"], str | None):
+            raise Refused(400, f"items[{number}]: 'candidate' is missing, or neither a string nor null")
+        if any(len(text) > _MOST_TEXT for text in [item["candidate"] or "", *_references(item, number)]):
             raise Refused(400, f"items[{number}]: a text has more than {_MOST_TEXT} characters")
     return value
 
 
 def _references(item: Mapping[str, object], number: int) -> list[str]:
-    value = item.get("references", item.get("reference", []))
-    texts = [value] if isinstance(value, str) else value
+    value = item.get("references", item.get("reference"))
+    texts = [] if value is None else [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise Refused(400, f"items[{number}]: its references are neither a string nor a list of strings")
     return texts

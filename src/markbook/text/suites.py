@@ -14,10 +14,15 @@ from typing import TypeGuard
 
 from markbook.text import python
 
-_LOOKS = re.compile(r"^(?:class |(?:async )?def test|if __name__|(?:unittest|pytest)\.main)", re.MULTILINE)
+_LOOKS = re.compile(
+    r"^(?:class |(?:async )?def test|if __name__|(?:unittest|pytest)\.main|(?:sys\.)?(?:exit|quit)\()", re.MULTILINE
+)
 _CHECK = re.compile(r"^def check\(", re.MULTILINE)
 _CHECKED = re.compile(r"^check\(", re.MULTILINE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NOTHING = "(None\n)"
+"""In the place of a statement, over as many lines."""
+_EXITS = frozenset(("sys.exit", "exit", "quit"))
 _RUNNERS = frozenset(("unittest.main", "pytest.main", "sys.exit(pytest.main)", "sys.exit(unittest.main)"))
 _SUITE = """\
 import unittest as markbook_unittest
@@ -42,7 +47,7 @@ def completed(program: str, entry: str = "") -> str:
     Those are test cases of unittest, functions named `test...` and methods of classes named `Test...` as pytest takes
     them, and a function `check`, which is given what is tested. What stands under `if __name__ == "__main__":` is run
     as in a script, `unittest.main()` and `pytest.main()` are left out. All other programs, and what is no Python,
-    are returned as they are. Lines keep their numbers.
+    are returned as they are. A last `sys.exit(status)` becomes the claim that this is success. Lines keep their numbers.
 
     Args:
         program: the tests.
@@ -73,20 +78,24 @@ def fault(tree: ast.Module) -> str:
         return f"{asked.name}, line {asked.lineno}, takes arguments of pytest's: write out its calls"
     dropped = None
     for node in _executed(tree.body):
-        if isinstance(node, ast.Call | ast.Raise) or (isinstance(node, ast.Assert) and not is_always_true(node.test)):
+        if isinstance(node, ast.Call | ast.Raise) or (isinstance(node, ast.Assert) and _says_something(node.test)):
             return ""
         if isinstance(node, _Dropped):
             dropped = dropped or node
     if dropped is not None:
         return f"line {dropped.lineno} compares and does not assert it: it would pass whatever is tested"
     if any(isinstance(node, ast.Assert) for node in _executed(tree.body)):
-        return "it asserts what is always true, a tuple or a function: it would pass whatever is tested"
+        return "it asserts what is always the same: it would pass whatever is tested"
     return "it calls and asserts nothing: it would pass whatever is tested"
 
 
 def is_always_true(node: ast.expr) -> bool:
     """Whether an expression is a tuple with something in it or a function: true, whatever is in there."""
     return isinstance(node, ast.Lambda) or (isinstance(node, ast.Tuple) and bool(node.elts))
+
+
+def _says_something(node: ast.expr) -> bool:
+    return not is_always_true(node) and any(isinstance(part, ast.Name) for part in ast.walk(node))
 
 
 class _Dropped(ast.expr):
@@ -120,15 +129,17 @@ def _as_script(program: str, tree: ast.Module) -> str:
     edits: list[tuple[ast.expr, str]] = []
     for node in tree.body:
         if isinstance(node, ast.If) and _is_main(node.test):
-            edits.append((node.test, "True"))
-            edits += [(one.value, "None") for one in node.body if _is_runner(one)]  # type: ignore[attr-defined]
+            edits.append((node.test, "(True\n)"))
+            edits += [(one.value, _NOTHING) for one in node.body if _is_runner(one)]  # type: ignore[attr-defined]
         elif _is_runner(node):
-            edits.append((node.value, "None"))  # type: ignore[attr-defined]
+            edits.append((node.value, _NOTHING))  # type: ignore[attr-defined]
+        elif node is tree.body[-1] and _is_exit(node):
+            edits.append((node.value.func, "assert not "))  # type: ignore[attr-defined]
     lines = program.encode().splitlines(keepends=True) if edits else []
     for part, instead in reversed(edits):
         first, last = part.lineno - 1, (part.end_lineno or part.lineno) - 1
         head, rest = lines[first][: part.col_offset], lines[last][part.end_col_offset :]
-        lines[first : last + 1] = [head + b"(" + instead.encode() + b"\n" * (last - first) + b")" + rest]
+        lines[first : last + 1] = [head + instead.replace("\n", "\n" * (last - first)).encode() + rest]
     return b"".join(lines).decode() if edits else program
 
 
@@ -143,6 +154,11 @@ def _is_runner(node: ast.stmt) -> bool:
     name = ast.unparse(node.value.func)
     inner = node.value.args[0] if node.value.args else None
     return name in _RUNNERS or (isinstance(inner, ast.Call) and f"{name}({ast.unparse(inner.func)})" in _RUNNERS)
+
+
+def _is_exit(node: ast.stmt) -> bool:
+    """Whether a statement ends a script with a status."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in _EXITS
 
 
 def _calls(tree: ast.Module, entry: str) -> Iterator[str]:

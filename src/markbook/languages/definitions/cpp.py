@@ -32,12 +32,29 @@ _GUARD = "\n" + "".join(
     f"#undef {word}\n" for word in ("__assert_fail", "__extension__", "if", "else", "sizeof", "static_cast")
 )
 """Words that `assert` is made of, as the compiler knows them."""
+_VALUE = r"(?P<value>(?:[^();{}]|\((?:[^();{}]|\((?:[^();{}]|\([^();{}]*\))*\))*\))+)"
+_WAY = r"(?:\breturn\b(?!\s*\(?0\)?\s*;)|(?:\bstd\s*::\s*)?\bexit\b(?=\s*\())"
+_MEANS = (
+    "{\n#undef if\n#undef return\n#undef EXIT_SUCCESS\n#undef EXIT_FAILURE\n"
+    "#define EXIT_SUCCESS 0\n#define EXIT_FAILURE 1\nif ({value}) return 1; }"
+)
+"""What the status is told by means what it says, whatever an answer makes of these words."""
+_STATUS = (
+    rf"{_WAY}{_VALUE};(?=\s*(?:return\s+0\s*;\s*)?\}}\s*\Z)",
+    _MEANS,
+)
+_FAILS = (
+    r"[;{}]\s*(?:return\s*\(?\s*(?:-?[1-9]\d*|EXIT_FAILURE)|exit\s*\(\s*(?:-?[1-9]\d*|EXIT_FAILURE))\s*\)?\s*;\s*\}\s*\Z",
+    "the tests' main always fails at its end: let it return where a test fails, and reach its end where all pass",
+)
 ENDING = Ending(
     text=_READS,
     claim="__builtin_abort();",
     claims=(("assert", "assert(1 == 2);"),),
     comparisons=(_ASSERT,),
     guards=(("assert", _GUARD),),
+    status=_STATUS,
+    never=(_FAILS,),
     where="body",
 )
 """That of C too."""

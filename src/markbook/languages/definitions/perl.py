@@ -42,6 +42,10 @@ def perl() -> Language:
             claim='die "claim";',
             claims=(("eq_deeply", 'eq_deeply([1], [2]) or die "claim";'),),
             catches=True,
+            status=(
+                r"(?m:^)\s*exit\s*\((?P<value>(?:[^();{}]|\((?:[^();{}]|\([^();{}]*\))*\))*)\)\s*;?\s*\Z",
+                "\nCORE::exit(1) if ({value});\n",
+            ),
             guards=(("", _BEGINS),),
         ),
         failures=Failures(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -41,6 +42,7 @@ _BUILD = (
     "{rustc}", "--edition", "2021", "-A", "warnings", "{mode}", "-C", "debuginfo=0", "{crates}", "{rand}", "{regex}", "{md5}",
     "-o", "main", "main.rs",
 )  # fmt: skip
+_MODULE = re.compile(r"^\s*(?:pub\s+)?mod\s+\w+\s*\{", re.MULTILINE)
 _ENDING = Ending(
     text=(
         "{ use std::io::Read as _; let mut markbook_said = String::new();\n"
@@ -53,6 +55,16 @@ _ENDING = Ending(
     comparisons=(
         Comparison(r"^[ \t]*assert_eq!\((?P<inner>.*)\);[ \t]*$", ",", "assert_eq!(1, 2);", _END),
         Comparison(r"^[ \t]*assert!\((?P<inner>.*)\);[ \t]*$", "==", "assert!(1 == 2);", _END),
+    ),
+    never=(
+        (
+            r"\bfn\s+main\s*\(\s*\)\s*->",
+            "the tests' main has a result: write `fn main()`, and let it panic where a test fails",
+        ),
+        (
+            r"#\[test\][\s\S]*\bfn\s+main\s*\(",
+            "the tests have both `#[test]` and a `main`, which is not run: leave it out",
+        ),
     ),
     where="body",
 )
@@ -108,7 +120,7 @@ def _locate() -> Places | None:
 
 
 def _where(tests: str) -> Where:
-    return "inner body" if "#[test]" in tests else "body"
+    return "inner body" if "#[test]" in tests and _MODULE.search(tests) else "body"
 
 
 def _words(text: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Required, TypedDict
 
 from markbook.load.benchmark import Probe, RowError, text_field
+from markbook.load.spelling import refuse_misspelt
 from markbook.text import python
 from markbook.types import ProblemType, Sample, Test
 
@@ -48,6 +49,9 @@ class CodeEvalRow(TypedDict, total=False):
     complexity: Required[Annotated[Literal[1, 2, 3], "Scores are given by complexity."]]
 
 
+_IN_TESTS = dict.fromkeys(("ctx", "assertion", "inspection"), "each of its 'tests'")
+
+
 class CodeEval:
     """Reads rows with task_id, name, problem, canonical_solution, tests, topic, object and complexity."""
 
@@ -66,6 +70,7 @@ class CodeEval:
         level = record.get("complexity")
         if isinstance(level, bool) or level not in LEVELS:
             raise RowError(f"unknown complexity {_shown(level)}: one of 1, 2, 3")
+        refuse_misspelt(record, CodeEvalRow.__annotations__, elsewhere=_IN_TESTS)
         tests, is_older = _tests(record.get("tests"))
         canonical = text_field(record, "canonical_solution")
         return Sample(
@@ -124,6 +129,7 @@ def _tests(value: object) -> tuple[list[Any], bool]:
 def _test(value: object, number: int) -> Test:
     if not isinstance(value, Mapping):
         raise RowError(f"test {number} is no object")
+    refuse_misspelt(value, TestRow.__annotations__, of=f"test {number}")
     inspection = value.get("inspection") or ()
     if isinstance(inspection, str):
         inspection = (inspection,)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from markbook.load.benchmark import Probe, RowError, text_field
 from markbook.load.replies import with_imports
+from markbook.load.spelling import refuse_misspelt
 from markbook.types import ProblemType, Sample, Test
 
 _GO_PACKAGES = (
@@ -91,7 +92,7 @@ class LanguagePrograms:
 
     keys = ("task_id", "language", "tests")
     repeats_are_samples = True
-    _OWN = frozenset((*keys, "prompt", "prompt_code", "setup", "canonical_solution"))
+    _OWN = (*keys, "prompt", "prompt_code", "setup", "canonical_solution", "topic", "complexity")
 
     def sniff(self, probe: Probe) -> int:
         """Return 92 for all of these, where the tests are texts."""
@@ -102,6 +103,7 @@ class LanguagePrograms:
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
+        refuse_misspelt(record, self._OWN)
         given = record.get("tests")
         texts = [given] if isinstance(given, str) else given
         if not isinstance(texts, list) or not texts or not all(isinstance(one, str) and one.strip() for one in texts):

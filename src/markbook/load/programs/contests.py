@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from markbook.load.benchmark import Probe, RowError, text_field
+from markbook.load.programs.callables import SOLUTION, callable_by_tests
 from markbook.load.programs.parts import (
     function_test,
     name_of,
@@ -77,12 +78,14 @@ def _function(
         # the data set wraps what is returned in a list of one
         wanted = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
         tests.append(function_test(f"Solution().{call}" if is_method else call, arguments, wanted))
+    entry_point = SOLUTION if is_method else call
     return Sample(
         id=name,
         input=text_field(record, "question"),
-        references=right,
+        references=tuple(callable_by_tests(text, entry_point, call) for text in right),
         tests=tuple(tests),
-        entry_point="Solution" if is_method else call,
+        entry_point=entry_point,
+        method=call,
         source=at,
         problem_type=ProblemType.CLASS if is_method else ProblemType.FUNCTION,
         meta=dict(known),

@@ -98,6 +98,7 @@ def _function(
         problem_type=ProblemType.CLASS,
         meta=dict(known),
         preloaded=PRELUDE,
+        method=call,
     )
 
 

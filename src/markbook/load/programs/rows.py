@@ -18,10 +18,12 @@ from markbook.load.programs.parts import (
     program_tests,
     seconds_of,
 )
+from markbook.load.spelling import refuse_misspelt
 from markbook.stdio.judge import Judge
 from markbook.types import Sample, Test
 
 MAX_PASSES = 100
+MOST_MEMORY_MB = 1 << 20
 _PLAIN = re.compile(r"[\w][\w.+-]{0,99}")
 
 
@@ -62,6 +64,10 @@ class ProgramRow(TypedDict, total=False):
     complexity: Any
 
 
+_IN_CHECKER = dict.fromkeys(("convention", "interactive", "passes"), "the object 'checker'")
+_IN_ROW = dict.fromkeys(("time_limit", "memory_limit_mb"), "the row, for all of its tests")
+
+
 class StdinPrograms:
     """Reads rows with task_id, tests (objects with stdin and stdout), and what else is known of a problem."""
 
@@ -76,6 +82,7 @@ class StdinPrograms:
 
     def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
         """Return the problem of a row; RowError if it is none."""
+        refuse_misspelt(record, self.keys, elsewhere=_IN_CHECKER if "checker" in record else None)
         tests = record.get("tests")
         if not isinstance(tests, list):
             raise RowError("'tests' is no list")
@@ -83,8 +90,8 @@ class StdinPrograms:
         judge = _judge(checker_of) if isinstance(checker_of, Mapping) else None
         checker = text_field(record, "checker", required=False) if judge is None else ""
         memory = number_of(record.get("memory_limit_mb"))
-        if record.get("memory_limit_mb") is not None and not (memory and memory > 0):
-            raise RowError("'memory_limit_mb' is no number above 0")
+        if record.get("memory_limit_mb") is not None and not (memory and 0 < memory <= MOST_MEMORY_MB):
+            raise RowError(f"'memory_limit_mb' is no number above 0 and at most {MOST_MEMORY_MB}")
         if record.get("time_limit") is not None and seconds_of(record["time_limit"]) is None:
             raise RowError("'time_limit' is no number of seconds")
         right = text_field(record, "canonical_solution", required=False)
@@ -105,6 +112,7 @@ class StdinPrograms:
 
 def _judge(about: Mapping[str, object]) -> Judge:
     """Return the program of a row that judges outputs; RowError if it is none."""
+    refuse_misspelt(about, CheckerRow.__annotations__, of="the checker")
     convention = about.get("convention", "testlib")
     if convention not in ("testlib", "icpc", "function"):
         raise RowError("the checker's 'convention' is none of testlib, icpc, function")
@@ -135,6 +143,7 @@ def _judge(about: Mapping[str, object]) -> Judge:
 def _test(value: object, number: int, checker: str) -> Test:
     if not isinstance(value, Mapping):
         raise RowError(f"test {number} is no object")
+    refuse_misspelt(value, StreamTestRow.__annotations__, of=f"test {number}", elsewhere=_IN_ROW)
     for key in ("stdin", "stdout", "checker"):
         if not isinstance(value.get(key, ""), str):
             raise RowError(f"{key!r} of test {number} is no string")

@@ -13,6 +13,7 @@ from markbook.load.faults import TestFault, without_faults
 from markbook.runs.exam.marks import mark
 from markbook.runs.exam.package_check import Submitted, check_package
 from markbook.runs.exam.plan import available, languages_of
+from markbook.runs.programs.unending import language_fault
 from markbook.runs.sandboxes import BoxSettings, open_sandboxes
 from markbook.sandbox import Job
 from markbook.types import Limits, Outcome, Verdict
@@ -83,7 +84,7 @@ def check_benchmark(
     """
     if format_name == "auto" and is_package(path):
         return _checked_package(path, timeout=timeout, workers=workers, isolation=isolation)
-    benchmark, faults = without_faults(load_benchmark(path, format_name))
+    benchmark, faults = without_faults(load_benchmark(path, format_name), language_fault)
     available(benchmark, skip=False)
     outcomes: dict[str, list[Outcome]] = {sample.id: [] for sample in benchmark.samples}
     names = languages_of(benchmark)

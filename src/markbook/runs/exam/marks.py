@@ -138,7 +138,7 @@ def counted_tests(sample: Sample, outcome: Outcome) -> Sequence[TestResult]:
 
 def mark(sample: Sample, outcome: Outcome) -> Mark:
     """Return what an outcome comes to."""
-    judged = all(test.result != JUDGE_FAILED for test in outcome.tests)
+    judged = not outcome.benchmark_fault and all(test.result != JUDGE_FAILED for test in outcome.tests)
     passed = [test.passed for test in outcome.tests]
     return grading_of(sample).mark(passed, outcome.error, outcome.score, judged=judged)
 
@@ -146,7 +146,7 @@ def mark(sample: Sample, outcome: Outcome) -> Mark:
 def mark_of_record(grading: Grading, record: OutcomeRecord) -> Mark:
     """Return the same of an outcome as the journal keeps it, without making one: for lists of many."""
     tests = record["tests"]
-    judged = all(JUDGE_FAILED not in test[_RESULT:] for test in tests)
+    judged = not record["benchmark_fault"] and all(JUDGE_FAILED not in test[_RESULT:] for test in tests)
     error = ErrorKind(record["error"]) if record["error"] else None
     return grading.mark([bool(test[0]) for test in tests], error, record.get("score"), judged=judged)
 

@@ -20,6 +20,7 @@ from markbook.runs.kind import Planned, Skipped
 from markbook.runs.machines import Machines
 from markbook.runs.options import ASKING, AskingOptions, AskingSettings, aside, with_answerer
 from markbook.runs.programs.streams import language_of
+from markbook.runs.programs.unending import language_fault
 from markbook.runs.sandboxes import BoxSettings
 from markbook.store import Manifest
 from markbook.types import Limits, Sample
@@ -189,7 +190,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
     many = sum(path.stat().st_size for path in given if path.is_file()) > _MANY
     machines.begin_sandbox(request.box(), None if many else 1)
     paper = load_benchmark(Path(request.benchmark), request.format)
-    whole, faults = without_faults(paper)
+    whole, faults = without_faults(paper, language_fault)
     sound, unavailable = available(whole, skip=request.skip_unavailable)
     questions = None
     if request.model is None:

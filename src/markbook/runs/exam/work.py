@@ -24,6 +24,7 @@ from markbook.runs.outcomes import outcome_of
 from markbook.runs.programs.marker import MixedBox
 from markbook.runs.sandboxes import RemoteSandbox
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.outcomes import LOST
 from markbook.store import Run, RunWriter
 from markbook.types import Attempt, Sample
 
@@ -178,7 +179,7 @@ def _unsound(
     ]
     found: dict[str, str] = {}
     for job, outcome in box.run(jobs) if jobs else ():
-        if not mark(job.sample, outcome).all_passed:
+        if LOST not in outcome.flags and not mark(job.sample, outcome).all_passed:
             failed = next((number for number, test in enumerate(outcome.tests) if not test.passed), 0)
             why = outcome.error_type or (outcome.tests[failed].error_type if outcome.tests else "") or "AssertionError"
             found[job.sample.id] = f"test {failed}: {why}"
