@@ -276,3 +276,15 @@ def test_one_model_without_scores_keeps_nobody_from_being_compared(folder):
     page = (folder / out.strip()).read_text(encoding="utf-8")
     assert "dead" in page
     assert "stands apart from" not in page
+
+
+def test_a_file_in_percent_beside_one_in_shares_is_warned_of(folder):
+    for name, factor in (("shares", 1), ("percent", 100), ("others", 1)):
+        lines = ["item,score", *(f"{at},{factor * (at + 1) / 10}" for at in range(8))]
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    columns = ("--map", "item=item,score=score")
+
+    notes = " ".join(compared("shares.csv", "percent.csv", *columns)["notes"])
+
+    assert "The scores of shares.csv lie in 0..1, those of percent.csv do not" in notes
+    assert "their differences mean nothing" not in " ".join(compared("shares.csv", "others.csv", *columns)["notes"])

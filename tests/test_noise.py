@@ -56,6 +56,18 @@ def test_repeats_needed_is_the_textbook_number():
         repeats_needed(0.1, 10, 0.0)
 
 
+@pytest.mark.parametrize("k", [3, 5])
+def test_reliability_is_that_of_all_repeats_also_of_an_odd_number(k):
+    # True scores and noise of the same variance: the mean of k repeats has the reliability k / (k + 1).
+    rng = random.Random(k)
+    items = [[level + rng.gauss(0, 1) for _ in range(k)] for level in (rng.gauss(0, 1) for _ in range(600))]
+
+    found = noise_of(items)
+
+    assert found.reliability == pytest.approx(k / (k + 1), abs=0.025)
+    assert found.intervals["reliability"].low < k / (k + 1) < found.intervals["reliability"].high
+
+
 def test_items_that_never_flip_are_reliable_and_coin_tosses_are_not():
     rng = random.Random(2)
     assert split_half([[float(at % 2)] * 4 for at in range(20)]) == pytest.approx(1.0)

@@ -385,6 +385,15 @@ def test_tiny_values_neither_warn_nor_fail(tiny):
         assert found.low is None or found.low <= found.high
 
 
+@pytest.mark.parametrize("n", [3, 6, 60])
+def test_values_whose_squares_no_float_holds_have_a_mean_and_no_interval(n):
+    values = [1e308, 1e308, -1e308] * (n // 3)
+
+    for found in (stats.t_interval(values), stats.mean_interval(values, limits=(-math.inf, math.inf))):
+        assert found.value == pytest.approx(1e308 / 3)
+        assert (found.low, found.high, found.note) == (None, None, "values above 1e+150: no interval")
+
+
 # ---- laws ----
 
 scores = st.floats(0, 1, allow_nan=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -129,7 +130,7 @@ def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sh
         meta = {**{named[at].get(sample, sample): about for sample, about in sheet.meta.items()}, **meta}
     ends = min(sheet.range[0] for _, sheet in sheets), max(sheet.range[1] for _, sheet in sheets)
     alignment = _alignment(sheets, named, register)
-    notes = *notes, *_words(alignment)
+    notes = *notes, *_scales(sheets), *_words(alignment)
     return Sheet(first.metric, marks, ends, first.direction, meta, origins, alignment=alignment, notes=notes)
 
 
@@ -171,6 +172,17 @@ def _alignment(
     ]
     by: Literal["content", "id"] = "content" if any(sheet.by_place and sheet.digests for _, sheet in sheets) else "id"
     return {"by": by, "n_common": len(common), "n_same_id_other_content": register.differing, "runs": runs}
+
+
+def _scales(sheets: Sequence[tuple[str, Sheet]]) -> list[str]:
+    """Return a warning where some runs' scores lie in a range with ends and others' do not, as 0..1 and percent."""
+    closed = {run: sheet.range for run, sheet in sheets if math.isfinite(sheet.range[1] - sheet.range[0])}
+    open_ = [run for run, _ in sheets if run not in closed]
+    if not closed or not open_:
+        return []
+    (run, (low, high)), *_ = closed.items()
+    lie = f"The scores of {run} lie in {low:g}..{high:g}, those of {', '.join(open_)} do not"
+    return [f"{lie}: unless both are of one scale, and none in percent, their differences mean nothing."]
 
 
 def _words(alignment: AlignmentRecord) -> list[str]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
+VAST = 1e150
+"""Above this squares, of which all errors are made, come near what a float holds."""
+
 
 def is_missing(value: object) -> bool:
     """Whether this stands for no value: None, NaN, or a marker that is neither true nor false, as pandas' NA."""
@@ -44,6 +47,13 @@ def finite(values: Sequence[float], what: str = "values") -> Floats:
     if not np.isfinite(array).all():
         raise ValueError(f"{what}: every value must be a finite number; leave missing ones out and count them")
     return array
+
+
+def is_vast(array: Floats) -> bool:
+    """Whether the values are so large that sums of them or of their squares may be more than a float holds."""
+    import numpy as np
+
+    return bool(array.size) and float(np.abs(array).max()) > VAST
 
 
 def check_confidence(confidence: float) -> None:

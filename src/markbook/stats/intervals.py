@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from markbook.stats.arrays import (
+    VAST,
     check_confidence,
     finite,
     has_variation,
+    is_vast,
     normal_below,
     normal_inverse,
     normal_quantile,
@@ -31,6 +33,7 @@ T_FROM = 60
 """From this many values on the t interval covers as well as BCa (93 to 95 %) and needs no resampling."""
 RESAMPLED_FROM = 5
 """Where a range has no ends there is no score interval: Student's t below this many values, the bootstrap from here."""
+TOO_LARGE = f"values above {VAST:g}: no interval"
 TOO_FEW = "n < 2: no interval"
 NO_VARIATION = "no variation: no interval"
 CLUSTERS_ALIKE = "every cluster has the same mean: no interval"
@@ -92,9 +95,9 @@ def t_interval(values: Sequence[float], *, confidence: float = 0.95) -> Estimate
     n = array.size
     if n == 0:
         return Estimate(None, n=0, method="t", confidence=confidence, note="no values")
-    mean = float(array.mean())
-    if n < 2:
-        return Estimate(mean, n=n, method="t", confidence=confidence, note=TOO_FEW)
+    mean = float((array / n).sum() if is_vast(array) else array.mean())
+    if n < 2 or is_vast(array):
+        return Estimate(mean, n=n, method="t", confidence=confidence, note=TOO_FEW if n < 2 else TOO_LARGE)
     if not has_variation(array):
         return Estimate(mean, se=0.0, n=n, method="t", confidence=confidence, note=NO_VARIATION)
     se = float(array.std(ddof=1)) / math.sqrt(n)
@@ -385,7 +388,7 @@ def mean_interval(
     bounded = math.isfinite(top - bottom) and top > bottom
     if bounded and all(value in (bottom, top) for value in values):
         return _share_interval(values, limits, confidence)
-    if n >= T_FROM or (n < RESAMPLED_FROM and not bounded):
+    if n >= T_FROM or (n < RESAMPLED_FROM and not bounded) or max(map(abs, values)) > VAST:
         found = t_interval(values, confidence=confidence)
     elif n < SCORE_BELOW and bounded:
         found = score_interval(values, limits=limits, confidence=confidence)

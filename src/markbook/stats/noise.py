@@ -70,9 +70,9 @@ def noise_of(items: Sequence[Sequence[float]], *, confidence: float = 0.95, seed
         within,
         one,
         normal_quantile(confidence) * math.sqrt(2) * one,
-        None if halves is None else _stepped(halves),
+        None if halves is None else _stepped(halves, _steps(several)),
         confidence,
-        {"mixed": mixed.interval, "flip": flip.interval, "reliability": _reliable(halves, len(several), confidence)},
+        {"mixed": mixed.interval, "flip": flip.interval, "reliability": _reliable(halves, several, confidence)},
     )
 
 
@@ -116,21 +116,27 @@ def split_half(items: Sequence[Sequence[float]], *, seed: int = 0) -> float | No
     Source: Spearman 1910, Brown 1910. Where a half does not vary between items there is none; None if none does.
     """
     found = _halves(items, seed)
-    return None if found is None else _stepped(found)
+    return None if found is None else _stepped(found, _steps(items))
 
 
-def _stepped(r: float) -> float:
-    """Return the reliability of all repeats from that of a half; what is not above 0 has nothing to step up."""
-    return 2 * r / (1 + r) if r > 0 else r
+def _steps(items: Sequence[Sequence[float]]) -> float:
+    """Return how many times as many repeats there are as a half has: more than two where an odd one is left over."""
+    return sum(map(len, items)) / sum(len(values) // 2 for values in items)
 
 
-def _reliable(r: float | None, n: int, confidence: float) -> Interval | None:
+def _stepped(r: float, steps: float) -> float:
+    """Return the reliability of so many times the repeats; what is not above 0 has nothing to step up."""
+    return steps * r / (1 + (steps - 1) * r) if r > 0 else r
+
+
+def _reliable(r: float | None, items: Sequence[Sequence[float]], confidence: float) -> Interval | None:
     """Return the interval of the stepped-up correlation: Fisher's z of the halves', both ends stepped up."""
+    n, steps = len(items), _steps(items)
     if r is None or n < 4 or abs(r) >= 1:
         return None
     reach = normal_quantile(confidence) / math.sqrt(n - 3)
     low, high = (math.tanh(math.atanh(r) + side) for side in (-reach, reach))
-    return Interval(_stepped(low), _stepped(high), "fisher-z", confidence)
+    return Interval(_stepped(low, steps), _stepped(high, steps), "fisher-z", confidence)
 
 
 def _halves(items: Sequence[Sequence[float]], seed: int) -> float | None:
