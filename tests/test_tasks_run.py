@@ -142,6 +142,10 @@ def test_every_filter_pipeline_has_its_own_marks(folder):
         ("{name: rouge1, options: {stem: true}}", r"task\.yaml:7:5: .*no option 'stem' \(did you mean 'stemmer'"),
         ("path_convergence", r"task\.yaml:7:5: path_convergence does not mark texts"),
         ("{name: rouge2}", "two metrics are named 'rouge2'"),
+        (
+            "{name: chrf, options: {lowercase: no}}",
+            r"task\.yaml:7:5: metric 'chrf': lowercase must be true or false, not 'no'",
+        ),
     ],
 )
 def test_a_metric_that_does_not_fit_is_named_and_nothing_is_written(folder, metric, words):
