@@ -311,6 +311,23 @@ def test_a_group_sums_up_by_rows_or_by_tasks(folder):
     assert group["bleu"]["interval"] is None
 
 
+@pytest.mark.parametrize("file", ["{}.jsonl", "samples_{}.jsonl"])
+def test_a_folder_with_a_file_for_each_task_is_one_model(folder, file):
+    (folder / "two.yaml").write_text("extends: task.yaml\nname: two\n", encoding="utf-8")
+    (folder / "all.yaml").write_text("group: all\ntasks: [demo, two]\n", encoding="utf-8")
+    (folder / "preds").mkdir()
+    for task in ("demo", "two"):
+        answers(folder / "preds", WORDS, file.format(task))
+    old, new = (markbook.run_task("all.yaml", predictions="preds", output=name) for name in ("old", "new"))
+
+    found = call("compare", old.folder, new.folder, "--json")
+    held = call("run", "all.yaml", "--predictions", "preds", "-o", "held", "--fail-if-worse", old.folder)
+
+    assert {row["model"] for row in rows_of(new)} == {"preds"}
+    assert [pair["n"] for pair in json.loads(found.output)["pairs"]] == [6]
+    assert (found.return_value or 0, held.return_value or 0, held.exception) == (0, 0, None)
+
+
 def test_a_run_of_results_can_be_marked_again(folder):
     first = markbook.run_task("task.yaml", predictions=answers(folder, ["one two", "five", "nine ten eleven twelve"]))
 

@@ -14,7 +14,7 @@ from markbook.files.jsonl import Rejection
 from markbook.load.filters import Step, build
 from markbook.load.foreign import Find, Finder, nothing
 from markbook.load.joining import beside
-from markbook.load.predictions import Predictions, find_file, read_answers
+from markbook.load.predictions import Predictions, find_file, model_name, read_answers
 from markbook.load.samples import TaskRows, load_samples
 from markbook.model import GenerationSettings, PromptRequest
 from markbook.runs.tasks.judging import judging_options
@@ -224,8 +224,9 @@ def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, seve
     shared = not alone and (path == predictions or path.name == "results.jsonl")
     unsure = "" if task.data.id_field else rows.unsure
     return read_answers(
-        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighs=bool(rows.weighings)
-    )
+        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighs=bool(rows.weighings),
+        model=model_name(predictions),  # one for all tasks, also where each has a file of its own
+    )  # fmt: skip
 
 
 def _check_contexts(plans: Sequence[TaskPlan], contexts: Sequence[ContextMode]) -> None:
