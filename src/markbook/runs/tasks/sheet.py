@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from markbook.errors import UsageError
 from markbook.plugins import suggest
-from markbook.results.alignment import digest
+from markbook.results.alignment import digest, in_task
 from markbook.results.rows import value_of
-from markbook.results.sheet import Cell, Sheet, cell_of
+from markbook.results.sheet import Aliases, Cell, Sheet, cell_of
 from markbook.results.stopping import STOPPED_NOTE
 from markbook.runs.tasks.published import AnswerRow, TaskRecord, TasksView
 from markbook.runs.tasks.summary import pass_cell
@@ -55,8 +58,30 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         marks[model] = {sample: _cell(each, own, limits) for sample, each in answers.items()}
     return Sheet(
         chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
-        notes=(STOPPED_NOTE,) if "stopped" in view.summary else (),
+        notes=(STOPPED_NOTE,) if "stopped" in view.summary else (), task="" if several else next(iter(tasks)),
+        aliases=partial(_aliases, view, several=several),
     )  # fmt: skip
+
+
+def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
+    """Return what else each row is known by: among several tasks, to lm-evaluation-harness, and by what was asked.
+
+    What two tasks of the run hold alike says only beside a task's name which row it is.
+    """
+    tasks: dict[str, str] = {}
+    found: dict[str, tuple[str, str, list[str]]] = {}
+    for row in view.rows():
+        name, task = sample_name(row, several=several), str(row["task"])
+        if name not in found:
+            texts = json.dumps(row["doc"], indent=2, ensure_ascii=False), row["prompt"], question(row)
+            hashes = [hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest() for text in texts if text]
+            found[name] = task, digest([task, row["doc"]]), list(dict.fromkeys(hashes))
+            for one in hashes:
+                tasks[one] = task if tasks.get(one, task) == task else ""
+    return {
+        name: Aliases(ours, (*(in_task(task, one) for one in hashes), *(one for one in hashes if tasks[one])))
+        for name, (task, ours, hashes) in found.items()
+    }
 
 
 def _chosen(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
@@ -65,6 +90,12 @@ def _chosen(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
     if chosen not in known:
         raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, known))
     return chosen
+
+
+def question(row: AnswerRow) -> str:
+    """Return what a reader sees of what was asked: all that the model was told, and the right answers."""
+    references = map("Reference: {}".format, row["references"])
+    return "\n\n".join(filter(None, (row.get("system"), row.get("prompt"), *references)))
 
 
 def sample_name(row: AnswerRow, *, several: bool) -> str:
