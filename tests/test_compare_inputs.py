@@ -323,3 +323,26 @@ def test_what_two_tasks_ask_alike_is_not_paired_without_a_tasks_name(written):
 
     assert code == 2
     assert "12 of 12 in" in err
+
+
+def test_a_number_of_the_whole_is_not_passed_off_as_the_mean_of_its_rows(folder):
+    texts = ["the cat sat on the mat today", "a dog", "one two three four five six seven"]
+    runs = [run(folder, name, texts, wrong, metric="corpus_bleu") for name, wrong in (("one", texts[:1]), ("two", []))]
+
+    found = compared(*runs)
+    code, out, err = command("compare", *runs, "--fail-under", "corpus_bleu=10%")
+
+    assert found["metric"] == "mean of the rows' corpus_bleu"
+    assert any("a number of all rows together" in note for note in found["notes"])
+    assert (code, out) == (2, "")
+    assert "no threshold can be held here" in err
+
+
+def test_a_mean_of_rows_goes_by_its_metrics_name(folder):
+    texts = ["the cat sat on the mat today", "a dog", "one two three four five six seven"]
+    runs = [run(folder, name, texts, wrong, metric="bleu") for name, wrong in (("one", texts[:1]), ("two", []))]
+
+    found = compared(*runs)
+
+    assert found["metric"] == "bleu"
+    assert not any("all rows together" in note for note in found["notes"])

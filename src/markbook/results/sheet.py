@@ -113,6 +113,8 @@ class Sheet:
     """Whether the ids are places in a file, which identify nothing."""
     loose: bool = False
     """Whether the ids are another tool's: a sample whose id nobody else has is then paired by its content."""
+    is_of_rows: bool = False
+    """Whether these are marks of rows by a metric whose number is no mean of them, such as corpus BLEU."""
     task: str = ""
     """The only task of its run, where ids of runs of several begin with the task's name."""
     aliases: Callable[[], Mapping[str, Aliases]] = _nothing

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 from markbook.errors import UsageError
@@ -41,11 +43,14 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     several = len(tasks) > 1
     digests: dict[str, str] = {}
     by_place = all(record.get("ids", "place") == "place" for record in tasks.values())
+    whole = _Whole(tasks, chosen)
     for row in view.rows():
         if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
             continue
         sample = sample_name(row, several=several)
-        found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(_mark(row, own))
+        mark = _mark(row, own)
+        whole.add(str(row["task"]), sample, mark.value)
+        found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
         by_place = by_place and str(row["id"]) == str(row["doc_id"])
         if several:
             meta[sample] = {"topic": str(row["task"])}
@@ -59,8 +64,35 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     return Sheet(
         chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
         notes=(STOPPED_NOTE,) if "stopped" in view.summary else (), task="" if several else next(iter(tasks)),
-        aliases=partial(_aliases, view, several=several),
+        is_of_rows=whole.is_no_mean(), aliases=partial(_aliases, view, several=several),
     )  # fmt: skip
+
+
+class _Whole:
+    """Finds out whether a metric's number over a task is the mean of its rows' numbers."""
+
+    def __init__(self, tasks: Mapping[str, TaskRecord], metric: str) -> None:
+        held = {task: record["metrics"].get(metric) for task, record in tasks.items()}
+        # Where missing rows count for something, the number is a mean: the others leave them out.
+        self._stated = {
+            task: one["value"]
+            for task, one in held.items()
+            if one and one["policy"] == "exclude" and one["value"] is not None
+        }
+        self._values: dict[str, dict[str, list[float]]] = {task: {} for task in self._stated}
+
+    def add(self, task: str, sample: str, value: float | Missing) -> None:
+        """Take what a row was given."""
+        if task in self._values and not isinstance(value, Missing):
+            self._values[task].setdefault(sample, []).append(value)
+
+    def is_no_mean(self) -> bool:
+        """Whether any task's number is another than the mean of its rows."""
+        for task, stated in self._stated.items():
+            means = [fmean(values) for values in self._values[task].values()]
+            if not means or not math.isclose(fmean(means), stated, rel_tol=1e-6, abs_tol=1e-9):
+                return True
+        return False
 
 
 def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
