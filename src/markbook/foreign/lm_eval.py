@@ -22,6 +22,7 @@ from markbook.foreign.records import (
     shown,
     stem_of,
     value_of,
+    words,
 )
 from markbook.marks import Row
 from markbook.types import Missing
@@ -114,7 +115,7 @@ def _task(task: str, path: Path, model: str, effective: int, lost: Counter[str])
             lost[line.reason] += 1
         elif isinstance(line, Line):
             one = _sample(line.record)
-            docs[str(line.record.get("doc_id"))].append(len(kept))
+            docs[words(line.record.get("doc_id"))].append(len(kept))
             kept.append(one)
             filters[one.filter].update(dict.fromkeys(one.values))
     names = [_named(name, of, filters) for of, values in filters.items() for name in values]
@@ -180,4 +181,6 @@ def _rows(task: str, doc: str, several: Sequence[_Sample], model: str, filters: 
         for part in parts:
             metrics |= _metrics(part, filters)
         first = parts[0]
-        yield Row(model, f"{task}/{doc}", metrics, index, first.prompt, first.text, first.content)
+        yield Row(
+            model, f"{task}/{doc}" if doc.strip() else "", metrics, index, first.prompt, first.text, first.content
+        )

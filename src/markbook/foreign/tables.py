@@ -91,7 +91,7 @@ class Plain:
                 rows = MarkedRows(counts="repeat" not in columns)
             rows.append(_row(line.record, columns, stem_of(probe.path)))
         metric = (probe.columns or {}).get("score", "score")
-        rows = rows or MarkedRows()
+        rows = MarkedRows() if rows is None else rows
         return Marked(rows, columns_of(rows, first=(metric,)), suffix(probe.path), dict(lost))
 
 
