@@ -289,3 +289,12 @@ def test_a_text_that_looks_like_a_number_is_a_text_where_one_is_wanted(capsys, f
 
     assert code == 0
     assert json.loads(out)["metrics"]["contains"]["value"] == 1.0
+
+
+@pytest.mark.parametrize("names", ["", ",", " , "])
+@pytest.mark.parametrize("more", [(), ("--json",), ("--rows",)])
+def test_no_metric_is_a_mistake(capsys, file, names, more):
+    code, out, err = run(capsys, "score", names, file, *more)
+
+    assert (code, out) == (2, "")
+    assert "no metric is named" in err

@@ -80,6 +80,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     FILE is JSON Lines, JSON, CSV, TSV or Parquet, or - for JSON Lines on standard input. The metric `judge` also reads
     "question" and "context".
     """
+    from markbook.errors import UsageError
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
@@ -87,6 +88,8 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
 
     named = _columns(columns)
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
+    if not names:
+        raise UsageError("no metric is named", hint="`markbook list metrics` shows them")
     given = _options(options, names)
     gates = parse_gates(fail_under)
     if "judge" in names:
