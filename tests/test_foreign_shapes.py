@@ -206,3 +206,28 @@ def test_an_evalplus_entry_without_a_status_is_an_error_in_words(tmp_path):
 
     with pytest.raises(DataError, match="no evalplus file of a known version"):
         figures(path)
+
+
+def test_a_json_array_of_items_is_a_table_without_a_map(tmp_path):
+    rows = [{"item": str(n), "model": "A", "score": n % 2} for n in range(4)]
+    for name, indent in (("one.json", None), ("pretty.json", 2)):
+        (tmp_path / name).write_text(json.dumps(rows, indent=indent), encoding="utf-8")
+
+        assert figures(tmp_path / name) == {"A": (0.5, 4, {})}
+
+
+def test_samples_of_lm_eval_named_alone_say_which_file_is_meant(tmp_path):
+    row = {"doc_id": 0, "doc": {"q": 1}, "resps": [["a"]], "filtered_resps": ["a"], "acc": 1}
+    path = tmp_path / "samples_t_2026-01-02T03-04-05.jsonl"
+    path.write_text(json.dumps(row), encoding="utf-8")
+    (tmp_path / "results_2026-01-02T03-04-05.json").write_text('{"results": {}, "config": {}}', encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"belong to the results beside them .*results_2026-01-02T03-04-05\.json"):
+        figures(path)
+
+
+@pytest.mark.parametrize("cell", ["1_0", "\u0663"])
+def test_a_cell_that_is_no_number_to_a_reader_is_none(tmp_path, cell):
+    (tmp_path / "t.csv").write_text(f"item,model,score\na,A,1\nb,A,{cell}\n", encoding="utf-8")
+
+    assert figures(tmp_path / "t.csv") == {"A": (1.0, 1, {"undefined": 1})}
