@@ -1,12 +1,16 @@
 """Gates of every command: `--fail-under NAME=X`, one grammar and one message; `--fail-if-worse RUN`."""
 
 import json
+import re
 
 import exam_kit
 import pytest
 import review_kit
 from fake_openai import FakeOpenAI, good, text
 from review_kit import markbook, only_run
+
+from markbook.errors import GateFailed, UsageError
+from markbook.results.gates import GateMark, hold_gates, parse_gate
 
 
 def task_run(folder, name, right, *more):
@@ -324,3 +328,22 @@ def test_a_rescored_system_without_counterpart_is_found_before_any_work(tmp_path
     assert code == 2
     assert "none is called 'third'" in told
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("text", ["a=1_0%", "a=\u0663", "a=0._5"])
+def test_a_threshold_is_written_in_plain_digits(text):
+    with pytest.raises(UsageError, match="is no threshold"):
+        parse_gate(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "words"),
+    [
+        ("a=50%", 0.49999, "a is 49.999%, and at least 50% is asked for"),
+        ("a=0.5", 0.499999, "a is 0.499999, and at least 0.5 is asked for"),
+        ("a=50%", 0.4, "a is 40%, and at least 50% is asked for"),
+    ],
+)
+def test_a_mark_just_below_is_told_from_its_threshold(text, value, words):
+    with pytest.raises(GateFailed, match=re.escape(words)):
+        hold_gates([parse_gate(text)], [GateMark("a", ("a",), value)])

@@ -236,3 +236,65 @@ def test_columns_that_are_none_are_said(capsys, file, columns, says):
 
     assert code == 2
     assert says in err
+
+
+@pytest.mark.parametrize(
+    ("said", "value"), [("true", 1.0), ("True", 1.0), ("false", 0.0), ("False", 0.0), ("FALSE", 0.0)]
+)
+def test_an_option_that_is_on_or_off_is_said_by_true_or_false(capsys, file, said, value):
+    file.write_text('{"candidate": "A", "reference": "a"}', "utf-8")
+
+    code, out, _ = run(capsys, "score", "exact_match", file, "--json", "-o", f"lowercase={said}")
+
+    assert code == 0
+    assert json.loads(out)["metrics"]["exact_match"]["value"] == value
+
+
+@pytest.mark.parametrize(
+    ("metric", "option", "wanted"),
+    [
+        ("exact_match", "lowercase=no", "lowercase must be true or false, not 'no'"),
+        ("exact_match", "lowercase=off", "lowercase must be true or false, not 'off'"),
+        ("exact_match", "lowercase=maybe", "lowercase must be true or false, not 'maybe'"),
+        ("exact_match", "lowercase=1", "lowercase must be true or false, not 1"),
+        ("exact_match", "regexes_to_ignore=a", "regexes_to_ignore must be a list of texts, not 'a'"),
+        ("bleu", "effective_order=no", "effective_order must be true or false, not 'no'"),
+        ("corpus_bleu", "lowercase=no", "lowercase must be true or false, not 'no'"),
+        ("bleu", "smooth_value=1e400", "smooth_value must be a number, not inf"),
+        ("bleu", "smooth_value=x", "smooth_value must be a number, not 'x'"),
+        ("codebleu", "weights=1,2,3,4", "weights must be a list of numbers, not '1,2,3,4'"),
+        ("chrf", "char_order=2.5", "char_order must be a whole number, not 2.5"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused(capsys, file, metric, option, wanted):
+    code, out, err = run(capsys, "score", metric, file, "-o", option)
+
+    assert code == 2
+    assert wanted in err
+    assert out == ""
+
+
+@pytest.mark.parametrize(("method", "value"), [("add-k", -3), ("floor", 50), ("floor", -0.1)])
+def test_a_smoothing_that_could_leave_the_range_is_refused(capsys, file, method, value):
+    code, _, err = run(capsys, "score", "bleu", file, "-o", f"smooth_method={method}", "-o", f"smooth_value={value}")
+
+    assert code == 2
+    assert f"smooth_value of {method} must be a number from 0" in err
+
+
+def test_a_text_that_looks_like_a_number_is_a_text_where_one_is_wanted(capsys, file):
+    file.write_text('{"candidate": "7 up"}', "utf-8")
+
+    code, out, _ = run(capsys, "score", "contains", file, "--json", "-o", "text=7")
+
+    assert code == 0
+    assert json.loads(out)["metrics"]["contains"]["value"] == 1.0
+
+
+@pytest.mark.parametrize("names", ["", ",", " , "])
+@pytest.mark.parametrize("more", [(), ("--json",), ("--rows",)])
+def test_no_metric_is_a_mistake(capsys, file, names, more):
+    code, out, err = run(capsys, "score", names, file, *more)
+
+    assert (code, out) == (2, "")
+    assert "no metric is named" in err

@@ -288,3 +288,89 @@ def test_a_file_in_percent_beside_one_in_shares_is_warned_of(folder):
 
     assert "The scores of shares.csv lie in 0..1, those of percent.csv do not" in notes
     assert "their differences mean nothing" not in " ".join(compared("shares.csv", "others.csv", *columns)["notes"])
+
+
+TOOLS = ("lm-eval", "every-eval-ever")
+
+
+@pytest.fixture
+def written(folder):
+    """Return runs of a task with ids, of one without, of a group of both, and each as other tools write it."""
+    run(folder, "one", WORDS, WORDS[:2], ids=[str(n + 1) for n in range(12)])
+    run(folder, "two", WORDS[::-1], WORDS[:5])
+    for name in ("one", "two"):
+        text = (folder / f"{name}.yaml").read_text(encoding="utf-8").replace("name: demo", f"name: {name}")
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    (folder / "both.yaml").write_text("group: both\ntasks: [one.yaml, two.yaml]\n", encoding="utf-8")
+    (folder / "given").mkdir()
+    for name in ("one", "two"):
+        said = (
+            (folder / f"{name}_answers.jsonl").read_text(encoding="utf-8").replace(f'"model": "{name}"', '"model": "m"')
+        )
+        (folder / "given" / f"{name}.jsonl").write_text(said, encoding="utf-8")
+        assert command("run", f"{name}.yaml", "--predictions", f"given/{name}.jsonl", "--output", name)[0] == 0
+    assert command("run", "both.yaml", "--predictions", "given", "--output", "both")[0] == 0
+    found = {"one": folder / "one" / "latest", "two": folder / "two" / "latest", "both": only_run(folder / "both")}
+    for name in list(found):
+        for tool in TOOLS:
+            code, _, err = command("report", found[name], "--format", tool, "--output", folder / name / tool)
+            assert code == 0, err
+            rows = sorted((folder / name / tool).rglob("results_*.json" if tool == "lm-eval" else "*.jsonl"))
+            found[f"{name} {tool}"] = rows[0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "n"),
+    [
+        *((f"{name}", f"{name} {tool}", 12) for name in ("one", "two") for tool in TOOLS),
+        ("both", "both lm-eval", 24),
+        ("one", "both", 12),
+        ("two", "both", 12),
+        ("one", "both lm-eval", 12),
+        ("two", "both lm-eval", 12),
+        ("both", "two lm-eval", 12),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_other_tools_and_groups_know_the_same_rows(written, first, second, n, turned):
+    runs = (second, first) if turned else (first, second)
+
+    found = compared(*(written[name] for name in runs), "--metric", "exact_match", "--metric", "score")
+
+    pairs = [pair for pair in found["pairs"] if pair["n"]]
+    assert {pair["n"] for pair in pairs} == {n}
+    assert all(pair["difference"] == 0 for pair in pairs)  # the same answers to the same rows
+    assert found["alignment"]["n_common"] == n
+
+
+def test_what_two_tasks_ask_alike_is_not_paired_without_a_tasks_name(written):
+    code, _, err = command(
+        "compare", written["both"], written["two every-eval-ever"], "--metric", "exact_match", "--metric", "score"
+    )
+
+    assert code == 2
+    assert "12 of 12 in" in err
+
+
+def test_a_number_of_the_whole_is_not_passed_off_as_the_mean_of_its_rows(folder):
+    texts = ["the cat sat on the mat today", "a dog", "one two three four five six seven"]
+    runs = [run(folder, name, texts, wrong, metric="corpus_bleu") for name, wrong in (("one", texts[:1]), ("two", []))]
+
+    found = compared(*runs)
+    code, out, err = command("compare", *runs, "--fail-under", "corpus_bleu=10%")
+
+    assert found["metric"] == "mean of the rows' corpus_bleu"
+    assert any("a number of all rows together" in note for note in found["notes"])
+    assert (code, out) == (2, "")
+    assert "no threshold can be held here" in err
+
+
+def test_a_mean_of_rows_goes_by_its_metrics_name(folder):
+    texts = ["the cat sat on the mat today", "a dog", "one two three four five six seven"]
+    runs = [run(folder, name, texts, wrong, metric="bleu") for name, wrong in (("one", texts[:1]), ("two", []))]
+
+    found = compared(*runs)
+
+    assert found["metric"] == "bleu"
+    assert not any("all rows together" in note for note in found["notes"])

@@ -260,3 +260,28 @@ def test_the_groups_and_kinds_that_are_documented_are_ready():
 def test_native_names_cannot_leave_a_folder():
     with pytest.raises(ValueError, match="name"):
         native.TaskModel.model_validate({"name": "a/b", "data": {"path": "x"}, "prompt": "", "metrics": ["bleu"]})
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("no", False),
+        ("Off", False),
+        ("NO", False),
+        ("yes", True),
+        ("On", True),
+        ('"no"', "no"),
+        ("y", "y"),
+        ("nO", "nO"),
+    ],
+)
+def test_bare_words_of_the_harness_are_read_as_yaml_1_1(tmp_path, word, value):
+    task = config.load(write(tmp_path, LM_EVAL.replace("ignore_case: true", f"ignore_case: {word}")))
+
+    assert task.metrics[0].options == {"ignore_case": value}
+
+
+def test_bare_words_of_our_own_format_are_texts(tmp_path):
+    task = config.load(write(tmp_path, NATIVE.replace("stemmer: false", "stemmer: no")))
+
+    assert task.metrics[1].options == {"stemmer": "no"}

@@ -154,3 +154,80 @@ def test_a_document_of_two_gigabytes_is_refused_by_its_size_unread(tmp_path, mon
         results_of(open_run(path)).sheet(None)
 
     assert sum(read) < 1 << 20
+
+
+NAMELESS = {
+    "table.csv": "item,model,score\nx,A,1\n,A,0\n ,A,1\n",
+    "tau.json": '[{"task_id": "x", "reward": 1, "traj": []}, {"task_id": null, "reward": 0, "traj": []}, {"task_id": " ", "reward": 0}]',
+    "m_results.jsonl": '{"task_id": "x", "passed": true, "result": ""}\n{"task_id": null, "passed": false, "result": ""}\n'
+    '{"passed": false, "result": "", "task_id": ""}\n',
+    "eee.jsonl": "\n".join(
+        json.dumps(
+            {
+                "evaluation_id": "e",
+                "model_id": "m",
+                "sample_id": one,
+                "evaluation_name": "n",
+                "evaluation": {"score": score},
+            }
+        )
+        for one, score in (("x", 1), (None, 0), ("", 0))
+    ),
+    "samples_t.jsonl": "\n".join(
+        json.dumps({"doc_id": one, "doc": {"q": one}, "resps": [["a"]], "filtered_resps": ["a"], "acc": score})
+        for one, score in ((0, 1), (None, 0), (None, 0))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMELESS)
+def test_rows_that_name_no_item_are_counted_and_never_one_sample(tmp_path, name):
+    (tmp_path / name).write_text(NAMELESS[name], encoding="utf-8")
+
+    found = results_of(open_run(tmp_path / name))
+
+    assert [value for value, _n, _missing in figures(tmp_path / name).values()] == [1.0]
+    assert found.sheet(None).samples in (["x"], ["n/x"], ["t/0"])
+    assert any(note.startswith("2 rows of this ") and "no item" in note for note in found.notes())
+
+
+def test_a_table_in_which_no_row_names_an_item_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("item,model,score\n,A,1\n,B,0\n", encoding="utf-8")
+
+    with pytest.raises(DataError, match="2 x no item"):
+        figures(tmp_path / "t.csv")
+
+
+def test_an_evalplus_entry_without_a_status_is_an_error_in_words(tmp_path):
+    path = tmp_path / "m_eval_results.json"
+    path.write_text(
+        '{"eval": {"HumanEval/0": {"nfiles": 1, "base": [["success", []]], "plus": [[]]}}}', encoding="utf-8"
+    )
+
+    with pytest.raises(DataError, match="no evalplus file of a known version"):
+        figures(path)
+
+
+def test_a_json_array_of_items_is_a_table_without_a_map(tmp_path):
+    rows = [{"item": str(n), "model": "A", "score": n % 2} for n in range(4)]
+    for name, indent in (("one.json", None), ("pretty.json", 2)):
+        (tmp_path / name).write_text(json.dumps(rows, indent=indent), encoding="utf-8")
+
+        assert figures(tmp_path / name) == {"A": (0.5, 4, {})}
+
+
+def test_samples_of_lm_eval_named_alone_say_which_file_is_meant(tmp_path):
+    row = {"doc_id": 0, "doc": {"q": 1}, "resps": [["a"]], "filtered_resps": ["a"], "acc": 1}
+    path = tmp_path / "samples_t_2026-01-02T03-04-05.jsonl"
+    path.write_text(json.dumps(row), encoding="utf-8")
+    (tmp_path / "results_2026-01-02T03-04-05.json").write_text('{"results": {}, "config": {}}', encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"belong to the results beside them .*results_2026-01-02T03-04-05\.json"):
+        figures(path)
+
+
+@pytest.mark.parametrize("cell", ["1_0", "\u0663"])
+def test_a_cell_that_is_no_number_to_a_reader_is_none(tmp_path, cell):
+    (tmp_path / "t.csv").write_text(f"item,model,score\na,A,1\nb,A,{cell}\n", encoding="utf-8")
+
+    assert figures(tmp_path / "t.csv") == {"A": (1.0, 1, {"undefined": 1})}

@@ -207,3 +207,36 @@ def test_programs_run_in_the_sandbox_against_their_tests():
     summary = markbook.summarise("pass_at_k", found, k=[1, 2])
     assert summary.n == 3
     assert summary.value == pytest.approx((1 / 6 + 1) / 3)
+
+
+BROKEN = ["assert (", "return 1", "await f(1)", "    assert f(1) == 1"]
+
+
+@pytest.mark.parametrize(
+    ("tests", "words"),
+    [
+        *((nothing, "no tests") for nothing in ("", "   \n# nothing", "pass", '"""Of f."""', [""], ["", "# none"])),
+        *((broken, "tests are broken: ") for broken in BROKEN),
+        (["assert f(1) == 1", "assert ("], "tests are broken: "),
+    ],
+)
+def test_tests_that_say_nothing_or_are_no_program_are_undefined_and_nothing_runs(monkeypatch, tests, words):
+    monkeypatch.setattr("markbook.metrics.code.pass_at_k._in_sandbox", None)
+
+    (found,) = markbook.measure("pass_at_k", [["def f(x):\n    return x"]], [tests])
+
+    assert found.value is None
+    assert found.missing.kind == "undefined"
+    assert words in found.missing.detail
+
+
+def test_a_runner_of_ones_own_says_itself_what_a_test_is():
+    (found,) = markbook.measure("pass_at_k", [["right"]], ["f(1) should be 1"], run=by_text)
+
+    assert found.value == 1.0
+
+
+def test_blank_tests_in_another_language_are_none():
+    (found,) = markbook.measure("pass_at_k", [["f() { :; }"]], [" \n"], language="sh")
+
+    assert (found.missing.kind, found.missing.detail) == ("undefined", "the problem has no tests")

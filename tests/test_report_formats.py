@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from made_files import review_row, review_run, task_row, task_run
 from payloads import HTML
 
+import markbook
 from markbook import plugins
 from markbook.cli.report import command
 from markbook.errors import DataError, UsageError
@@ -83,6 +84,29 @@ def test_junit_tells_failure_from_error_and_absent(exam_run, tmp_path):
         assert {state: int(suite.get(f"{state}s" if state != "skipped" else state)) for state in counted} == counted
         assert all(counted.values())
         assert len(suite) == int(suite.get("tests")) == 40
+
+
+def test_junit_of_a_task_shows_rows_without_a_value_as_skipped(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": str(n), "word": "yes"} for n in range(4)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    (tmp_path / "demo.yaml").write_text(
+        "name: demo\ndata: {path: rows.jsonl, id: id}\nprompt: Say.\nreference: '{{ word }}'\nmetrics: [exact_match, bleu]\n",
+        "utf-8",
+    )
+    said = [{"id": "0", "prediction": "yes"}, {"id": "1", "prediction": None}, {"id": "2", "prediction": "no"}]
+    (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, said)), "utf-8")
+    run = markbook.run_task("demo.yaml", predictions="said.jsonl", output="out")
+
+    (path,) = write_report(run, "junit", tmp_path)
+
+    root = ET.parse(path).getroot()
+    found = {case.get("name"): [part.tag for part in case] for case in root.iter("testcase")}
+    assert found == {"demo/0": [], "demo/1": ["skipped"], "demo/2": [], "demo/3": ["skipped"]}
+    assert sum(int(suite.get("skipped")) for suite in root) == 2
+    (null, none) = root.iter("skipped")
+    assert null.get("message").startswith("absent: ")
+    assert "exact_match: absent: " in none.text
 
 
 def test_junit_of_a_task_shows_failed_tests_and_missing_values(runs, tmp_path):

@@ -63,3 +63,35 @@ def test_a_toolchain_that_is_not_here_refuses_the_run_before_anything_is_written
     finally:
         toolchain.find.cache_clear()
     assert not (folder / "out").exists()
+
+
+PYTHON = """name: demo
+data: {path: rows.jsonl}
+prompt: Write f.
+tests: check
+extract: code
+metrics: [{name: pass_at_k, options: {k: 1}}]
+"""
+
+
+def test_rows_whose_tests_say_nothing_or_are_broken_are_missing(folder):
+    checks = [
+        "assert f(1) == 1",
+        "",
+        "# none",
+        [""],
+        ["   "],
+        "assert (",
+        ["assert f(1) == 1", "assert ("],
+        "assert f(1) == 2",
+    ]
+    (folder / "demo.yaml").write_text(PYTHON, encoding="utf-8")
+    write(folder / "rows.jsonl", [{"check": check} for check in checks])
+    answers = said(folder, ["def f(x):\n    return x\n"] * len(checks))
+
+    done = markbook.run_task("demo.yaml", predictions=answers, output="out", isolation="weak", workers=1)
+
+    assert [row["metrics"]["pass@1"] for row in rows_of(done)] == [1.0, None, None, None, None, None, None, 0.0]
+    details = [row["missing"]["pass@1"]["detail"] for row in rows_of(done)[1:7]]
+    assert details[:4] == ["the problem has no tests"] * 4
+    assert all(detail.startswith("the tests are broken: SyntaxError") for detail in details[4:])

@@ -197,6 +197,13 @@ def test_a_template_cannot_make_an_endless_text():
         render("{% for i in range(99999) %}{{ word }}{% endfor %}", {"word": "x" * 1000}, "t.yaml:1:1")
 
 
+@pytest.mark.parametrize("template", ["{{ word|center(10000000000000000) }}", "{{ '%9999999999999999d' % 5 }}"])
+@pytest.mark.parametrize("made", [render, render_references])
+def test_a_template_that_asks_for_more_memory_than_there_is_fails_for_its_row(template, made):
+    with pytest.raises(RenderError, match="the template fails: MemoryError"):
+        made(template, {"word": "x"}, "t.yaml:1:1")
+
+
 def test_an_expression_alone_may_be_a_list_of_references():
     assert render_references("{{ a }}", {"a": ["1", 2]}, "t:1:1") == ("1", "2")
     assert render_references("{{ a }}", {"a": None}, "t:1:1") == ()

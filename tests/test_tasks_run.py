@@ -142,6 +142,10 @@ def test_every_filter_pipeline_has_its_own_marks(folder):
         ("{name: rouge1, options: {stem: true}}", r"task\.yaml:7:5: .*no option 'stem' \(did you mean 'stemmer'"),
         ("path_convergence", r"task\.yaml:7:5: path_convergence does not mark texts"),
         ("{name: rouge2}", "two metrics are named 'rouge2'"),
+        (
+            "{name: chrf, options: {lowercase: no}}",
+            r"task\.yaml:7:5: metric 'chrf': lowercase must be true or false, not 'no'",
+        ),
     ],
 )
 def test_a_metric_that_does_not_fit_is_named_and_nothing_is_written(folder, metric, words):
@@ -305,6 +309,64 @@ def test_a_group_sums_up_by_rows_or_by_tasks(folder):
     assert (group["exact_match"]["value"], group["exact_match"]["n"]) == (0.75, 4)
     assert group["bleu"]["value"] == pytest.approx(0.5)
     assert group["bleu"]["interval"] is None
+
+
+GROUP = "group: all\ntasks: [demo, two]\nsummarise: [{metric: METRIC}]\n"
+
+
+@pytest.fixture
+def group(folder):
+    """Return a group of two tasks, of which one is answered all right and the other all wrong."""
+    (folder / "two.yaml").write_text("extends: task.yaml\nname: two\n", encoding="utf-8")
+    (folder / "preds").mkdir()
+    answers(folder / "preds", WORDS, "demo.jsonl")
+    answers(folder / "preds", ["x"] * 3, "two.jsonl")
+    (folder / "all.yaml").write_text(GROUP.replace("METRIC", "exact_match"), encoding="utf-8")
+    return folder
+
+
+def test_a_groups_metric_that_no_task_has_is_refused_before_anything_is_written(group):
+    (group / "all.yaml").write_text(GROUP.replace("METRIC", "exact_mach"), encoding="utf-8")
+
+    with pytest.raises(
+        ConfigError, match=r"all\.yaml:3:22: no task of the group 'all' has .*'exact_mach'.*'exact_match'"
+    ):
+        markbook.run_task("all.yaml", predictions="preds")
+    assert not (group / "generated").exists()
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "words"),
+    [
+        ("all/exact_match=50%", 0, ""),
+        ("all/exact_match=51%", 1, "all/exact_match is 50%"),
+        ("all/bleu=10%", 2, "nothing called 'all/bleu'"),
+        ("two/exact_match=10%", 1, "two/exact_match is 0%"),
+    ],
+)
+def test_a_gate_holds_a_groups_number(group, capsys, gate, code, words):
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", "all.yaml", "--predictions", "preds", "--fail-under", gate])
+
+    assert stopped.value.code == code
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("file", ["{}.jsonl", "samples_{}.jsonl"])
+def test_a_folder_with_a_file_for_each_task_is_one_model(folder, file):
+    (folder / "two.yaml").write_text("extends: task.yaml\nname: two\n", encoding="utf-8")
+    (folder / "all.yaml").write_text("group: all\ntasks: [demo, two]\n", encoding="utf-8")
+    (folder / "preds").mkdir()
+    for task in ("demo", "two"):
+        answers(folder / "preds", WORDS, file.format(task))
+    old, new = (markbook.run_task("all.yaml", predictions="preds", output=name) for name in ("old", "new"))
+
+    found = call("compare", old.folder, new.folder, "--json")
+    held = call("run", "all.yaml", "--predictions", "preds", "-o", "held", "--fail-if-worse", old.folder)
+
+    assert {row["model"] for row in rows_of(new)} == {"preds"}
+    assert [pair["n"] for pair in json.loads(found.output)["pairs"]] == [6]
+    assert (found.return_value or 0, held.return_value or 0, held.exception) == (0, 0, None)
 
 
 def test_a_run_of_results_can_be_marked_again(folder):

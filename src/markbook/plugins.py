@@ -119,6 +119,10 @@ def make(kind: str, name: str, options: Mapping[str, object], *, allow_code: boo
     """As `create`, with options that may have any name and the choice of `factory`."""
     build = factory(kind, name, allow_code=allow_code)
     what = f"{kind.removesuffix('s')} {name!r}"
+    if kind == "metrics":
+        from markbook.option_values import refuse_others  # late: listing names needs none of it
+
+        refuse_others(what, build, options)
     try:
         made = build(**options)
     except MarkbookError:

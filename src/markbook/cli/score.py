@@ -80,6 +80,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     FILE is JSON Lines, JSON, CSV, TSV or Parquet, or - for JSON Lines on standard input. The metric `judge` also reads
     "question" and "context".
     """
+    from markbook.errors import UsageError
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
@@ -87,7 +88,9 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
 
     named = _columns(columns)
     names = expand([name.strip() for name in metrics.split(",") if name.strip()])
-    given = _options(options)
+    if not names:
+        raise UsageError("no metric is named", hint="`markbook list metrics` shows them")
+    given = _options(options, names)
     gates = parse_gates(fail_under)
     if "judge" in names:
         given |= _judging(rubric, judges, judging)
@@ -219,19 +222,22 @@ def _problem(record: Any, *, needs_reference: bool) -> str:
     return ""
 
 
-def _options(pairs: Sequence[str]) -> dict[str, object]:
-    """Read NAME=VALUE; a value that is JSON (a number, true, null, a list) is that, any other a text."""
+def _options(pairs: Sequence[str], names: Sequence[str]) -> dict[str, object]:
+    """Read NAME=VALUE; a value that is JSON (a number, true, null, a list) is that where the metrics take it, else a text."""
     from markbook.errors import UsageError
+    from markbook.option_values import from_text, kinds_of
+    from markbook.plugins import factory
 
+    kinds: dict[str, tuple[str, ...]] = {}
+    for metric in names if pairs else ():
+        for name, some in kinds_of(factory("metrics", metric, allow_code=True)).items():
+            kinds[name] = kinds.get(name, ()) + some
     found: dict[str, object] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
             raise UsageError(f"--option {pair!r} is not NAME=VALUE")
-        try:
-            found[name] = json.loads(text)
-        except ValueError:
-            found[name] = text
+        found[name] = from_text(text, kinds.get(name, ()))
     return found
 
 

@@ -134,8 +134,9 @@ def _group(model: GroupFile, node: Node, file: Path) -> spec.TaskGroup:
             each.metric if isinstance(each.metric, str) else each.metric.name,
             each.weight_by_size,
             tuple(each.filter_list),
+            find(node, ("aggregate_metric_list", place, "metric")).at,
         )
-        for each in model.aggregate_metric_list
+        for place, each in enumerate(model.aggregate_metric_list)
     )
     return spec.TaskGroup(
         name=model.group,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from markbook.config import spec
 from markbook.config.check import check
-from markbook.config.tree import Function, Node, plain
+from markbook.config.tree import Function, Node, find, plain
 from markbook.errors import ConfigError
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.\-]*$", max_length=200)]
@@ -194,7 +194,10 @@ def _group(node: Node, file: Path) -> spec.TaskGroup:
         name=model.group,
         file=file,
         members=tuple(spec.Member(name, at=place.at) for name, place in zip(model.tasks, names.value, strict=True)),
-        aggregates=tuple(spec.GroupMetric(each.metric, each.weight_by_size) for each in model.summarise),
+        aggregates=tuple(
+            spec.GroupMetric(each.metric, each.weight_by_size, at=find(node, ("summarise", place, "metric")).at)
+            for place, each in enumerate(model.summarise)
+        ),
         version=str(model.version),
         resolved=plain(node),
     )

@@ -175,6 +175,8 @@ class GroupMetric:
     weight_by_size: bool = True
     pipelines: tuple[str, ...] = ()
     """Only what these pipelines gave; empty means all."""
+    at: str = ""
+    """`file:line:column`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,13 @@ MAX_NODES = 100_000
 _CORE = "tag:yaml.org,2002:"
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_WORDS = {
+    spelled: is_true
+    for words, is_true in ((("yes", "on"), True), (("no", "off"), False))
+    for word in words
+    for spelled in (word, word.capitalize(), word.upper())
+}
+"""What YAML 1.1 takes for true and false beside those."""
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
@@ -81,6 +88,8 @@ class Node:
     """How many nodes it holds with every alias unfolded."""
     keys: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Line and column of a mapping's keys."""
+    is_bare: bool = False
+    """Whether it is a word or number that stands without quotes and without a tag."""
 
     @property
     def at(self) -> str:
@@ -103,6 +112,17 @@ def plain(node: Node) -> Any:
     if isinstance(node.value, list):
         return [plain(value) for value in node.value]
     return node.value
+
+
+def with_words(node: Node) -> Node:
+    """Return a tree in which bare words are what YAML 1.1 makes of them: yes and on are true, no and off false."""
+    if isinstance(node.value, dict):
+        return replace(node, value={key: with_words(value) for key, value in node.value.items()})
+    if isinstance(node.value, list):
+        return replace(node, value=[with_words(value) for value in node.value])
+    if node.is_bare and isinstance(node.value, str) and node.value in _WORDS:
+        return replace(node, value=_WORDS[node.value])
+    return node
 
 
 def find(node: Node, path: Sequence[object]) -> Node:
@@ -211,6 +231,7 @@ class _Builder:
             return None
         if kind == "ScalarEvent":
             node = self.node(event, self.scalar(event), 1)
+            node = replace(node, is_bare=event.tag is None and event.implicit[0])
         elif kind == "AliasEvent":
             if event.anchor not in self.anchors:
                 raise self.error(f"alias *{event.anchor} has no anchor before it", event)

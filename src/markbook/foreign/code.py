@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from markbook.files.jsonl import Rejection, read_jsonl
-from markbook.foreign.records import Marked, MarkedRows, Probe, columns_of, mapping, shown, stem_of, value_of
+from markbook.foreign.records import Marked, MarkedRows, Probe, columns_of, mapping, shown, stem_of, value_of, words
 from markbook.marks import Row
 from markbook.types import Missing, MissingKind
 
@@ -94,4 +94,4 @@ def _completion(model: str, record: Mapping[str, object]) -> Row:
     passed = value_of(record.get("passed"))
     if isinstance(passed, Missing):
         passed = Missing(MissingKind.FAILED, f"no verdict: {record.get('result')!r}")
-    return Row(model, str(record.get("task_id")), {"passed": passed}, text=shown(record.get("completion")))
+    return Row(model, words(record.get("task_id")), {"passed": passed}, text=shown(record.get("completion")))

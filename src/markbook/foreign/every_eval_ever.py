@@ -19,6 +19,7 @@ from markbook.foreign.records import (
     objects,
     shown,
     value_of,
+    words,
 )
 from markbook.marks import Row
 
@@ -66,7 +67,7 @@ class EveryEvalEver:
 
 def _row(record: Mapping[str, object]) -> Row:
     asked = mapping(record.get("input"))
-    name, sample = str(record.get("evaluation_name") or ""), str(record.get("sample_id"))
+    name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
     value = failed(record["error"]) if record.get("error") else value_of(mapping(record.get("evaluation")).get("score"))
     said = mapping(record.get("output")).get("raw")
     known = record.get("sample_hash")
@@ -77,7 +78,7 @@ def _row(record: Mapping[str, object]) -> Row:
     )
     return Row(
         str(record.get("model_id")),
-        sample if not name else f"{name}/{sample}",
+        f"{name}/{sample}" if name and sample.strip() else sample,
         {"score": value},
         0,
         shown(asked.get("raw")),

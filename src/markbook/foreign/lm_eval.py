@@ -22,6 +22,7 @@ from markbook.foreign.records import (
     shown,
     stem_of,
     value_of,
+    words,
 )
 from markbook.marks import Row
 from markbook.types import Missing
@@ -51,7 +52,8 @@ class LmEval:
             return 90
         found = _SAMPLES.fullmatch(probe.path.name)
         if found and {"doc_id", "filtered_resps"} <= probe.first.keys():
-            return 0 if _results_beside(probe.path, found.group(2)) else 90
+            # With its results beside it it is a part of them: known only to be refused in words where it is named alone.
+            return 1 if _results_beside(probe.path, found.group(2)) else 90
         return 40 if {"doc_id", "resps", "filtered_resps"} <= probe.first.keys() else 0
 
     def read(self, probe: Probe) -> Marked:
@@ -63,6 +65,11 @@ class LmEval:
         stamp = _RESULTS.fullmatch(probe.path.name)
         if stamp is None:
             found = _SAMPLES.fullmatch(probe.path.name)
+            if found and _results_beside(probe.path, found.group(2)):
+                results = f"results_{found.group(2)}.json" if found.group(2) else "results.json"
+                raise DataError(
+                    "these samples belong to the results beside them", at=str(probe.path), hint=f"name {results}"
+                )
             task = found.group(1) if found else stem_of(probe.path)
             return _marked({task: probe.path}, {}, probe.path.parent.name or "model", "samples alone")
         about = mapping(probe.document)
@@ -114,7 +121,7 @@ def _task(task: str, path: Path, model: str, effective: int, lost: Counter[str])
             lost[line.reason] += 1
         elif isinstance(line, Line):
             one = _sample(line.record)
-            docs[str(line.record.get("doc_id"))].append(len(kept))
+            docs[words(line.record.get("doc_id"))].append(len(kept))
             kept.append(one)
             filters[one.filter].update(dict.fromkeys(one.values))
     names = [_named(name, of, filters) for of, values in filters.items() for name in values]
@@ -180,4 +187,6 @@ def _rows(task: str, doc: str, several: Sequence[_Sample], model: str, filters: 
         for part in parts:
             metrics |= _metrics(part, filters)
         first = parts[0]
-        yield Row(model, f"{task}/{doc}", metrics, index, first.prompt, first.text, first.content)
+        yield Row(
+            model, f"{task}/{doc}" if doc.strip() else "", metrics, index, first.prompt, first.text, first.content
+        )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from markbook import plugins
 from markbook.errors import DataError, MarkbookError
-from markbook.foreign.records import Marked, Probe, Reader
+from markbook.foreign.records import Marked, MarkedRows, Probe, Reader
 
 SUFFIXES = (".json", ".jsonl", ".eval", ".csv", ".tsv", ".parquet", ".gz")
 _DEPTH = 5
@@ -49,10 +50,12 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
         raise DataError("no reader knows these results", at=str(path), hint=f"known: {known}; a table with --map")
     try:
         marked = reader.read(probe)
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise DataError(
             f"this is no {reader.name} file of a known version: {type(error).__name__}: {error}", at=str(path)
         ) from error
+    if isinstance(marked.rows, MarkedRows) and marked.rows.nameless:
+        marked = replace(marked, lost={**marked.lost, "no item": marked.rows.nameless})
     if not marked.rows:
         why = "; ".join(f"{count} x {reason}" for reason, count in marked.lost.items())
         raise DataError(f"no result of a sample in this {reader.name} file{': ' + why if why else ''}", at=str(path))

@@ -83,12 +83,17 @@ class MarkedRows(Spool[Row]):
             counts: whether the attempts of one model at one sample are counted, because the format does not number them.
         """
         self._seen: Counter[tuple[str, str]] | None = Counter() if counts else None
+        self.nameless = 0
+        """Rows that do not say which sample they are of: they are left out, for together they would be one."""
         self.inside: dict[str, bool] = {}
         """Of each metric whether all its values lie in 0..1."""
         super().__init__(rows)
 
     def append(self, record: Row) -> None:
         """Add a row."""
+        if not record.id.strip():
+            self.nameless += 1
+            return
         if self._seen is not None:
             at = (record.model, record.id)
             if index := self._seen[at]:

@@ -24,6 +24,7 @@ from markbook.foreign.records import (
 )
 from markbook.marks import Row
 from markbook.plugins import suggest
+from markbook.text.numbers import read_number
 from markbook.types import Missing, MissingKind
 
 ROLES = ("item", "model", "score", "repeat", "cluster", "input", "output", "error")
@@ -69,6 +70,8 @@ class Plain:
             return 99
         if suffix(probe.path) == ".parquet":
             return 5
+        if probe.head.lstrip()[:1] == "[":
+            return 30 if probe.has("item", "score") else 0
         line = probe.head.partition("\n")[0]
         names = probe.first.keys() if probe.first else [one.strip(' "\r') for one in line.replace("\t", ",").split(",")]
         return 30 if {"item", "score"} <= set(names) else 0
@@ -91,7 +94,7 @@ class Plain:
                 rows = MarkedRows(counts="repeat" not in columns)
             rows.append(_row(line.record, columns, stem_of(probe.path)))
         metric = (probe.columns or {}).get("score", "score")
-        rows = rows or MarkedRows()
+        rows = MarkedRows() if rows is None else rows
         return Marked(rows, columns_of(rows, first=(metric,)), suffix(probe.path), dict(lost))
 
 
@@ -135,7 +138,7 @@ def _number(found: object) -> float | Missing:
     if text in ("true", "false"):
         return float(text == "true")
     try:
-        return value_of(float(text))
+        return value_of(read_number(text))
     except ValueError:
         return value_of(found)
 

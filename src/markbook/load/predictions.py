@@ -111,6 +111,7 @@ def read_answers(
     shared: bool = False,
     unsure: str = "",
     weighs: bool = False,
+    model: str = "",
 ) -> Predictions:
     """Return the answers of a file to a task's samples.
 
@@ -126,6 +127,7 @@ def read_answers(
         weighs: whether answers are log-likelihoods instead of texts.
         unsure: a line of the task's data that cannot be read and that may or may not be one of its rows: answers that
             name rows by their place are refused, for any place after it would be a guess.
+        model: what to call the model where a row does not; the file's name if it is empty.
 
     Raises:
         DataError: no row holds an answer, two answers to one row, a count that does not fit, or places that are unsure.
@@ -148,7 +150,7 @@ def read_answers(
             at=unsure,
             hint="mend or remove the line, or name the rows by a field (`data.id`)",
         )
-    _match(found, samples, answers, several=several, model=_model_name(path))
+    _match(found, samples, answers, several=several, model=model or model_name(path))
     return answers
 
 
@@ -350,8 +352,9 @@ def _ordered(
     return [by_index[place] for place in sorted(by_index)]
 
 
-def _model_name(path: Path) -> str:
-    name = path.name
+def model_name(path: Path) -> str:
+    """Return what a model is called whose answers do not say it: as the file, or the folder of several, that was named."""
+    name = (path.resolve() if path.name in ("", "..") else path).name
     for ending in (".gz", *SUFFIXES):
         name = name.removesuffix(ending)
     return name

@@ -19,6 +19,10 @@ MAX_TEXT = 4 << 20
 _EXPRESSION = re.compile(r"\{\{-?((?:(?!\}\}|\{\{).)*?)-?\}\}", re.DOTALL)
 
 
+_FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, MemoryError)
+"""What a template may raise; MemoryError for a text of more than there is room for, such as `q|center(10**11)`."""
+
+
 class _Environment(ImmutableSandboxedEnvironment):
     """Also refuses `*` and `**` that would blow a value up: `'a' * 10**10` is one line of YAML."""
 
@@ -90,7 +94,7 @@ def render(source: str, row: Mapping[str, object], at: str) -> str:
             parts.append(part)
     except UndefinedError as error:
         raise RenderError(_undefined(error, row) + _named(at)) from error
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+    except _FAILURES as error:
         raise RenderError(f"the template fails: {type(error).__name__}: {error}{_named(at)}") from error
     return "".join(parts)
 
@@ -119,7 +123,7 @@ def render_references(source: str, row: Mapping[str, object], at: str, *, exact:
         _compiled(source, at)
         try:
             found = _expression(alone[1])(**row)
-        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+        except _FAILURES as error:
             raise RenderError(f"the template fails: {type(error).__name__}: {error}") from error
         if isinstance(found, list):
             return tuple(str(each) for each in found)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
-from markbook.results.sheet import Cell, Sheet
+from markbook.results.sheet import Aliases, Cell, Sheet
 
 
 def digest(content: object) -> str:
@@ -40,10 +40,14 @@ class AlignmentRecord(TypedDict):
 class _Register:
     """The samples met so far, and by what name."""
 
+    is_mixed: bool = False
+    """Whether the runs name their samples in ways of their own, as `is_mixed` tells."""
     digests: dict[str, str] = field(default_factory=dict)
     """By name; empty where the content is unknown."""
     names: dict[tuple[str, int], str] = field(default_factory=dict)
     """By content and its how-manieth occurrence in a run."""
+    elsewhere: dict[tuple[str, int], str] = field(default_factory=dict)
+    """The same of what other tools know a sample of ours by: two tasks may ask the same, so it says nothing among ours."""
     differing: int = 0
     """Samples that bear the id of another with different content."""
 
@@ -52,34 +56,42 @@ class _Register:
         seen: Counter[str] = Counter()
         found: dict[str, str] = {}
         taken: set[str] = set()
+        aliases = sheet.aliases() if self.is_mixed else {}
         for sample in sheet.samples:
             content = sheet.digests.get(sample, "")
-            at = (_bare(content), seen[_bare(content)])
-            seen[_bare(content)] += 1
-            name = self._known(sample, at, sheet)
+            ours, others = _known_by(sample, content, aliases.get(sample), is_loose=sheet.loose)
+            keys = [(one, seen[one]) for one in ours]
+            places = [(one, seen[one]) for one in others]
+            seen.update((*ours, *others))
+            name = self._known(sample, (*keys, *places), sheet)
             if name in taken:
                 name = None  # another sample of this run is that one already
             if name is None:
                 name = self._free(sample, run)
                 self.digests[name] = content
-                if content:
-                    self.names.setdefault(at, name)
+            for key in keys:
+                self.names.setdefault(key, name)
+            for key in places:
+                self.elsewhere.setdefault(key, name)
             found[sample] = name
             taken.add(name)
         return found
 
-    def _known(self, sample: str, at: tuple[str, int], sheet: Sheet) -> str | None:
+    def _known(self, sample: str, keys: Sequence[tuple[str, int]], sheet: Sheet) -> str | None:
         content = sheet.digests.get(sample, "")
+        known_in = (self.names, self.elsewhere) if sheet.loose else (self.names,)
+        by_content = next((names[key] for key in keys for names in known_in if key in names), None)
         if sheet.by_place and content:
-            return self.names.get(at)
+            return by_content
+        by_content = by_content if sheet.loose or self.is_mixed else None
         known = self.digests.get(sample)
-        by_content = self.names.get(at) if sheet.loose and content else None
         if known is None:
             return by_content
         if known and content and known != content and _by(known) == _by(content):
             self.differing += by_content is None
             return by_content
-        return sample
+        # One tool's id may be another's place: equal content says more than that they are spelled alike.
+        return sample if known and known == content else by_content or sample
 
     def _free(self, sample: str, run: str) -> str:
         name, number = sample, 1
@@ -89,6 +101,20 @@ class _Register:
         return name
 
 
+def _known_by(sample: str, content: str, aliases: Aliases | None, *, is_loose: bool) -> tuple[list[str], Sequence[str]]:
+    """Return what a sample's content is known by among ours, and elsewhere; another tool's by its task's name too."""
+    bare = _bare(content)
+    if is_loose and bare and "/" in sample:
+        return [in_task(sample.partition("/")[0], bare), bare], ()
+    ours = [one for one in (bare, aliases.ours if aliases else "") if one]
+    return list(dict.fromkeys(ours)), aliases.others if aliases else ()
+
+
+def in_task(task: str, content: str) -> str:
+    """Return what content is known by in one of several tasks that may hold it."""
+    return f"{task}:{content}"
+
+
 def _by(content: str) -> str:
     """Return who made a digest: two tools ask the same in other words, so that theirs differing says nothing."""
     return content.rpartition(":")[0]
@@ -96,6 +122,12 @@ def _by(content: str) -> str:
 
 def _bare(content: str) -> str:
     return content.rpartition(":")[2]
+
+
+def is_mixed(sheets: Sequence[Sheet]) -> bool:
+    """Whether another tool's ids stand beside ours, or those of one task beside those of several."""
+    own = {bool(sheet.task) for sheet in sheets if not sheet.loose}
+    return any(sheet.loose for sheet in sheets) or len(own) > 1
 
 
 def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sheet:
@@ -117,7 +149,7 @@ def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sh
     if len(sheets) == 1:
         origins = {model: (0, model) for model in first.models}
         return Sheet(first.metric, first.marks, first.range, first.direction, first.meta, origins, notes=notes)
-    register = _Register()
+    register = _Register(is_mixed([sheet for _, sheet in sheets]))
     named = [register.names_of(run, sheet) for run, sheet in sheets]
     titles = _titles(sheets)
     marks: dict[str, Mapping[str, Cell]] = {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
-from markbook.results.alignment import merged
+from markbook.results.alignment import is_mixed, merged
 from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.gates import check_worse
 from markbook.results.kind import Results, kind_of, results_of
@@ -64,14 +64,23 @@ def read_sheets(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None =
         differing = _differing_inputs([run for run in found if run.command != FOREIGN])
         if not differing:
             # One benchmark for all: its ids say which problem is which, however it was read.
+            own = is_mixed([sheet for _, sheet in sheets if not sheet.loose])
             sheets = [
-                (name, sheet if sheet.by_place or sheet.loose else replace(sheet, digests={})) for name, sheet in sheets
+                (name, sheet if sheet.by_place or sheet.loose or own else replace(sheet, digests={}))
+                for name, sheet in sheets
             ]
-        return merged(sheets, _input_notes(differing))
+        sheet = merged(sheets, _input_notes(differing))
+        return _by_rows(sheet) if any(one.is_of_rows for _, one in sheets) else sheet
     except ValueError as error:
         raise DataError(
             str(error), hint="name the metric of each with --metric, once for each name: --metric acc --metric match"
         ) from error
+
+
+def _by_rows(sheet: Sheet) -> Sheet:
+    """Return a sheet by what it compares where that is not the metric's own number."""
+    note = f"{sheet.metric} is a number of all rows together; what is compared is the mean of the rows' own, another number."
+    return replace(sheet, metric=f"mean of the rows' {sheet.metric}", is_of_rows=True, notes=(*sheet.notes, note))
 
 
 def sheets_of(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[tuple[str, Sheet]]:

@@ -101,7 +101,7 @@ class FilesView(Generic[R, S]):
         return rows.flat_rows(self.rows())
 
     def cases(self) -> Iterator[Case]:
-        """Yield one case a row: an error where a value is missing because something failed."""
+        """Yield one case a row: an error where a value is missing because something failed, skipped without any value."""
         return rows.cases(self.rows(), self.command)
 
     def files(self, name: str) -> Mapping[str, Content]:

@@ -15,6 +15,7 @@ from markbook.plugins import suggest
 from markbook.results.comparison import Comparison
 from markbook.results.comparison_tables import Scale
 from markbook.results.pairs import Pair
+from markbook.text.numbers import read_number
 from markbook.types import Direction
 
 _ROUNDING = 1e-12
@@ -30,9 +31,16 @@ class Gate:
     is_percent: bool = False
     """Whether the user wrote it in percent; what is said about it then is, too."""
 
-    def shown(self, value: float) -> str:
-        """Return a value in the unit that the user wrote."""
-        return f"{100 * value:.2f}".rstrip("0").rstrip(".") + "%" if self.is_percent else f"{value:.4g}"
+    def shown(self, value: float, more: int = 0) -> str:
+        """Return a value in the unit that the user wrote, with so many more digits than are usual."""
+        if self.is_percent:
+            return f"{100 * value:.{2 + more}f}".rstrip("0").rstrip(".") + "%"
+        return f"{value:.{4 + more}g}"
+
+    def missed(self, value: float) -> tuple[str, str]:
+        """Return a value that does not reach it and its limit, with as many digits as it takes to tell them apart."""
+        pairs = [(self.shown(value, more), self.shown(self.limit, more)) for more in range(13)]
+        return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ def parse_gate(text: str) -> Gate:
     name, sign, value = text.rpartition("=")
     is_percent = value.strip().endswith("%")
     try:
-        limit = float(value.strip().removesuffix("%")) / (100 if is_percent else 1)
+        limit = read_number(value.strip().removesuffix("%")) / (100 if is_percent else 1)
     except ValueError:
         limit = math.nan
     if not (sign and name.strip()) or not math.isfinite(limit):
@@ -120,9 +128,10 @@ def hold_gates(gates: Iterable[Gate], marks: Sequence[GateMark]) -> None:
     for gate in gates:
         for mark in marks:
             if gate.name in mark.names and not reaches(mark.value, gate.limit, mark.direction):
-                has = "has no value" if mark.value is None else f"is {gate.shown(mark.value)}"
+                value, limit = gate.missed(mark.value) if mark.value is not None else ("", gate.shown(gate.limit))
+                has = f"is {value}" if value else "has no value"
                 word = "least" if mark.direction == "higher" else "most"
-                failed.append(f"{mark.label} {has}, and at {word} {gate.shown(gate.limit)} is asked for")
+                failed.append(f"{mark.label} {has}, and at {word} {limit} is asked for")
     if failed:
         raise GateFailed("; ".join(failed))
 

@@ -55,19 +55,33 @@ def _flatten(name: str, value: Any, flat: dict[str, Value]) -> None:
 
 
 def cases(rows: Iterable[Mapping[str, object]], command: str) -> Iterator[Case]:
-    """Yield one case a published row: an error where a value is missing because something failed, else passed."""
+    """Yield one case a published row: an error where a value is missing because something failed, skipped without any value."""
     for row in rows:
-        broken = {field: reason for field, reason in reasons_of(row).items() if reason.kind.is_ours}
+        reasons = reasons_of(row)
+        broken = {field: reason for field, reason in reasons.items() if reason.kind.is_ours}
         suite = str(row.get("model") or row.get("system") or command)
         name = str(row.get("id") or row.get("paper_id") or "")
         name = f"{row['task']}/{name}" if row.get("task") else name
         name += f" [{row['index']}]" if row.get("index") else ""
-        detail = "\n".join(f"{field}: {reason.kind}: {reason.detail}" for field, reason in broken.items())
+        detail = _told(broken)
         tests = row.get("tests")
         if broken:
             yield Case(suite, name, "error", f"{len(broken)} values are missing", detail)
         elif isinstance(tests, dict) and not tests.get("passed"):
             words = str(tests.get("error") or "the tests failed")
             yield Case(suite, name, "failure", words, str(tests.get("detail") or ""))
+        elif not isinstance(tests, dict) and _is_bare(row):
+            first = next(iter(reasons.values()), Missing(MissingKind.ABSENT, "the row gives no reason"))
+            yield Case(suite, name, "skipped", f"{first.kind}: {first.detail}", _told(reasons))
         else:
             yield Case(suite, name, "passed")
+
+
+def _told(reasons: Mapping[str, Missing]) -> str:
+    return "\n".join(f"{field}: {reason.kind}: {reason.detail}" for field, reason in reasons.items())
+
+
+def _is_bare(row: Mapping[str, object]) -> bool:
+    """Whether a row has metrics, and a value by none of them."""
+    metrics = row.get("metrics")
+    return isinstance(metrics, Mapping) and bool(metrics) and all(value is None for value in metrics.values())

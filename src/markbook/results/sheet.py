@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Never
@@ -85,6 +85,16 @@ def cell_of(values: Sequence[float | Missing], limits: tuple[float, float], *, p
 
 
 @dataclass(frozen=True, slots=True)
+class Aliases:
+    """What a sample's content is known by elsewhere."""
+
+    ours: str
+    """In a run of several tasks."""
+    others: tuple[str, ...]
+    """To other tools, the surest first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sheet:
     """All marks of several models by one metric."""
 
@@ -103,6 +113,12 @@ class Sheet:
     """Whether the ids are places in a file, which identify nothing."""
     loose: bool = False
     """Whether the ids are another tool's: a sample whose id nobody else has is then paired by its content."""
+    is_of_rows: bool = False
+    """Whether these are marks of rows by a metric whose number is no mean of them, such as corpus BLEU."""
+    task: str = ""
+    """The only task of its run, where ids of runs of several begin with the task's name."""
+    aliases: Callable[[], Mapping[str, Aliases]] = _nothing
+    """aliases()[sample_id]: what else its content is known by."""
     alignment: Mapping[str, object] = field(default_factory=_nothing)
     """How the samples of several runs were paired, and how many were not."""
     notes: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from types import CodeType
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What a text that is no Python raises; ValueError for NUL bytes, the last two for one that is nested too deeply."""
@@ -19,6 +20,18 @@ def parsed(text: str, mode: str = "exec") -> ast.Module:
         warnings.simplefilter("ignore")
         tree: ast.Module = ast.parse(text, mode=mode)  # type: ignore[assignment]  # of an expression it is an Expression
     return tree
+
+
+def compiled(tree: ast.Module) -> CodeType:
+    """Return the code of a syntax tree, which is not run.
+
+    Raises:
+        SyntaxError: it stands for no program (`return` outside a function); like the others of `UNPARSABLE`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code: CodeType = compile(tree, "<text>", "exec")
+    return code
 
 
 def parse(text: str) -> ast.Module | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from markbook.cli.options import usage_text
 from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.runs.tasks.pages.tables import tables
+from markbook.runs.tasks.plan import group_keys
 from markbook.runs.tasks.work import TasksPlan
 from markbook.text import terminal
 from markbook.types import range_of
@@ -156,7 +157,19 @@ def planned_marks(plan: Plan) -> list[GateMark]:
                 key = each.key(name, filtered.pipeline)
                 label = f"{each.task.name}/{key}"
                 marks.append(GateMark(label, (key, label), range=limits, direction=direction))
-    return marks
+    return [*marks, *_group_marks(plan, marks)]
+
+
+def _group_marks(plan: Plan, marks: Sequence[GateMark]) -> Iterator[GateMark]:
+    """Yield a group's numbers, which go by the group's name and the metric's: the metric's alone means each task's."""
+    known = {mark.label: mark for mark in marks}
+    for group, names in plan.groups:
+        plans = [each for each in plan.tasks if each.task.name in names]
+        for key in dict.fromkeys(key for wanted in group.aggregates for key in group_keys(wanted, plans)):
+            label = f"{group.name}/{key}"
+            like = next((mark for name in names if (mark := known.get(f"{name}/{key}")) is not None), None)
+            if like is not None and label not in known:
+                yield replace(like, label=label, names=(label,))
 
 
 def with_values(marks: Sequence[GateMark], summary: TasksSummary) -> list[GateMark]:
@@ -166,7 +179,13 @@ def with_values(marks: Sequence[GateMark], summary: TasksSummary) -> list[GateMa
         for task, record in summary["tasks"].items()
         for key, metric in record["metrics"].items()
     }
-    given = [replace(mark, value=found[mark.label]["value"]) for mark in marks if mark.label in found]
+    groups = {
+        f"{group}/{key}": metric["value"]
+        for group, record in summary["groups"].items()
+        for key, metric in record["metrics"].items()
+    }
+    values = groups | {label: metric["value"] for label, metric in found.items()}
+    given = [replace(mark, value=values[mark.label]) for mark in marks if mark.label in values]
     known = {mark.label for mark in given}
     # What a function of a task's own calls its numbers is known only now.
     return given + [

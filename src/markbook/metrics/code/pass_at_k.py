@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from markbook.errors import UsageError
+from markbook.metrics.code.problem_tests import NO_TESTS, problem_of
 from markbook.metrics.pairs import NO_STATS, failed, undefined
 from markbook.types import (
     Attempt,
@@ -173,8 +174,8 @@ class PassAtK(Metric):
         for place, item in enumerate(items):
             if item.outcome is not None:
                 found.append(item.outcome)
-            elif not item.sample.tests:
-                found.append(undefined("the problem has no tests"))
+            elif (problem := self._problem(item.sample)) is not None:
+                found.append(problem)
             else:
                 found.append(None)
                 waiting.append(place)
@@ -182,6 +183,12 @@ class PassAtK(Metric):
             for place, outcome in zip(waiting, self._run([items[place] for place in waiting]), strict=True):
                 found[place] = outcome
         return [one for one in found if one is not None]
+
+    def _problem(self, sample: Sample) -> Missing | None:
+        """Return why a problem's tests mark nothing; what a caller's own runner takes for a test is its own to say."""
+        if not sample.tests:
+            return undefined(NO_TESTS)
+        return problem_of(sample.tests, self.settings.language or sample.language) if self.run is None else None
 
     def _run(self, items: Sequence[Item]) -> Sequence[Outcome | Missing]:
         if self.run is None:

@@ -70,14 +70,12 @@ class TaskResults(TasksView):
             ValueError: none begins there.
         """
         from markbook.runs.tasks.pages.page import answer_status, row_evidence, row_why
-        from markbook.runs.tasks.sheet import sample_name
+        from markbook.runs.tasks.sheet import question, sample_name
 
         row = self.row_at(location)
         facts = tuple((name, "–" if value is None else f"{value:.4f}") for name, value in row["metrics"].items())  # noqa: RUF001 - a dash
-        references = map("Reference: {}".format, row["references"])
-        prompt = "\n\n".join(filter(None, (row.get("system"), row.get("prompt"), *references)))
         return Shown(
             str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1), answer_status(row),
-            facts, prompt, cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
+            facts, question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
             why=row_why(row), evidence=row_evidence(row),
         )  # fmt: skip

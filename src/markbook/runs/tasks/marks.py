@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from markbook.load.foreign import ForeignError
+from markbook.metrics.code.problem_tests import problem_of
 from markbook.model import ModelReply
 from markbook.runs.tasks.asking import together
 from markbook.runs.tasks.plan import Filtered, TaskPlan
@@ -211,16 +212,17 @@ def _pass_marks(
         rows.setdefault(each.sample.id, []).append(each)
     found = {}
     for sample_id, several in rows.items():
-        marks = {f"pass@{k}": _pass_mark(f"pass@{k}", k, several, plan.task.name, outcomes) for k in passes.ks}
+        marks = {f"pass@{k}": _pass_mark(k, several, plan.task.name, outcomes, passes.language) for k in passes.ks}
         found[sample_id, several[0].index] = marks
     return found
 
 
 def _pass_mark(
-    name: str, k: int, several: Sequence[FilteredAnswer], task: str, outcomes: Mapping[Key, Tested]
+    k: int, several: Sequence[FilteredAnswer], task: str, outcomes: Mapping[Key, Tested], language: str
 ) -> Measurement:
     from markbook.stats import pass_at_k
 
+    name = f"pass@{k}"
     known = [outcome for each in several if (outcome := outcomes.get(each.key(task))) is not None]
     n, c = len(known), sum(each.passed for each in known)
     first = several[0]
@@ -229,10 +231,13 @@ def _pass_mark(
     value: float | None = None
     missing: Missing | None = None
     fault = next((each.fault for each in known if each.fault), "")
-    if fault:
+    broken = problem_of(first.sample.tests, language)
+    if broken is not None:
+        missing = first.reply.missing or broken
+    elif fault:
         missing = Missing(MissingKind.UNDEFINED, f"the tests are broken: {fault}")
     elif not known:
-        missing = first.reply.missing or Missing(MissingKind.UNDEFINED, "the row has no tests")
+        missing = first.reply.missing or Missing(MissingKind.UNDEFINED, "no answer was run")
     else:
         value = pass_at_k(n, c, k).value
         if value is None:

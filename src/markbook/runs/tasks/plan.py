@@ -8,20 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from markbook.config import ContextMode, Loaded, Pipeline, Task, TaskGroup, load_all
-from markbook.errors import DataError, UsageError
+from markbook.config import ContextMode, GroupMetric, Loaded, Pipeline, Task, TaskGroup, load_all
+from markbook.errors import ConfigError, DataError, UsageError
 from markbook.files.jsonl import Rejection
 from markbook.load.filters import Step, build
 from markbook.load.foreign import Find, Finder, nothing
 from markbook.load.joining import beside
-from markbook.load.predictions import Predictions, find_file, read_answers
+from markbook.load.predictions import Predictions, find_file, model_name, read_answers
 from markbook.load.samples import TaskRows, load_samples
 from markbook.model import GenerationSettings, PromptRequest
+from markbook.plugins import suggest
 from markbook.runs.tasks.judging import judging_options
 from markbook.runs.tasks.options import TaskOptions
 from markbook.runs.tasks.overrides import overridden
 from markbook.runs.tasks.scoring.likelihoods import row_scorer
-from markbook.runs.tasks.scoring.metrics import Bound, RowPassAtK, bind
+from markbook.runs.tasks.scoring.metrics import Bound, RowPassAtK, bind, result_keys
 from markbook.runs.tasks.scoring.scorers import Scorer, function_scorers
 from markbook.types import Sample
 
@@ -137,6 +138,8 @@ def plan_tasks(options: TaskOptions) -> Plan:
     find = Finder() if options.allow_code else nothing
     plans = [_plan_one(each, options, find, alone=len(wanted) == 1) for each in wanted]
     _check_contexts(plans, options.contexts)
+    for group, names in groups if not options.contexts else ():
+        _check_group(group, [each for each in plans if each.task.name in names])
     answered = [each for each in plans if each.answers is not None and each.answers.attempts]
     if predictions is not None and not answered:
         raise DataError("there is no answer to any row of these tasks", at=str(predictions), hint=_why_none(plans))
@@ -148,6 +151,29 @@ def plan_tasks(options: TaskOptions) -> Plan:
         tuple(_warnings(plans, predictions)),
         tuple(rejections),
     )
+
+
+def group_keys(wanted: GroupMetric, plans: Sequence[TaskPlan]) -> list[str]:
+    """Return the names in results that a group's metric sums up over some tasks."""
+    own = result_keys(wanted.metric)
+    keys = (key for each in plans for key in each.keys)
+    parts = ((key, *key.partition(",")[::2]) for key in keys)
+    named = wanted.pipelines
+    return list(dict.fromkeys(key for key, name, of in parts if name in own and (not named or not of or of in named)))
+
+
+def _check_group(group: TaskGroup, plans: Sequence[TaskPlan]) -> None:
+    """Refuse a metric that no task of a group has; what functions of the user's own are called is known only later."""
+    if any(each.scorers for each in plans):
+        return
+    known = list(dict.fromkeys(key.partition(",")[0] for each in plans for key in each.keys))
+    for wanted in group.aggregates:
+        if not group_keys(wanted, plans):
+            raise ConfigError(
+                f"no task of the group {group.name!r} has the metric {wanted.metric!r} to sum up",
+                at=wanted.at or str(group.file),
+                hint=suggest(wanted.metric, known),
+            )
 
 
 def _variants(loaded: Loaded, contexts: Sequence[ContextMode]) -> list[tuple[Loaded, str, ContextMode | None]]:
@@ -224,8 +250,9 @@ def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, seve
     shared = not alone and (path == predictions or path.name == "results.jsonl")
     unsure = "" if task.data.id_field else rows.unsure
     return read_answers(
-        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighs=bool(rows.weighings)
-    )
+        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighs=bool(rows.weighings),
+        model=model_name(predictions),  # one for all tasks, also where each has a file of its own
+    )  # fmt: skip
 
 
 def _check_contexts(plans: Sequence[TaskPlan], contexts: Sequence[ContextMode]) -> None:

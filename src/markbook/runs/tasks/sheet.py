@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
 from typing import Any
 
 from markbook.errors import UsageError
 from markbook.plugins import suggest
-from markbook.results.alignment import digest
+from markbook.results.alignment import digest, in_task
 from markbook.results.rows import value_of
-from markbook.results.sheet import Cell, Sheet, cell_of
+from markbook.results.sheet import Aliases, Cell, Sheet, cell_of
 from markbook.results.stopping import STOPPED_NOTE
 from markbook.runs.tasks.published import AnswerRow, TaskRecord, TasksView
 from markbook.runs.tasks.summary import pass_cell
@@ -38,11 +43,14 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     several = len(tasks) > 1
     digests: dict[str, str] = {}
     by_place = all(record.get("ids", "place") == "place" for record in tasks.values())
+    whole = _Whole(tasks, chosen)
     for row in view.rows():
         if own not in row["metrics"] or pipeline not in ("", row["pipeline"]):
             continue
         sample = sample_name(row, several=several)
-        found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(_mark(row, own))
+        mark = _mark(row, own)
+        whole.add(str(row["task"]), sample, mark.value)
+        found.setdefault(str(row["model"] or name), {}).setdefault(sample, []).append(mark)
         by_place = by_place and str(row["id"]) == str(row["doc_id"])
         if several:
             meta[sample] = {"topic": str(row["task"])}
@@ -55,8 +63,57 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
         marks[model] = {sample: _cell(each, own, limits) for sample, each in answers.items()}
     return Sheet(
         chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
-        notes=(STOPPED_NOTE,) if "stopped" in view.summary else (),
+        notes=(STOPPED_NOTE,) if "stopped" in view.summary else (), task="" if several else next(iter(tasks)),
+        is_of_rows=whole.is_no_mean(), aliases=partial(_aliases, view, several=several),
     )  # fmt: skip
+
+
+class _Whole:
+    """Finds out whether a metric's number over a task is the mean of its rows' numbers."""
+
+    def __init__(self, tasks: Mapping[str, TaskRecord], metric: str) -> None:
+        held = {task: record["metrics"].get(metric) for task, record in tasks.items()}
+        # Where missing rows count for something, the number is a mean: the others leave them out.
+        self._stated = {
+            task: one["value"]
+            for task, one in held.items()
+            if one and one["policy"] == "exclude" and one["value"] is not None
+        }
+        self._values: dict[str, dict[str, list[float]]] = {task: {} for task in self._stated}
+
+    def add(self, task: str, sample: str, value: float | Missing) -> None:
+        """Take what a row was given."""
+        if task in self._values and not isinstance(value, Missing):
+            self._values[task].setdefault(sample, []).append(value)
+
+    def is_no_mean(self) -> bool:
+        """Whether any task's number is another than the mean of its rows."""
+        for task, stated in self._stated.items():
+            means = [fmean(values) for values in self._values[task].values()]
+            if not means or not math.isclose(fmean(means), stated, rel_tol=1e-6, abs_tol=1e-9):
+                return True
+        return False
+
+
+def _aliases(view: TasksView, *, several: bool) -> dict[str, Aliases]:
+    """Return what else each row is known by: among several tasks, to lm-evaluation-harness, and by what was asked.
+
+    What two tasks of the run hold alike says only beside a task's name which row it is.
+    """
+    tasks: dict[str, str] = {}
+    found: dict[str, tuple[str, str, list[str]]] = {}
+    for row in view.rows():
+        name, task = sample_name(row, several=several), str(row["task"])
+        if name not in found:
+            texts = json.dumps(row["doc"], indent=2, ensure_ascii=False), row["prompt"], question(row)
+            hashes = [hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest() for text in texts if text]
+            found[name] = task, digest([task, row["doc"]]), list(dict.fromkeys(hashes))
+            for one in hashes:
+                tasks[one] = task if tasks.get(one, task) == task else ""
+    return {
+        name: Aliases(ours, (*(in_task(task, one) for one in hashes), *(one for one in hashes if tasks[one])))
+        for name, (task, ours, hashes) in found.items()
+    }
 
 
 def _chosen(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
@@ -65,6 +122,12 @@ def _chosen(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
     if chosen not in known:
         raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, known))
     return chosen
+
+
+def question(row: AnswerRow) -> str:
+    """Return what a reader sees of what was asked: all that the model was told, and the right answers."""
+    references = map("Reference: {}".format, row["references"])
+    return "\n\n".join(filter(None, (row.get("system"), row.get("prompt"), *references)))
 
 
 def sample_name(row: AnswerRow, *, several: bool) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from markbook.metrics.code.problem_tests import problem_of
 from markbook.model import ModelReply, PromptRequest
 from markbook.model.connect import without_secrets
 from markbook.results.stopping import StoppedRecord, words_of
@@ -301,7 +302,7 @@ def _execute(
     waiting = {}
     for answer in given:
         key = answer.key(name)
-        if key not in done and answer.reply.missing is None and answer.sample.tests:
+        if key not in done and answer.reply.missing is None and problem_of(answer.sample.tests, language) is None:
             # A right solution, by which the sandbox finds out how to keep tests and candidate apart.
             sample = replace(answer.sample, references=answer.sample.canonical, language=language)
             waiting[json.dumps(key)] = (key, Job(json.dumps(key), answer.text, sample, limits))

@@ -1,0 +1,51 @@
+"""Whether the tests of a problem can say anything about an answer, found out before one runs."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Sequence
+
+from markbook.metrics.pairs import undefined
+from markbook.text import python
+from markbook.types import Missing, Test
+
+NO_TESTS = "the problem has no tests"
+
+
+def problem_of(tests: Sequence[Test], language: str = "") -> Missing | None:
+    """Return why no answer can be marked by these tests, None if they can be run.
+
+    Args:
+        tests: the problem's.
+        language: what they are written in; empty for Python. Of other languages only blank texts are seen.
+    """
+    programs = [test.program for test in tests if test == Test(program=test.program)]
+    if language not in ("", "python"):
+        texts = ["" if program.strip() else NO_TESTS for program in programs]
+    else:
+        texts = list(map(_problem_of, programs))
+    broken = next((text for text in texts if text not in ("", NO_TESTS)), "")
+    if broken:
+        return undefined(broken)
+    if len(programs) == len(tests) and all(texts):
+        return undefined(NO_TESTS)
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _problem_of(program: str) -> str:
+    try:
+        tree = python.parsed(program)
+        python.compiled(tree)
+    except python.UNPARSABLE as error:
+        line = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        return f"the tests are broken: {type(error).__name__}: {said}{line}"
+    return NO_TESTS if all(map(_says_nothing, tree.body)) else ""
+
+
+def _says_nothing(statement: ast.stmt) -> bool:
+    """Whether a statement is `pass` or a constant alone, such as a docstring."""
+    is_constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_constant or isinstance(statement, ast.Pass)
