@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 from exam_kit import write_rows
-from review_kit import markbook
+from review_kit import markbook as command
 
+import markbook
 from markbook.errors import UsageError
 from markbook.load.benchmark import load_benchmark
 from markbook.load.faults import fault_of
@@ -150,7 +151,7 @@ def test_an_exam_sets_aside_what_would_pass_whatever_is_tested(tmp_path):
         [{**row, "test_list": ["f(1) == 2"]}, {**row, "task_id": 2, "test_list": ["assert f(1) == 2"]}],
     )
 
-    code, out, err = markbook("exam", "--benchmark", str(benchmark), "--check-benchmark")
+    code, out, err = command("exam", "--benchmark", str(benchmark), "--check-benchmark")
 
     assert code == 1
     assert "Mbpp/1" in out + err
@@ -168,3 +169,15 @@ def test_benchmarks_that_call_their_tests_are_as_they_were(shared_data):
             for test in sample.tests:
                 assert completed(test.program, sample.entry_point) == test.program, sample.id
                 assert "whatever is tested" not in fault_of(test, sample.entry_point), sample.id
+
+
+def test_a_metric_of_programs_has_no_value_by_tests_that_would_pass_whatever_is_tested():
+    found = markbook.measure(
+        "pass_at_k", [[RIGHT], [WRONG], [WRONG]], [["f(1) == 2"], [PYTEST], ["def check(c): assert c(1) == 2"]]
+    )
+
+    assert [(one.value, one.missing and one.missing.kind.value) for one in found] == [
+        (None, "undefined"),
+        (0.0, None),
+        (None, "undefined"),
+    ]

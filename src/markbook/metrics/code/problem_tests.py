@@ -7,7 +7,7 @@ import functools
 from collections.abc import Sequence
 
 from markbook.metrics.pairs import undefined
-from markbook.text import python
+from markbook.text import python, suites
 from markbook.types import Missing, Test
 
 NO_TESTS = "the problem has no tests"
@@ -36,13 +36,15 @@ def problem_of(tests: Sequence[Test], language: str = "") -> Missing | None:
 @functools.lru_cache(maxsize=1024)
 def _problem_of(program: str) -> str:
     try:
-        tree = python.parsed(program)
+        tree = python.parsed(suites.completed(program))
         python.compiled(tree)
     except python.UNPARSABLE as error:
         line = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
         said = error.msg if isinstance(error, SyntaxError) else str(error)
         return f"the tests are broken: {type(error).__name__}: {said}{line}"
-    return NO_TESTS if all(map(_says_nothing, tree.body)) else ""
+    if all(map(_says_nothing, tree.body)):
+        return NO_TESTS
+    return f"the tests: {fault}" if (fault := suites.fault(tree)) else ""
 
 
 def _says_nothing(statement: ast.stmt) -> bool:
