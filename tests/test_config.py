@@ -285,3 +285,11 @@ def test_bare_words_of_our_own_format_are_texts(tmp_path):
     task = config.load(write(tmp_path, NATIVE.replace("stemmer: false", "stemmer: no")))
 
     assert task.metrics[1].options == {"stemmer": "no"}
+
+
+def test_bare_words_of_the_harness_stay_texts_where_texts_are_wanted(tmp_path):
+    text = LM_EVAL.replace(
+        "doc_to_target: word", "doc_to_target: word\ndoc_to_choice: [yes, no]\noutput_type: multiple_choice"
+    )
+
+    assert config.load(write(tmp_path, text)).choices.constant == ["yes", "no"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from markbook import plugins
 from markbook.config import lmeval, native, spec
 from markbook.config.index import SUFFIXES, index_of, named_in
-from markbook.config.tree import Node, Twice, read_tree, with_words
+from markbook.config.tree import Node, Twice, read_tree
 from markbook.errors import ConfigError, UsageError, beside
 
 _MAX_CHAIN = 8
@@ -146,7 +146,7 @@ def _read(path: Path, over: Node | None = None) -> spec.Task | spec.TaskGroup:
     node = _merged(path, (), twice)
     node = node if over is None else _over(node, over, deep=False)
     if lmeval.is_lm_eval(node):
-        found = lmeval.read_lm_eval(with_words(node), path)  # the harness reads YAML 1.1
+        found = lmeval.read_lm_eval(node, path)
         notes = tuple(each.note for each in twice)
         return replace(found, notes=(*found.notes, *notes)) if isinstance(found, spec.Task) else found
     if twice:

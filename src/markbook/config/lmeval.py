@@ -12,7 +12,7 @@ from typing import Any
 from markbook.config import spec
 from markbook.config.check import check
 from markbook.config.lmeval_keys import FewshotConfig, GenerationKwargs, GroupFile, GroupMember, MetricEntry, TaskFile
-from markbook.config.tree import Function, Node, find, plain
+from markbook.config.tree import Function, Node, find, plain, with_words
 from markbook.errors import ConfigError
 
 TASK_KEYS = frozenset(
@@ -61,7 +61,11 @@ def read_lm_eval(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
             raise ConfigError(f"{key!r} cannot be honoured: {reason}", at=node.key_at(key))
     if "group" in node.value and not TASK_KEYS & set(node.value):
         return _group(check(GroupFile, node), node, file)
-    known = {key: value for key, value in node.value.items() if key not in _UNSUPPORTED}
+    known = {
+        key: with_words(value) if key == "metric_list" else value  # the harness reads YAML 1.1; a choice may be "no"
+        for key, value in node.value.items()
+        if key not in _UNSUPPORTED
+    }
     node = Node(known, node.file, node.line, node.column, node.size, node.keys)
     return _task(check(TaskFile, node), node, file)
 
