@@ -72,6 +72,13 @@ def test_no_number_of_a_command_may_be_nan_or_infinite(path, option, value):
     assert f"Invalid value for '{option}'" in refused.value.format_message()
 
 
+@pytest.mark.parametrize("seconds", ["1e5", "1e10", "1e300"])
+@pytest.mark.parametrize("path", [("exam",), ("run",), ("serve",)])
+def test_no_time_limit_is_longer_than_a_system_can_wait(path, seconds):
+    with pytest.raises(click.BadParameter, match="86400"):
+        COMMANDS[path].make_context(path[-1], ["--timeout", seconds])
+
+
 def completed(*words):
     complete = ShellComplete(cli, {}, "markbook", "_MARKBOOK_COMPLETE")
     return {item.value for item in complete.get_completions(list(words[:-1]), words[-1])}

@@ -181,3 +181,26 @@ def test_a_metric_of_programs_has_no_value_by_tests_that_would_pass_whatever_is_
         (0.0, None),
         (None, "undefined"),
     ]
+
+
+def test_bigcodebench_is_read_as_it_is_published(tmp_path):
+    prompt = 'import math\n\ndef task_func(x):\n    """Return x and one."""\n'
+    row = {
+        "task_id": "BigCodeBench/0",
+        "complete_prompt": prompt,
+        "instruct_prompt": "Write task_func.",
+        "canonical_solution": "    return x + 1",
+        "code_prompt": "import math\ndef task_func(x):\n",
+        "test": CASE.replace("f(1)", "task_func(1)"),
+        "entry_point": "task_func",
+        "libs": "['math']",
+    }
+    benchmark = write_rows(tmp_path / "bcb.jsonl", [row])
+    answers = [{"task_id": row["task_id"], "solution": f"{prompt}    return x + {n}", "model": str(n)} for n in (1, 2)]
+    write_rows(tmp_path / "answers.jsonl", answers)
+
+    code, out, err = command("exam", "--benchmark", str(benchmark), "--check-benchmark")
+    assert code == 0, out + err
+    run = markbook.exam(benchmark, tmp_path / "answers.jsonl", output=tmp_path / "out", isolation="weak")
+
+    assert {model: run.score(model).value for model in ("1", "2")} == {"1": 1.0, "2": 0.0}

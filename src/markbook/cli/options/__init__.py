@@ -175,9 +175,15 @@ def workers_option(what: str) -> Callable[[_F], _F]:
     return click.option("--workers", type=click.IntRange(min=1), help=f"{what} run at once [default: one a core].")
 
 
+DAY = 86_400.0
+"""Seconds: more no system can wait for twenty times over, which is what a loaded one may take."""
+
+
 def timeout_option(what: str) -> Callable[[_F], _F]:
     """Add `--timeout SECONDS`; `what` says for what they are."""
-    return click.option("--timeout", type=Number(min=0.1), default=60.0, show_default=True, help=f"CPU seconds {what}.")
+    return click.option(
+        "--timeout", type=Number(min=0.1, max=DAY), default=60.0, show_default=True, help=f"CPU seconds {what}."
+    )
 
 
 def isolation_option(function: _F) -> _F:

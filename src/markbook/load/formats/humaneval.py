@@ -1,4 +1,4 @@
-"""HumanEval, and EvalPlus' HumanEval+ and MBPP+ (inputs with a reference solution instead of written tests)."""
+"""HumanEval, BigCodeBench, and EvalPlus' HumanEval+ and MBPP+ (inputs with a reference solution instead of written tests)."""
 
 from __future__ import annotations
 
@@ -32,6 +32,31 @@ class HumanEval:
             references=_canonical(prompt, record),
             tests=(Test(program=f"{test}\n\ncheck({name})\n"),),
             entry_point=name,
+            source=at,
+            problem_type=ProblemType.FUNCTION,
+            prompt_code=prompt,
+        )
+
+
+class BigCodeBench:
+    """Reads rows with task_id, complete_prompt, entry_point, canonical_solution and test (a test case of unittest)."""
+
+    keys = ("task_id", "complete_prompt", "instruct_prompt", "entry_point", "canonical_solution", "test")
+    repeats_are_samples = True
+
+    def sniff(self, probe: Probe) -> int:
+        """Return 75 for a prompt to complete with an entry point and a test."""
+        return 75 if {"complete_prompt", "entry_point", "test"} <= probe.record.keys() else 0
+
+    def to_sample(self, record: Mapping[str, object], at: str) -> Sample:
+        """Return the problem of a row; RowError if it is none."""
+        prompt = text_field(record, "complete_prompt")
+        return Sample(
+            id=text_field(record, "task_id"),
+            input=prompt,
+            references=_canonical(prompt, record),
+            tests=(Test(program=text_field(record, "test")),),
+            entry_point=_entry_point(record),
             source=at,
             problem_type=ProblemType.FUNCTION,
             prompt_code=prompt,
