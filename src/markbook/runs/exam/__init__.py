@@ -25,17 +25,20 @@ class Exam(Kind["ExamOptions", "ExamPlan"]):
         return plan_exam(request, machines)
 
     def start(self, plan: ExamPlan, machines: Machines) -> None:
-        """Check the model, if one is asked, start the sandbox and see that programs can run within the limits."""
+        """Check the model, if one is asked, start the sandbox and see that programs can run within a limit of its own."""
         from markbook.runs.programs.streams import language_of
         from markbook.runs.self_check import ensure_fits
+        from markbook.types import Limits
 
         if plan.questions is not None:
             from markbook.runs.asking import check_generator
 
             check_generator(plan.questions.generator)
         machines.start_sandbox(plan.options.box(plan.languages), plan.attempts)
-        if machines.box is not None and not all(map(language_of, plan.benchmark.samples)):
-            ensure_fits(machines.box, plan.options.limits())
+        limits = plan.options.limits()
+        is_usual = limits.memory_bytes == Limits().memory_bytes
+        if machines.box is not None and not is_usual and not all(map(language_of, plan.benchmark.samples)):
+            ensure_fits(machines.box, limits)
 
     def work(self, plan: ExamPlan, journal: RunWriter, machines: Machines, watch: Watcher) -> Ended:
         """Ask for the answers where a model is to give them, run and mark them."""
