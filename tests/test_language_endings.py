@@ -13,6 +13,7 @@ from markbook.types import Test
 C = "int twice(int x) { return 2 * x; }\n"
 PYTHON = "def twice(x):\n    return 2 * x\n"
 RUST = "fn twice(x: i32) -> i32 { 2 * x }\n"
+BASH = "twice() { echo $(( 2 * $1 )); }\n"
 PERL = "sub twice { return 2 * $_[0]; }\n"
 STATUS = [
     ("c", C, "int main(void) { return twice(2) == 4 ? 0 : 1; }\n"),
@@ -26,6 +27,12 @@ STATUS = [
     ("cpp", C, "#include <cstdlib>\nint main() { std::exit(!(twice(2) == 4)); }\n"),
     ("perl", PERL, "exit(twice(2) == 4 ? 0 : 1);\n"),
     ("perl", PERL, "exit(1) unless twice(2) == 4;\nexit(0);\n"),
+    ("perl", PERL, "exit(1) unless twice(2) == 4;\nexit 0;\n"),
+    ("perl", PERL, "my $bad = twice(2) != 4; exit($bad);\n"),
+    ("perl", PERL, "exit twice(2) == 4 ? 0 : 1;\n"),
+    ("bash", BASH, '[ "$(twice 2)" = 4 ] || exit 1\nexit 0\n'),
+    ("bash", BASH, '[ "$(twice 2)" = 4 ]\nexit $?\n'),
+    ("bash", BASH, 'fail=0\nif [ "$(twice 2)" != 4 ]; then fail=1; fi\nexit "$fail"\n'),
     ("python", PYTHON, "import sys\nsys.exit(0 if twice(2) == 4 else 1)\n"),
     ("python", PYTHON, "import sys\nif twice(2) != 4:\n    sys.exit('no')\nsys.exit()\n"),
     ("rust", RUST, "#[test]\nfn one() { assert_eq!(twice(2), 4); }\n#[test]\nfn two() { assert_eq!(twice(0), 0); }\n"),
@@ -45,6 +52,21 @@ FORGERS = {
     "another if": "#define if(x) if (0 && (x))\n",
     "failure is success": "#include <stdlib.h>\n#undef EXIT_FAILURE\n#define EXIT_FAILURE 0\n",
 }
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "int main() { if (twice(2) != 4) return 1; return 0; }\n",
+        "int main() { int n = 0; if (twice(2) != 4) n++; return n; }\n",
+    ],
+)
+def test_no_macro_of_an_answer_stands_for_a_word_by_which_tests_fail(tests):
+    forger = "int twice(int x) { return x; }\n#define if(...) if (false && (__VA_ARGS__))\n"
+
+    found = marked("cpp", tests, {"forger": forger})
+
+    assert found["forger"].passed == 0
 
 
 @pytest.mark.parametrize("key", FORGERS)

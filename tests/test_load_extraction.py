@@ -81,6 +81,8 @@ LINES = 'def add(a, b):\n    """Split.\n</think>\n    """\n    return a + b\n'
         (f"<think>one</think>\n```python\n{WRONG}```\n<think>two</think>\n```python\n{RIGHT}```\n", RIGHT),
         (f"<think>It says `</think>`, so\n```python\n{WRONG}```\n</think>\n```python\n{RIGHT}```\n", RIGHT),
         (f"<think>\n```python\n{WRONG}```\n</think>\n{RIGHT}", RIGHT),
+        (f"First\n```python\n{WRONG}```\nso `add(a)`.</think>The `add` is\n```python\n{RIGHT}```\n", RIGHT),
+        (f'```python\n{WRONG}```\nIt says "so."</think>Print "it":\n```python\n{RIGHT}```\n', RIGHT),
         (f"```python\n{QUOTES}```\n", QUOTES),
         (f"<think>no</think>\n```python\n{QUOTES}```\nThe tag `</think>` is put between.", QUOTES),
         (f"```python\n{LINES}```\n", LINES),

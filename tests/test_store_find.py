@@ -139,8 +139,10 @@ def half_closed():
 def test_a_folder_with_runs_that_may_not_be_read_is_refused_by_name(half_closed, words):
     (half_closed / "open").mkdir()
     (half_closed / "open" / "run.json").write_text("{}")
+    args = words.format(*[half_closed] * 2).split()
+    markbook(*args)  # what it imports may be another user's
     with nobody():
-        code, out, err = markbook(*words.format(*[half_closed] * 2).split())
+        code, out, err = markbook(*args)
 
     assert (code, out) == (74, "")
     assert f"{half_closed}/closed" in err

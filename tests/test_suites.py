@@ -39,6 +39,32 @@ SUITES = {
         "class Cases(unittest.IsolatedAsyncioTestCase):\n"
         "    async def test_a(self): self.assertEqual(f(1), 2)\n"
     ),
+    "what another case adds": (
+        "import unittest as ut\n"
+        "class Plain(ut.TestCase):\n    def test_a(self): self.assertEqual(2, 2)\n"
+        "class More(Plain):\n    def test_b(self): self.assertEqual(f(1), 2)\n"
+        "Plain.maxDiff = None\n"
+    ),
+    "what a class inherits": "class Base:\n    def test_a(self): assert f(1) == 2\nclass TestA(Base): pass\n",
+    "another name": "from unittest import TestCase as A, main\nclass T(A):\n    def test_a(self): self.assertEqual(f(1), 2)\nmain()\n",
+    "a name of its own": "import unittest\nB = unittest.TestCase\nclass T(B):\n    def test_a(self): self.assertEqual(f(1), 2)\n",
+    "a base without tests": (
+        "import unittest\nclass Base(unittest.TestCase): x = 1\n"
+        "class T(Base):\n    def test_a(self): self.assertEqual(f(self.x), 2)\n"
+    ),
+    "a mixin": (
+        "import unittest\nclass TestMixin:\n    def test_a(self): self.assertEqual(f(self.x), 2)\n"
+        "class T(TestMixin, unittest.TestCase): x = 1\n"
+    ),
+    "one loader beside a runner": f"{CASE}unittest.TestLoader().loadTestsFromTestCase(Cases)\nunittest.main()\n",
+    "one that may be skipped": CASE + "    def test_b(self): self.skipTest('no network')\n",
+    "a helper that is no test": "class TestRunner:\n    def __init__(self, n): self.n = n\n    def test(self): assert f(self.n) == 2\nTestRunner(1).test()\n",
+    "a script without spaces": "def run(): assert f(1) == 2\nif(__name__ == '__main__'): run()\n",
+    "a script that ends": "import sys\ndef main():\n    assert f(1) == 2\n    return 0\nif __name__ == '__main__':\n    sys.exit(main())\n",
+    "a script that raises its end": "def main(): return f(1) != 2\nif __name__ == '__main__':\n    raise SystemExit(main())\n",
+    "a status behind something": "import sys; ok = f(1) == 2; sys.exit(0 if ok else 1,)\n",
+    "a check with a default": "def check(candidate, n=1):\n    assert candidate(n) == 2\n",
+    "registered": "tests = []\ndef add(one):\n    tests.append(one)\n    return one\n@add\ndef first(): assert f(1) == 2\nfor one in tests: one()\n",
     "a comparison": "f(1) == 2",
     "a status": "import sys\nsys.exit(0 if f(1) == 2 else 1)\n",
     "a status of all": "def main():\n    return int(f(1) != 2)\nimport sys\nif f(1) != 2:\n    sys.exit('no')\nsys.exit(\n    main()\n)\n",
@@ -46,12 +72,15 @@ SUITES = {
 NOTHING = {
     "f(1) == 2\nf(2) == 3\n": "line 1 compares",
     "f(1) == 2, 'msg'": "line 1 compares",
-    "assert (f(1) == 2, 'msg')": "always the same",
-    "import sys\nsys.exit(0)\n": "always the same",
-    "raise SystemExit(f(1) == 2)\n": "ends with SystemExit",
+    "assert (f(1) == 2, 'msg')": "always true",
+    "import sys\nsys.exit(0)\n": "calls and asserts nothing",
+    "f(1)\nraise SystemExit\n": "ends with SystemExit",
     "# nothing": "calls and asserts nothing",
-    "def check(c): assert c(1) == 2\n": "calls and asserts nothing",
-    "import pytest\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): assert f(x) == 2\n": "test_a, line 3, takes arguments",
+    "def check(c): assert c(1) == 2\n": "none of what it asserts is reached",
+    "if True:\n    def test_a(): assert f(1) == 2\n": "none of what it asserts is reached",
+    "def test_a(): assert (f(1) == 2, 'msg')\n": "always true",
+    "def setup_module(): pass\ndef test_a(): assert f(1) == 2\n": "setup_module, line 1, is called by pytest alone",
+    "import pytest\n@pytest.mark.parametrize('x', [1])\ndef test_a(x): assert f(x) == 2\n": "test_a, line 3, has marks of pytest's",
     "def test_a(tmp_path): assert f(1) == 2\n": "test_a, line 1, takes arguments",
 }
 CLAIMS = {"(f(1) == 2, 'msg')": "a tuple", "lambda: f(1) == 2": "a function"}
@@ -77,6 +106,24 @@ def test_a_suite_of_tests_is_called(tests, canonical):
     right, wrong = mark_items([item(RIGHT, tests, **known), item(WRONG, tests, **known)])
 
     assert (right.reward, right.valid, wrong.reward, wrong.valid) == (1.0, True, 0.0, True)
+
+
+DEEP = {
+    "attributes": "def test_a(): assert f(1) == 2\nif a" + ".b" * 400 + " == 1:\n    pass\n",
+    "sums": "def test_a(): assert f(1) == 2\nx = f" + " + f" * 1200 + "\n",
+    "names": "".join(f"class A{n}(B): pass\n" for n in range(1000)) + "x = y + z\n" * 30_000,
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("key", DEEP)
+def test_a_deep_or_long_program_of_tests_costs_no_other_item(key):
+    try:
+        found = [reward.reward for reward in mark_items([item(RIGHT, DEEP[key]), item(RIGHT, "assert f(1) == 2\n")])]
+    except UsageError as error:  # as every item of which nothing can be said
+        assert "items[0].tests[0]: " in str(error)
+    else:
+        assert found[1] == 1.0
 
 
 def test_in_another_process_it_is_called_too():
@@ -140,7 +187,7 @@ def test_one_that_claims_nothing_is_unchecked(tmp_path):
 
 
 def test_one_that_would_pass_whatever_is_tested_is_not_run():
-    with pytest.raises(UsageError, match="the tests: it calls and asserts nothing"):
+    with pytest.raises(UsageError, match="the tests: none of what it asserts is reached"):
         run_tests(RIGHT, "def check(c): assert c(1) == 2\n")
 
 

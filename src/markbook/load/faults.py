@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from markbook.errors import DataError
 from markbook.load.benchmark import Benchmark
-from markbook.text import python, suites
+from markbook.text import claimless, python, suites
 from markbook.types import Sample, Test
 
 SHOWN = 60
@@ -106,8 +106,8 @@ def _claim_fault(test: Test, trees: Mapping[str, ast.Module]) -> str:
         always = suites.is_always_true(trees["assertion"].body)  # type: ignore[arg-type]  # that of an expression
         return "the assertion is a tuple or a function, and always true" if always else ""
     if "program" in trees:
-        return suites.fault(trees["program"])
-    return suites.fault(trees["ctx"]) if "ctx" in trees and not (test.inspection or test.pattern) else ""
+        return claimless.fault(trees["program"])
+    return claimless.fault(trees["ctx"]) if "ctx" in trees and not (test.inspection or test.pattern) else ""
 
 
 def _early_end(last: Sequence[ast.stmt]) -> str:

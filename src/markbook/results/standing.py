@@ -117,10 +117,12 @@ def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) ->
 def _resampled(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | None:
     """Return the models' means over resamples of what all have a value for: of samples, or of clusters of them.
 
-    None below two of these, or where clusters leave every difference between models the same.
+    None without a model, below two of these, or where clusters leave every difference between models the same.
     """
     import numpy as np
 
+    if not order:
+        return None
     known = {}
     for sample in sheet.samples:
         marks = [sheet.marks[model].get(sample) for model in order]

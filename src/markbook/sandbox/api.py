@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from markbook.errors import UsageError
 from markbook.sandbox.controller import Sandbox
 from markbook.sandbox.job import Job
-from markbook.text.suites import program_fault
+from markbook.text.claimless import program_fault
 from markbook.types import Limits, Outcome, ProblemType, Sample, Test
 
 _LOCK = threading.Lock()

@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, lru_cache
 from typing import TypeGuard
 
 from markbook.text import python
 
 _LOOKS = re.compile(
-    r"^(?:class |(?:async )?def test|if __name__|(?:unittest|pytest)\.main|(?:sys\.)?(?:exit|quit)\()", re.MULTILINE
+    r"(?:^|[\n\r;])[ \t]*(?:class\b|(?:async[ \t]+)?def[ \t]+test|if\b[^\n\r]*__name__)"
+    r"|\b(?:unittest|pytest|exit|quit|SystemExit)\b"
 )
-_CHECK = re.compile(r"^def check\(", re.MULTILINE)
+"""What a program has that may have to be completed, but for a `check`."""
+_CHECK = re.compile(r"^def[ \t]+check\b", re.MULTILINE)
 _CHECKED = re.compile(r"^check\(", re.MULTILINE)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_NOTHING = "(None\n)"
-"""In the place of a statement, over as many lines."""
-_EXITS = frozenset(("sys.exit", "exit", "quit"))
-_RUNNERS = frozenset(("unittest.main", "pytest.main", "sys.exit(pytest.main)", "sys.exit(unittest.main)"))
+_RUNNERS = frozenset(("unittest.main", "pytest.main"))
+_EXITS = frozenset(("sys.exit", "exit", "quit", "SystemExit"))
+_LINES = "\0"
+"""In a text that is put in the place of another: as many line ends as that had more."""
+_NOTHING = f"(None{_LINES})"
+_AROUND = frozenset(
+    f"{when}{what}" for when in ("setup", "teardown") for what in ("_module", "_function", "_class", "")
+)
+"""What pytest calls around tests, beside what is called here."""
+_MARKS = re.compile(r"\b(?:parametrize|fixture|usefixtures|xfail|skip\w*)\b")
 _SUITE = """\
 import unittest as markbook_unittest
 markbook_suite = markbook_unittest.TestSuite(
@@ -38,6 +45,8 @@ assert not markbook_failed, [text.splitlines()[-1] for _, text in markbook_faile
 assert not markbook_result.unexpectedSuccesses
 assert len(markbook_result.skipped) <= {skipped}
 """
+_BY_NAME = frozenset(("globals", "locals", "vars", "exec", "eval"))
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @lru_cache(maxsize=256)
@@ -46,8 +55,8 @@ def completed(program: str, entry: str = "") -> str:
 
     Those are test cases of unittest, functions named `test...` and methods of classes named `Test...` as pytest takes
     them, and a function `check`, which is given what is tested. What stands under `if __name__ == "__main__":` is run
-    as in a script, `unittest.main()` and `pytest.main()` are left out. All other programs, and what is no Python,
-    are returned as they are. A last `sys.exit(status)` becomes the claim that this is success. Lines keep their numbers.
+    as in a script, `unittest.main()` and `pytest.main()` are left out. A last `sys.exit(status)` becomes the claim that
+    this is success. All other programs, and what is no Python, are returned as they are. Lines keep their numbers.
 
     Args:
         program: the tests.
@@ -56,37 +65,16 @@ def completed(program: str, entry: str = "") -> str:
     is_checked = not entry or not _CHECK.search(program) or _CHECKED.search(program)
     if is_checked and not _LOOKS.search(program):
         return program
-    tree = python.parse(program)
-    if tree is None:
+    try:
+        text, has_runner = _as_script(program, python.parsed(program))
+        tail = "".join(Suites(python.parsed(text)).calls(entry, all_cases=has_runner))
+    except python.UNPARSABLE:
         return program
-    text = _as_script(program, tree)
-    tree = python.parse(text) or tree
-    tail = "".join(_calls(tree, entry))
     return f"{text.rstrip()}\n{tail}" if tail else text
 
 
-def program_fault(program: str, entry: str = "") -> str:
-    """Return what `fault` says of a program of tests once it is completed; empty if it is no Python."""
-    tree = python.parse(completed(program, entry))
-    return "" if tree is None else fault(tree)
-
-
-def fault(tree: ast.Module) -> str:
-    """Return why completed tests would pass whatever is tested, or need another runner; empty if they do not."""
-    asked = _asks_for_arguments(tree)
-    if asked is not None:
-        return f"{asked.name}, line {asked.lineno}, takes arguments of pytest's: write out its calls"
-    dropped = None
-    for node in _executed(tree.body):
-        if isinstance(node, ast.Call | ast.Raise) or (isinstance(node, ast.Assert) and _says_something(node.test)):
-            return ""
-        if isinstance(node, _Dropped):
-            dropped = dropped or node
-    if dropped is not None:
-        return f"line {dropped.lineno} compares and does not assert it: it would pass whatever is tested"
-    if any(isinstance(node, ast.Assert) for node in _executed(tree.body)):
-        return "it asserts what is always the same: it would pass whatever is tested"
-    return "it calls and asserts nothing: it would pass whatever is tested"
+class Dropped(ast.expr):
+    """Stands for a comparison of which nobody takes the result, and for all in it."""
 
 
 def is_always_true(node: ast.expr) -> bool:
@@ -94,26 +82,18 @@ def is_always_true(node: ast.expr) -> bool:
     return isinstance(node, ast.Lambda) or (isinstance(node, ast.Tuple) and bool(node.elts))
 
 
-def _says_something(node: ast.expr) -> bool:
-    return not is_always_true(node) and any(isinstance(part, ast.Name) for part in ast.walk(node))
-
-
-class _Dropped(ast.expr):
-    """Stands for a comparison of which nobody takes the result, and for all in it."""
-
-
-def _executed(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield what is executed when a program is, without the insides of its functions."""
-    for node in body:
+def executed(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield what is executed when a program is, without the insides of its functions, in no order."""
+    left = list(body)
+    while left:
+        node = left.pop()
         if isinstance(node, ast.Expr) and _is_comparison(node.value):
-            yield ast.copy_location(_Dropped(), node)
-        elif isinstance(node, ast.Assert) and is_always_true(node.test):
-            yield node
+            node = ast.copy_location(Dropped(), node)
         elif isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _executed([*getattr(node, "decorator_list", ()), *node.args.defaults])
-        else:
-            yield node
-            yield from _executed(ast.iter_child_nodes(node))
+            left += [*getattr(node, "decorator_list", ()), *node.args.defaults]
+        elif not (isinstance(node, ast.Assert) and is_always_true(node.test)):
+            left += ast.iter_child_nodes(node)
+        yield node
 
 
 def _is_comparison(node: ast.expr) -> bool:
@@ -124,122 +104,255 @@ def _is_comparison(node: ast.expr) -> bool:
     return isinstance(node, ast.Compare)
 
 
-def _as_script(program: str, tree: ast.Module) -> str:
-    """Return a program in which what a script does at its end is done, but for the runners of its tests."""
-    edits: list[tuple[ast.expr, str]] = []
+def _as_script(program: str, tree: ast.Module) -> tuple[str, bool]:
+    """Return a program in which what a script does at its end is done, but for the runners of its tests; and whether it had one."""
+    dotted = _imported(tree)
+    edits: list[tuple[ast.AST, str]] = []
+    runners = 0
+    for statements in _scripts(tree, edits):
+        for node in statements:
+            if _is_runner(node, dotted):
+                edits.append((node, _NOTHING))
+                runners += 1
+        last = statements[-1]
+        if not _is_runner(last, dotted) and (claim := _claim_of_exit(last, program, dotted)):
+            edits.append((last, claim))
+    lines = program.encode().splitlines(keepends=True) if edits else []
+    for part, instead in sorted(edits, key=lambda edit: (edit[0].lineno, edit[0].col_offset), reverse=True):  # type: ignore[attr-defined]
+        first, last_line = part.lineno - 1, part.end_lineno - 1  # type: ignore[attr-defined]  # a statement or an expression
+        head, rest = lines[first][: part.col_offset], lines[last_line][part.end_col_offset :]  # type: ignore[attr-defined]
+        text = instead.replace(_LINES, "\n" * (last_line - first - instead.count("\n")))
+        lines[first : last_line + 1] = [head + text.encode() + rest]
+    return (b"".join(lines).decode() if edits else program), bool(runners)
+
+
+def _scripts(tree: ast.Module, edits: list[tuple[ast.AST, str]]) -> Iterator[list[ast.stmt]]:
+    """Yield the statements of a program, and those under its `if __name__ == "__main__":`, which is edited to hold."""
+    if tree.body:
+        yield tree.body
     for node in tree.body:
         if isinstance(node, ast.If) and _is_main(node.test):
-            edits.append((node.test, "(True\n)"))
-            edits += [(one.value, _NOTHING) for one in node.body if _is_runner(one)]  # type: ignore[attr-defined]
-        elif _is_runner(node):
-            edits.append((node.value, _NOTHING))  # type: ignore[attr-defined]
-        elif node is tree.body[-1] and _is_exit(node):
-            edits.append((node.value.func, "assert not "))  # type: ignore[attr-defined]
-    lines = program.encode().splitlines(keepends=True) if edits else []
-    for part, instead in reversed(edits):
-        first, last = part.lineno - 1, (part.end_lineno or part.lineno) - 1
-        head, rest = lines[first][: part.col_offset], lines[last][part.end_col_offset :]
-        lines[first : last + 1] = [head + instead.replace("\n", "\n" * (last - first)).encode() + rest]
-    return b"".join(lines).decode() if edits else program
+            edits.append((node.test, f"(True{_LINES})"))
+            yield node.body
+
+
+def _imported(tree: ast.Module) -> Callable[[ast.AST], str]:
+    """Return what says of an expression by which name of a module it goes, whatever it was imported as."""
+    known: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            known |= {alias.asname: alias.name for alias in node.names if alias.asname}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+
+    def dotted(node: ast.AST) -> str:
+        if isinstance(node, ast.Attribute):
+            return f"{dotted(node.value)}.{node.attr}"
+        return known.get(node.id, node.id) if isinstance(node, ast.Name) else ""
+
+    return dotted
 
 
 def _is_main(node: ast.expr) -> bool:
     return isinstance(node, ast.Compare) and ast.unparse(node) in ("__name__ == '__main__'", "'__main__' == __name__")
 
 
-def _is_runner(node: ast.stmt) -> bool:
+def _called(node: ast.stmt) -> ast.Call | None:
+    """Return the call that a statement is, or whose error it raises."""
+    found = node.value if isinstance(node, ast.Expr) else node.exc if isinstance(node, ast.Raise) else None
+    return found if isinstance(found, ast.Call) else None
+
+
+def _is_runner(node: ast.stmt, dotted: Callable[[ast.AST], str]) -> bool:
     """Whether a statement only starts the runner of the tests that stand before it."""
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+    call = _called(node)
+    if call is None:
         return False
-    name = ast.unparse(node.value.func)
-    inner = node.value.args[0] if node.value.args else None
-    return name in _RUNNERS or (isinstance(inner, ast.Call) and f"{name}({ast.unparse(inner.func)})" in _RUNNERS)
+    if dotted(call.func) in _EXITS and len(call.args) == 1 and isinstance(call.args[0], ast.Call):
+        call = call.args[0]
+    return dotted(call.func) in _RUNNERS
 
 
-def _is_exit(node: ast.stmt) -> bool:
-    """Whether a statement ends a script with a status."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in _EXITS
+def _claim_of_exit(node: ast.stmt, program: str, dotted: Callable[[ast.AST], str]) -> str:
+    """Return the claim that a script's last statement makes by the status that it gives; empty if it gives none."""
+    call = _called(node)
+    if call is None or dotted(call.func) not in _EXITS or len(call.args) > 1 or call.keywords:
+        return ""
+    if not call.args or (isinstance(call.args[0], ast.Constant) and not call.args[0].value):
+        return _NOTHING  # it says that all went well
+    status = None if isinstance(call.args[0], ast.Starred) else ast.get_source_segment(program, call.args[0])
+    return f"assert not ({status}{_LINES})" if status else ""
 
 
-def _calls(tree: ast.Module, entry: str) -> Iterator[str]:
-    """Yield the calls of tests that nothing in the program speaks of outside of its functions."""
-    spoken = _spoken(tree)
-    idle = [node for node in tree.body if isinstance(node, (*_FUNCTIONS, ast.ClassDef)) and node.name not in spoken]
-    cases = [node for node in idle if isinstance(node, ast.ClassDef) and _is_case(node)]
-    for node in idle:
-        if isinstance(node, ast.ClassDef):
-            if node not in cases and node.name.startswith("Test"):
-                yield from _calls_of_class(node)
-        elif node.name == "check" and entry and len(node.args.args) == 1:
-            yield f"check({entry})\n"
-        elif _is_test(node) and not _needed(node):
-            yield _call(node, node.name)
-    if cases:
-        yield _SUITE.format(cases=", ".join(node.name for node in cases), skipped=sum(map(_skipped, cases)))
+class Suites:
+    """What a program defines, and which of it is named where it is executed."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self._dotted = _imported(tree)
+        self.classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        self._bases = {id(base) for node in self.classes.values() for base in node.bases}
+        self._names: set[str] = set()
+        self._given = {
+            one.id: self._dotted(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for one in node.targets
+            if isinstance(one, ast.Name)
+        }
+        """What names were given: `Base = unittest.TestCase`."""
+
+    def calls(self, entry: str, *, all_cases: bool) -> Iterator[str]:
+        """Yield the calls of tests that nothing speaks of where the program is executed."""
+        spoken = self.spoken()
+        inherited = {base.id for node in self.classes.values() for base in node.bases if isinstance(base, ast.Name)}
+        cases = [node for node in self.classes.values() if self.is_case(node)]
+        cases = [node for node in cases if all_cases or node.name not in spoken]
+        for node in self.tree.body:
+            if isinstance(node, ast.ClassDef):
+                if node.name not in spoken | inherited and self.is_collected(node):
+                    yield from self._calls_of_class(node)
+            elif isinstance(node, _Function) and node.name not in spoken:
+                if node.name == "check" and entry and _required(node) == 1:
+                    yield f"check({entry})\n"
+                elif _is_test(node) and not _needed(node):
+                    yield _call(node, node.name)
+        if cases:
+            names = ", ".join(node.name for node in cases)
+            yield _SUITE.format(cases=names, skipped=sum(self._skipped(node) for node in cases))
+
+    @cached_property
+    def _executed(self) -> list[ast.AST]:
+        return list(executed(self.tree.body))
+
+    def spoken(self) -> set[str]:
+        """Return the names that are spoken where a program is executed, and in the functions and classes that are named there.
+
+        A name of which only an attribute is taken is not: `Cases.maxDiff = None` runs no test. Decorated functions are, and
+        all where they are looked up by name: somebody else may call them.
+        """
+        found = self._executed
+        looked = {id(node.value) for node in found if isinstance(node, ast.Attribute)}
+        spoken = {
+            node.id
+            for node in found
+            if isinstance(node, ast.Name) and id(node) not in self._bases and id(node) not in looked
+        }
+        left = {node.name: node for node in found if isinstance(node, _Function | ast.ClassDef)}
+        spoken |= {name for name, node in left.items() if isinstance(node, _Function) and node.decorator_list}
+        if spoken & _BY_NAME:
+            spoken |= left.keys()
+        while reached := spoken & left.keys():
+            for name in reached:
+                spoken |= {node.id for node in ast.walk(left.pop(name)) if isinstance(node, ast.Name)}
+        return spoken
+
+    def reached(self) -> Iterator[ast.AST]:
+        """Yield what is executed, and all of the functions and classes that are named there."""
+        yield from self._executed
+        found = [node for node in self._executed if isinstance(node, _Function | ast.ClassDef)]
+        spoken = self.spoken()
+        for node in found:
+            if node.name in spoken:
+                yield from ast.walk(node)
+
+    def is_case(self, node: ast.ClassDef) -> bool:
+        """Whether a class is a test case of unittest, by itself or by what it is made of."""
+        return any(
+            self._dotted(base).endswith("TestCase")
+            or self._given.get(getattr(base, "id", ""), "").endswith("TestCase")
+            or (
+                (of := self.classes.get(self._dotted(base))) not in (None, node) and of is not None and self.is_case(of)
+            )
+            for base in node.bases
+        )
+
+    def is_collected(self, node: ast.ClassDef) -> bool:
+        """Whether pytest would take a class for tests."""
+        own = {one.name for one in node.body if isinstance(one, _Function)} | {
+            one.id
+            for part in node.body
+            if isinstance(part, ast.Assign)
+            for one in part.targets
+            if isinstance(one, ast.Name)
+        }
+        return node.name.startswith("Test") and not self.is_case(node) and not own & {"__init__", "__new__", "__test__"}
+
+    def methods(self, node: ast.ClassDef) -> dict[str, _Function]:
+        """Return the methods of a class, those of what it is made of among them."""
+        found: dict[str, _Function] = {}
+        for base in node.bases:
+            of = self.classes.get(self._dotted(base))
+            if of is not None and of is not node:
+                found |= self.methods(of)
+        return found | {one.name: one for one in node.body if isinstance(one, _Function)}
+
+    def _calls_of_class(self, node: ast.ClassDef) -> Iterator[str]:
+        own = self.methods(node)
+        around = {name: own[name] for name in ("setup_method", "teardown_method") if name in own}
+        hooks = {name: f"markbook_case.{name}({'None' if _needed(one, 1) else ''})\n" for name, one in around.items()}
+        for one in own.values():
+            if _is_test(one) and not _needed(one, 1):
+                yield f"markbook_case = {node.name}()\n" + hooks.get("setup_method", "")
+                yield _call(one, f"markbook_case.{one.name}") + hooks.get("teardown_method", "")
+
+    def _skipped(self, case: ast.ClassDef) -> int:
+        """Return how many tests of a case say that they may be skipped."""
+        methods = self.methods(case).values()
+        tests = [one for one in methods if _is_test(one)]
+        around = [*case.decorator_list, *(one for one in methods if not _is_test(one))]
+        return len(tests) if any(map(_skips, around)) else sum(map(_skips, tests))
+
+    def needs_pytest(self) -> str:
+        """Return which of the tests only pytest can run as they are meant; empty if none."""
+        functions = [(one, 0) for one in self.tree.body if isinstance(one, _Function)]
+        for node in self.classes.values():
+            if self.is_collected(node):
+                functions += [(one, 1) for one in node.body if isinstance(one, _Function)]
+        tests = [one for one, _ in functions if _is_test(one)]
+        for one, own in functions:
+            marks = " ".join(map(ast.unparse, one.decorator_list))
+            if _is_test(one) and _MARKS.search(marks):
+                return f"{one.name}, line {one.lineno}, has marks of pytest's: write out its calls"
+            if tests and "fixture" in marks:
+                return f"{one.name}, line {one.lineno}, is a fixture of pytest's: write out its calls"
+            if tests and one.name in _AROUND and not self._is_spoken(one):
+                return f"{one.name}, line {one.lineno}, is called by pytest alone: call it"
+            if _is_test(one) and _needed(one, own) and not self._is_spoken(one):
+                return f"{one.name}, line {one.lineno}, takes arguments of pytest's: write out its calls"
+        return ""
+
+    def _is_spoken(self, function: _Function) -> bool:
+        """Whether anything in the program names a function."""
+        if not self._names:
+            nodes = ast.walk(self.tree)
+            self._names = {str(getattr(node, "attr", None) or getattr(node, "id", "")) for node in nodes}
+        return function.name in self._names
 
 
-def _spoken(tree: ast.Module) -> set[str]:
-    """Return the names that are spoken where a program is executed, and in the functions that are named there."""
-    spoken = {node.id for node in _executed(tree.body) if isinstance(node, ast.Name) and not _is_base(node, tree)}
-    left = {node.name: node for node in tree.body if isinstance(node, _FUNCTIONS)}
-    while reached := spoken & left.keys():
-        for name in reached:
-            spoken |= {node.id for node in ast.walk(left.pop(name)) if isinstance(node, ast.Name)}
-    return spoken
+def _is_test(node: ast.AST) -> TypeGuard[_Function]:
+    return isinstance(node, _Function) and node.name.startswith("test")
 
 
-def _is_base(name: ast.Name, tree: ast.Module) -> bool:
-    """Whether a name is spoken only as what a class is made of, as a class of tests is of another."""
-    return any(isinstance(node, ast.ClassDef) and name in node.bases for node in tree.body)
+def _skips(tree: ast.AST) -> bool:
+    """Whether a part of a test case speaks of skipping."""
+    names = (str(getattr(node, "attr", None) or getattr(node, "id", "")) for node in ast.walk(tree))
+    return any("skip" in name.lower() for name in names)
 
 
-def _is_case(node: ast.ClassDef) -> bool:
-    return any(ast.unparse(base).endswith("TestCase") for base in node.bases)
-
-
-def _is_test(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return isinstance(node, _FUNCTIONS) and node.name.startswith("test")
-
-
-def _needed(node: ast.FunctionDef | ast.AsyncFunctionDef, own: int = 0) -> bool:
-    """Whether a function has to be given something beside its object, and by no decorator such as a mock's."""
-    if any("pytest" not in ast.unparse(mark) for mark in node.decorator_list):
-        return False
+def _required(node: _Function, own: int = 0) -> int:
+    """Return how many arguments a function has to be given beside its object."""
     given = node.args
     without = len(given.posonlyargs) + len(given.args) - len(given.defaults) - own
-    return without > 0 or any(default is None for default in given.kw_defaults)
+    return without + sum(default is None for default in given.kw_defaults)
 
 
-def _call(node: ast.FunctionDef | ast.AsyncFunctionDef, of: str) -> str:
+def _needed(node: _Function, own: int = 0) -> bool:
+    """Whether a function has to be given something beside its object, and by no decorator such as a mock's."""
+    if any(not _MARKS.search(ast.unparse(mark)) for mark in node.decorator_list):
+        return False
+    return _required(node, own) > 0
+
+
+def _call(node: _Function, of: str) -> str:
     return f"import asyncio\nasyncio.run({of}())\n" if isinstance(node, ast.AsyncFunctionDef) else f"{of}()\n"
-
-
-def _calls_of_class(node: ast.ClassDef) -> Iterator[str]:
-    own = {one.name: one for one in node.body if isinstance(one, _FUNCTIONS)}
-    around = {name: own[name] for name in ("setup_method", "teardown_method") if name in own}
-    hooks = {name: f"markbook_case.{name}({'None' if _needed(one, 1) else ''})\n" for name, one in around.items()}
-    for one in own.values():
-        if _is_test(one) and not _needed(one, 1):
-            yield f"markbook_case = {node.name}()\n" + hooks.get("setup_method", "")
-            yield _call(one, f"markbook_case.{one.name}") + hooks.get("teardown_method", "")
-
-
-def _asks_for_arguments(tree: ast.Module) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Return a test function that nothing calls and that pytest would give something."""
-    places: list[tuple[list[ast.stmt], int]] = [(tree.body, 0)]
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name.startswith("Test")]
-    places += [(node.body, 1) for node in classes if not node.bases]
-    asking = [node for body, own in places for node in body if _is_test(node) and _needed(node, own)]
-    if not asking:
-        return None
-    spoken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    called = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} | spoken
-    return next((node for node in asking if node.name not in called), None)
-
-
-def _skipped(case: ast.ClassDef) -> int:
-    """Return how many tests of a case say by a decorator that they may be skipped."""
-    tests = [one for one in case.body if _is_test(one)]
-    if any("skip" in ast.unparse(mark) for mark in case.decorator_list):
-        return len(tests)
-    return sum(any("skip" in ast.unparse(mark) for mark in getattr(one, "decorator_list", ())) for one in tests)

@@ -40,6 +40,7 @@ def bash() -> Language:
                     is_constant=True,
                 ),
             ),
+            status=(r"(?:(?m:^)|(?<=;))[ \t]*exit[ \t]+(?P<value>[^\s;&|]+)[ \t]*;?\s*\Z", "\n[[ {value} -eq 0 ]]\n"),
             guards=(("", _BEGINS),),
         ),
         failures=Failures(tests=r"\A\Z", names=r"command not found", syntax=r"syntax error"),

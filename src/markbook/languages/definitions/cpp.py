@@ -32,6 +32,8 @@ _GUARD = "\n" + "".join(
     f"#undef {word}\n" for word in ("__assert_fail", "__extension__", "if", "else", "sizeof", "static_cast")
 )
 """Words that `assert` is made of, as the compiler knows them."""
+_WORDS = "\n" + "".join(f"#undef {word}\n" for word in ("if", "else", "for", "while", "do", "return", "exit", "abort"))
+"""Words by which tests fail."""
 _VALUE = r"(?P<value>(?:[^();{}]|\((?:[^();{}]|\((?:[^();{}]|\([^();{}]*\))*\))*\))+)"
 _WAY = r"(?:\breturn\b(?!\s*\(?0\)?\s*;)|(?:\bstd\s*::\s*)?\bexit\b(?=\s*\())"
 _MEANS = (
@@ -52,7 +54,7 @@ ENDING = Ending(
     claim="__builtin_abort();",
     claims=(("assert", "assert(1 == 2);"),),
     comparisons=(_ASSERT,),
-    guards=(("assert", _GUARD),),
+    guards=(("assert", _GUARD), ("", _WORDS)),
     status=_STATUS,
     never=(_FAILS,),
     where="body",

@@ -43,7 +43,7 @@ def perl() -> Language:
             claims=(("eq_deeply", 'eq_deeply([1], [2]) or die "claim";'),),
             catches=True,
             status=(
-                r"(?m:^)\s*exit\s*\((?P<value>(?:[^();{}]|\((?:[^();{}]|\([^();{}]*\))*\))*)\)\s*;?\s*\Z",
+                r"(?:(?m:^)|(?<=;))[ \t]*exit\b(?![^;\n]*\b(?:if|unless)\b)[ \t]*(?P<value>[^;{}\n]+?)[ \t]*;?\s*\Z",
                 "\nCORE::exit(1) if ({value});\n",
             ),
             guards=(("", _BEGINS),),

@@ -7,7 +7,8 @@ import sys
 
 from markbook.languages.language import Ending, Failures, Language, Places
 from markbook.languages.toolchain import SYSTEM
-from markbook.text.suites import completed, program_fault
+from markbook.text.claimless import program_fault
+from markbook.text.suites import completed
 
 
 def python() -> Language:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Sequence
 
 from markbook.metrics.pairs import undefined
-from markbook.text import python, suites
+from markbook.text import claimless, python, suites
 from markbook.types import Missing, Test
 
 NO_TESTS = "the problem has no tests"
@@ -44,7 +44,7 @@ def _problem_of(program: str) -> str:
         return f"the tests are broken: {type(error).__name__}: {said}{line}"
     if all(map(_says_nothing, tree.body)):
         return NO_TESTS
-    return f"the tests: {fault}" if (fault := suites.fault(tree)) else ""
+    return f"the tests: {fault}" if (fault := claimless.fault(tree)) else ""
 
 
 def _says_nothing(statement: ast.stmt) -> bool:

@@ -1,0 +1,57 @@
+"""Tests that would pass whatever is tested, and tests that only pytest can run as they are meant."""
+
+from __future__ import annotations
+
+import ast
+
+from markbook.text import python
+from markbook.text.suites import Dropped, Suites, completed, is_always_true
+
+
+def program_fault(program: str, entry: str = "") -> str:
+    """Return what `fault` says of a program of tests once it is completed; empty if it is no Python."""
+    tree = python.parse(completed(program, entry))
+    return "" if tree is None else fault(tree)
+
+
+def fault(tree: ast.Module) -> str:
+    """Return why completed tests would pass whatever is tested, or need another runner; empty if they do not."""
+    is_plain = any(isinstance(node, ast.Assert) and not is_always_true(node.test) for node in tree.body)
+    suites = Suites(tree)
+    try:
+        return suites.needs_pytest() or ("" if is_plain else _without_claims(suites))
+    except python.UNPARSABLE:
+        return ""  # too deep to be gone through
+
+
+def _without_claims(suites: Suites) -> str:
+    """Return why tests claim nothing, though they say something that looks like it; empty if they claim something."""
+    dropped, is_calling, asserts = 0, False, False
+    for node in suites.reached():
+        if isinstance(node, ast.Raise) or _asserts(node):
+            return ""
+        if isinstance(node, ast.Assert):
+            if not is_always_true(node.test):
+                return ""
+            asserts = True
+        elif isinstance(node, Dropped):
+            dropped = min(dropped or node.lineno, node.lineno)
+        is_calling = is_calling or isinstance(node, ast.Call)
+    if asserts:
+        return "it asserts what is always true, a tuple or a function: it would pass whatever is tested"
+    if dropped:
+        return f"line {dropped} compares and does not assert it: it would pass whatever is tested"
+    if any(isinstance(node, ast.Assert) or _asserts(node) for node in ast.walk(suites.tree)):
+        return "none of what it asserts is reached: it would pass whatever is tested"
+    return "" if is_calling else "it calls and asserts nothing: it would pass whatever is tested"
+
+
+def _asserts(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+    return str(name).lower().startswith("assert") or name in ("fail", "raises", "exit", "_exit")
+
+
+def _says_something(node: ast.expr) -> bool:
+    return not is_always_true(node)
