@@ -1,6 +1,10 @@
 """Tests that leave their calls to a runner are called; tests that would pass whatever is tested are broken."""
 
 import asyncio
+import gc
+import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ from markbook.load.benchmark import load_benchmark
 from markbook.load.faults import fault_of
 from markbook.rewards import Rewarder
 from markbook.sandbox import run_tests
+from markbook.text.python import parsed
 from markbook.text.suites import completed
 from markbook.types import Test
 
@@ -251,3 +256,41 @@ def test_bigcodebench_is_read_as_it_is_published(tmp_path):
     run = markbook.exam(benchmark, tmp_path / "answers.jsonl", output=tmp_path / "out", isolation="weak")
 
     assert {model: run.score(model).value for model in ("1", "2")} == {"1": 1.0, "2": 0.0}
+
+
+def test_threads_may_parse_at_the_same_time():
+    """In Python 3.11.7 one of them meets a SystemError where a collection lets the other go on in between."""
+    text = (
+        "".join(f"def f{n}(a, b): return [a + b * {n}, (a, b), {{a: b}}]\n" for n in range(60)) + "f(" * 30 + ")" * 30
+    )
+    errors = []
+
+    def parse(depth):
+        if depth:
+            parse(depth - 1)
+            return
+        for _ in range(15):
+            try:
+                parsed(text)
+            except SystemError as error:
+                errors.append(error)
+
+    def pause(_phase, _info):
+        time.sleep(0)
+
+    before = gc.get_threshold(), sys.getswitchinterval()
+    gc.callbacks.append(pause)
+    gc.set_threshold(5)
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=parse, args=(depth,)) for depth in (0, 10, 20, 30)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.callbacks.remove(pause)
+        gc.set_threshold(*before[0])
+        sys.setswitchinterval(before[1])
+
+    assert errors == []

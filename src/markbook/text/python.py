@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import threading
 import warnings
 from types import CodeType
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What a text that is no Python raises; ValueError for NUL bytes, the last two for one that is nested too deeply."""
+
+_LOCK = threading.RLock()
+"""Two threads at a time neither may hide warnings, which are the process's, nor build trees: Python 3.11.7 and others
+count how deep they are for both together, and fail."""
 
 
 def parsed(text: str, mode: str = "exec") -> ast.Module:
@@ -16,7 +21,7 @@ def parsed(text: str, mode: str = "exec") -> ast.Module:
     Raises:
         SyntaxError: it is no Python; like the others of `UNPARSABLE`.
     """
-    with warnings.catch_warnings():
+    with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree: ast.Module = ast.parse(text, mode=mode)  # type: ignore[assignment]  # of an expression it is an Expression
     return tree
@@ -28,7 +33,7 @@ def compiled(tree: ast.Module) -> CodeType:
     Raises:
         SyntaxError: it stands for no program (`return` outside a function); like the others of `UNPARSABLE`.
     """
-    with warnings.catch_warnings():
+    with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         code: CodeType = compile(tree, "<text>", "exec")
     return code

@@ -11,7 +11,7 @@ from markbook.results.kind import Status
 from markbook.runs.exam.marks import Mark, counted_tests, group_of
 from markbook.runs.exam.tally import NOT_RUN, Tally
 from markbook.runs.exam.view import ExamView, MarkedAttempt
-from markbook.text import cut
+from markbook.text import cut, python
 from markbook.text.table import NOTHING
 from markbook.types import ErrorKind, Sample, Test, TestResult, Verdict
 
@@ -177,10 +177,10 @@ def assertions(sample: Sample) -> list[str]:
     """Return the source of every assertion of a sample's test programs, in their order."""
     found: list[str] = []
     for test in sample.tests:
-        try:
-            nodes = [node for node in ast.walk(ast.parse(test.program)) if isinstance(node, ast.Assert)]
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = python.parse(test.program)
+        if tree is None:
             return []
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
         lines = test.program.split("\n")
         for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
             end = node.end_lineno or node.lineno
