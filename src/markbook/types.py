@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, Self
 
+from markbook.errors import UsageError
 from markbook.measurements import (
     Direction,
     Interval,
@@ -226,9 +227,17 @@ class Isolation(StrEnum):
     """Resource limits only: protects against accidents."""
 
 
+DAY = 86_400.0
+"""Seconds: more no system can wait for twenty times over, which is what a loaded one may take."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one attempt may use. Each limit has its own kind in the outcome."""
+    """What one attempt may use. Each limit has its own kind in the outcome.
+
+    Raises:
+        UsageError: the seconds are not above 0 and at most a day.
+    """
 
     seconds: float = 60.0
     """CPU time; it alone decides a TimeoutError."""
@@ -239,6 +248,11 @@ class Limits:
     file_bytes: int = 64 << 20
     processes: int = 64
     """Threads and processes together."""
+
+    def __post_init__(self) -> None:
+        """Refuse a time that is none, or that no system can wait for."""
+        if not 0 < self.seconds <= DAY:
+            raise UsageError(f"a time limit of {self.seconds:g} seconds", hint=f"above 0 and at most {DAY:g}")
 
 
 @dataclass(frozen=True, slots=True)

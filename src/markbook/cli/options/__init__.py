@@ -14,6 +14,7 @@ import click
 
 from markbook.cli.options.help import Grouped
 from markbook.cli.options.number import Number
+from markbook.types import DAY
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -173,10 +174,6 @@ def json_option(function: _F) -> _F:
 def workers_option(what: str) -> Callable[[_F], _F]:
     """Add `--workers N`; `what` says whose number it is."""
     return click.option("--workers", type=click.IntRange(min=1), help=f"{what} run at once [default: one a core].")
-
-
-DAY = 86_400.0
-"""Seconds: more no system can wait for twenty times over, which is what a loaded one may take."""
 
 
 def timeout_option(what: str) -> Callable[[_F], _F]:

@@ -182,10 +182,12 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
 
     Raises:
         DataError: nothing can be marked.
-        UsageError: neither answers nor a model, or both; a model that cannot be asked this benchmark.
+        UsageError: neither answers nor a model, or both; a model that cannot be asked this benchmark; a time limit that is
+            none.
         EnvironmentUnfitError: this system cannot run solutions at all.
     """
     request = with_answerer(request, has_answers=bool(request.solutions), of="--solutions")
+    request.limits()
     given = [Path(path) for path in request.solutions]
     many = sum(path.stat().st_size for path in given if path.is_file()) > _MANY
     machines.begin_sandbox(request.box(), None if many else 1)
