@@ -84,7 +84,7 @@ BROKEN = [
     ("rust", "#[test] fn t() { } // done\n", "do not end in the closing brace"),
     ("c", "int main(void) { if (twice(2) == 4) return 0; return 1; }\n", "let it return where a test fails"),
     ("python", "import unittest\nunittest.main()\n", "it calls and asserts nothing"),
-    ("python", "import os\nos._exit(twice(2) != 4)\n", "os._exit"),
+    ("python", "import os\nos._exit(twice(2) != 4)\n", "the program ends with os._exit("),
 ]
 
 

@@ -135,16 +135,21 @@ def half_closed():
     shutil.rmtree(folder)
 
 
+def refused(*args):
+    """Return what a command says to nobody; what it imports may be another user's."""
+    markbook(*args)
+    with nobody():
+        code, out, err = markbook(*args)
+    assert (code, out) == (74, "")
+    return err
+
+
 @pytest.mark.parametrize("words", ["compare {}", "show {} a", "site {} -o {}/new", "report {}", "noise {}/closed"])
 def test_a_folder_with_runs_that_may_not_be_read_is_refused_by_name(half_closed, words):
     (half_closed / "open").mkdir()
     (half_closed / "open" / "run.json").write_text("{}")
-    args = words.format(*[half_closed] * 2).split()
-    markbook(*args)  # what it imports may be another user's
-    with nobody():
-        code, out, err = markbook(*args)
+    err = refused(*words.format(*[half_closed] * 2).split())
 
-    assert (code, out) == (74, "")
     assert f"{half_closed}/closed" in err
     assert "may not be read" in err
     with nobody(), pytest.raises(StorageError):
@@ -163,10 +168,6 @@ def test_a_folder_of_inputs_that_may_not_be_read_is_not_taken_for_empty(half_clo
     half_closed.chmod(0o777)
     with (half_closed / "reviews.jsonl").open("a") as file:
         file.write('{"id": "a", "x": 1}\n')
-    args = words.format(*[half_closed] * 4).split()
-    markbook(*args)  # what it imports may be another user's
-    with nobody():
-        code, out, err = markbook(*args)
+    err = refused(*words.format(*[half_closed] * 4).split())
 
-    assert (code, out) == (74, "")
     assert f"{half_closed}/closed" in err

@@ -38,6 +38,10 @@ SUITES = {
     "its runner": f"{CASE}unittest.main(\n    exit=False)\n",
     "a script": f'{CASE}if __name__ == "__main__":\n    unittest.main()\n',
     "a script that calls": 'def run(): assert f(1) == 2\nif __name__ == "__main__":\n    run()\n',
+    "a mock by decorator": (
+        "from unittest.mock import patch\n@patch('math.sqrt', return_value=2)\ndef test_a(root): assert f(1) == root()\n"
+    ),
+    "beside an eval": "x = eval('1')\ndef test_a(): assert f(x) == 2\n",
     "a base": f"{CASE}class More(Cases):\n    def test_b(self): self.assertEqual(f(2), 3)\n",
     "a coroutine in a case": (
         "import unittest\n"
@@ -194,6 +198,12 @@ def test_one_that_claims_nothing_is_unchecked(tmp_path):
 def test_one_that_would_pass_whatever_is_tested_is_not_run():
     with pytest.raises(UsageError, match="the tests: none of what it asserts is reached"):
         run_tests(RIGHT, "def check(c): assert c(1) == 2\n")
+
+
+def test_one_of_which_nothing_was_executed_is_unchecked():
+    outcome = run_tests(RIGHT, "for n in []:\n    assert f(n) == 2\nf(1)\n", entry_point="f", canonical=RIGHT)
+
+    assert [(test.passed, test.verdict.value) for test in outcome.tests] == [(True, "unchecked")]
 
 
 def test_an_exam_sets_aside_what_would_pass_whatever_is_tested(tmp_path):

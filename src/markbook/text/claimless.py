@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Sequence
 
 from markbook.text import python
 from markbook.text.suites import Dropped, Suites, completed, is_always_true
+
+_SHOWN = 60
+"""Characters of a test that are quoted."""
 
 
 def program_fault(program: str, entry: str = "") -> str:
@@ -15,13 +20,28 @@ def program_fault(program: str, entry: str = "") -> str:
 
 
 def fault(tree: ast.Module) -> str:
-    """Return why completed tests would pass whatever is tested, or need another runner; empty if they do not."""
+    """Return why nobody can be marked by completed tests, empty if somebody can.
+
+    They would pass whatever is tested, need another runner, or end before it is seen that they passed.
+    """
     is_plain = any(isinstance(node, ast.Assert) and not is_always_true(node.test) for node in tree.body)
     suites = Suites(tree)
     try:
-        return suites.needs_pytest() or ("" if is_plain else _without_claims(suites))
+        return suites.needs_pytest() or _early_end(tree.body[-1:]) or ("" if is_plain else _without_claims(suites))
     except python.UNPARSABLE:
         return ""  # too deep to be gone through
+
+
+def _early_end(last: Sequence[ast.stmt]) -> str:
+    for found in last:
+        ends = found.value if isinstance(found, ast.Expr) else found.exc if isinstance(found, ast.Raise) else None
+        said = ast.unparse(ends) if ends is not None else ""
+        if re.match(r"os\._exit\(|SystemExit\b", said):
+            return (
+                f"the program ends with {said[:_SHOWN]}, before it is seen that its tests passed: assert what they "
+                "expect instead"
+            )
+    return ""
 
 
 def _without_claims(suites: Suites) -> str:
@@ -51,7 +71,3 @@ def _asserts(node: ast.AST) -> bool:
         return False
     name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
     return str(name).lower().startswith("assert") or name in ("fail", "raises", "exit", "_exit")
-
-
-def _says_something(node: ast.expr) -> bool:
-    return not is_always_true(node)

@@ -29,12 +29,6 @@ def python() -> Language:
                 "markbook_sys.stdout.write('\\n' + markbook_held + markbook_said + '\\n')"
             ),
             claim="assert 1 == 2",
-            never=(
-                (
-                    r"(?m:^)os\._exit\(",
-                    "os._exit ends the program before it is seen that its tests passed: leave it out",
-                ),
-            ),
             catches=True,
         ),
         failures=Failures(tests=r"^AssertionError", names=r"^NameError", syntax=r"^(?:Syntax|Indentation|Tab)Error"),

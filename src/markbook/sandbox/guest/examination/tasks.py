@@ -60,6 +60,8 @@ class Task:
         """Which tests draw random numbers."""
         self.silent: list[bool] = []
         """Which tests claim nothing: they pass wherever nothing is raised."""
+        self.counted: list[bool] = []
+        """Which tests fail by their assert statements alone: one of which none was executed has claimed nothing."""
         self.repeated: list[frozenset[int]] = []
         """The parts of each that go well as often as the answer has it."""
         self.canaries: list[Canary] | None = None
@@ -97,7 +99,9 @@ class Task:
         nodes = [node for tree in trees if tree is not None for node in inspection.nodes(tree)]
         self.beside.append(runs_beside(nodes, self.name))
         self.draws.append(any(map(_draws, nodes)))
-        self.silent.append(not any(test.get(part) for part in _CLAIMS) and not any(map(_claims, nodes)))
+        found = {how for node in nodes if (how := _claims(node))}
+        self.silent.append(not any(test.get(part) for part in _CLAIMS) and not found)
+        self.counted.append(program is not None and found == {"assert"})
         used = names_used(nodes)  # before the program is changed
         self.repeated.append(repeated_parts(program) if program is not None else frozenset())
         fault = ""
@@ -138,12 +142,14 @@ _CLAIMS = ("assertion", "inspection", "pattern")
 _ENDS = frozenset(("exit", "_exit", "quit", "fail", "raises", "approx"))
 
 
-def _claims(node: ast.AST) -> bool:
-    """Whether a part of a test fails by itself: an assert statement, a `raise`, a call of what asserts by its name."""
+def _claims(node: ast.AST) -> str:
+    """Return by what a part of a test fails by itself: an `assert` statement, or another way; empty if it does not."""
+    if isinstance(node, ast.Assert):
+        return "assert"
     if not isinstance(node, ast.Call):
-        return isinstance(node, ast.Assert | ast.Raise)
+        return "other" if isinstance(node, ast.Raise) else ""
     name = called(node)
-    return name.lower().startswith("assert") or name in _ENDS
+    return "other" if name.lower().startswith("assert") or name in _ENDS else ""
 
 
 def _draws(node: ast.AST) -> bool:
