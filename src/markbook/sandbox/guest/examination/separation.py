@@ -9,7 +9,10 @@ import types
 
 from .. import wire
 from ..child import seed_numpy
-from ..exchange import names
+from ..exchange import (
+    lent as _lent,  # noqa: F401 - while files can be read: a policy asks it later
+    names,
+)
 from ..exchange.aliases import Crossed
 from ..exchange.peer import Peer
 from ..exchange.policy import Policy

@@ -54,6 +54,8 @@ class Objects:
         self._classes: dict[int, int] = {}
         self._theirs: dict[int, Any] = {}
         self._stubs: dict[int, int] = {}
+        self.handed: list[Any] = []
+        """The objects of this side that came in with the last request."""
         self._shared: list[tuple[int, Any, list[Any]]] = []
         """Mutable subclasses of plain types that the other side holds a copy of, and what the copy holds."""
 
@@ -205,6 +207,7 @@ class Objects:
         if tag == "b":
             if not 0 <= token < len(self._mine):
                 raise Malformed("no such object")
+            self.handed.append(self._mine[token])
             return self._mine[token]
         if tag != "h":
             raise Malformed("unknown tag")

@@ -38,6 +38,9 @@ _NEXT = frozenset(("n", "send", "throw", "close", "step", "step by"))
 """What is answered with a StopIteration where there is no more."""
 _NAN = "NaN"
 """In a message it says that what is equal to nothing but itself has crossed, and is another one now."""
+_SPECIAL_METHOD = '["q","d"'
+_SPELLED = ("__", "gi_", "cr_", "ag_", *(f"\\u00{digit}" for digit in range(2, 8)))
+"""What a message holds that names a special attribute or a frame, or that spells plain letters in another way."""
 _DEEPER = 12
 """Frames of ours that a call which crosses the wall takes on either side, on top of the one it would take without."""
 
@@ -48,6 +51,8 @@ class Peer(Objects):
     def __init__(self, link: wire.Ends, *, examines: bool) -> None:
         super().__init__(examines=examines)
         self.link = link
+        self._text = ""
+        """The last message from there, as it came."""
         self.dead = ""
         """Why nothing more can come of this attempt; it never becomes empty again."""
         self.policy = Policy([])
@@ -221,6 +226,7 @@ class Peer(Objects):
             text = self.link.receive().decode("utf-8")
             if _NAN in text:
                 self.keep_out()
+            self._text = text
             return wire.decode(text)
         except wire.Gone as error:
             self._fail(str(error))
@@ -274,6 +280,7 @@ class Peer(Objects):
         """
         if len(frame) != 5 or type(frame[1]) is not str or type(frame[3]) is not list:
             self._fail("not a request")
+        text, self.handed = self._text, []
         arguments, options, transfer = self._taken(frame)
         if frame[4]:
             for output in self.outputs:
@@ -282,7 +289,7 @@ class Peer(Objects):
         try:
             sys.setrecursionlimit(limit + _DEEPER)
             if self.examines:
-                self._check(frame[1], arguments)
+                self._check(frame[1], arguments, options, text)
             value: Any = self.operations[frame[1]](*arguments, **options)
             kind = type(value)
             if kind in SCALARS or (kind is int and is_word(value)):
@@ -310,13 +317,13 @@ class Peer(Objects):
         with self._turn:
             self.link.send(wire.encode(reply).encode("ascii"))
 
-    def _check(self, operation: str, arguments: list[Any]) -> None:
+    def _check(self, operation: str, arguments: list[Any], options: dict[str, object], text: str) -> None:
         target = arguments[0] if arguments else None
         if id(target) not in self._tokens:
             raise AttributeError("no object of the test's")
         if operation in ("step", "cancel") and type(target) is awaiting.Awaited:
             return
-        self.policy.check_use(operation, target, arguments)
+        self.policy.check_use(operation, arguments, options, self.handed, spells=_spells(text))
 
     def _taken(self, frame: list[Any]) -> tuple[list[Any], dict[str, object], Transfer | None]:
         simple = self._simple_values(frame[2]) if not frame[3] else None
@@ -360,6 +367,7 @@ class Peer(Objects):
                 if not 0 <= form[1] < len(self._mine):
                     return None
                 found.append(self._mine[form[1]])
+                self.handed.append(found[-1])
             else:
                 return None
         return found
@@ -380,6 +388,13 @@ def _simple_forms(values: tuple[Any, ...]) -> list[Any] | None:
         else:
             return None
     return forms
+
+
+def _spells(text: str) -> bool:
+    """Whether a request holds a text that may name a special attribute, but for the one that it asks for."""
+    if any(spelled in text for spelled in _SPELLED[1:]):
+        return True
+    return text.count("__") > (2 if text.startswith(_SPECIAL_METHOD) else 0)
 
 
 def _asks_for_next(asked: list[Any]) -> bool:

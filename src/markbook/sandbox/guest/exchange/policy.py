@@ -1,4 +1,20 @@
-"""What either side may ask of the other's objects."""
+"""What either side may ask of the other's objects.
+
+Theory of operation. Two kinds of requests cross. The *test's* requests run the solution's code in the solution's process:
+they can do no harm, but what comes back may decide a comparison, so an operator is forwarded only where the right answer's
+run forwarded it. The *solution's* requests run in the examiner, beside the expected values: of those only a closed list is
+answered. A request is answered if
+
+1. it is harmless whoever asks (`lent`): a reviewed operation of an exact standard type, or what the test program itself
+   defines, called with values; or
+2. the right answer's own run asked the same: the operation, the name, the kind of the object and of each argument, and the
+   very texts among them, since a text may be a template or a name.
+
+Never answered, whoever asked for it: attributes that begin with an underscore (special methods but for the listed ones),
+functions of a test's other than by calling them, copies, classes, namespaces, frames, modules. A refusal is an error of
+that one request in the solution, and is noted: a test that fails after one is decided beside the solution (`in_process`).
+Without a right answer only 1 holds.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +22,7 @@ import types
 
 from .attributes import SPECIAL
 from .objects import CALLABLE
+from .standin import token_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +56,8 @@ class Policy:
 
     An entry is `KIND:OPERAND:TYPE`: an operator of objects of that type with a handle or a plain value; or
     `own:NAME:TYPE`: a method that a class extending a plain type has of its own; or `bind:NAME:TYPE`: what Python asks of
-    an object that stands in a class; or `use:OPERATION:NAME` of a test case; or `method:NAME:TYPE`, `stop`, `write:class`.
+    an object that stands in a class; or `use:OPERATION:NAME` of a test case; or `method:NAME:TYPE`, `stop`, `write:class`; or
+    `ask:OPERATION:OBJECT:ARGUMENTS`, what a solution asked of an object of the test's.
     """
 
     def __init__(self, allowed: list[str] | None) -> None:
@@ -111,14 +129,25 @@ class Policy:
         self.stopped = self.stopped or "stop" not in self.allowed
         return "stop" in self.allowed
 
-    def check_use(self, operation: str, target: Any, arguments: list[Any]) -> None:
-        """Let the candidate use what a test gave it as its author would: nothing whose name begins with `_`.
+    def check_use(
+        self, operation: str, arguments: list[Any], options: dict[str, Any], handed: list[Any], *, spells: bool
+    ) -> None:
+        """Let the solution ask of what a test lent it only what the rule of this module names.
+
+        Args:
+            operation: what it asks for.
+            arguments: the object of the test's, and what goes with the operation.
+            options: its keyword arguments.
+            handed: the objects of the test's among all of these, at any depth.
+            spells: whether the message holds a text that may name a special attribute.
 
         Raises:
             AttributeError: it asked for more.
         """
+        target = arguments[0]
         try:
             _check_use(operation, target, arguments)
+            self._check_rule(operation, arguments, options, handed, spells=spells)
             if operation != "step by" and is_of_a_framework(target):
                 name = arguments[1] if operation in ("g", "s", "x", "d") else ""
                 if not self._grants(f"use:{operation}:{name}"):
@@ -129,6 +158,21 @@ class Policy:
             self.refused = True  # an honest solution may need it, and is then to be seen beside the test
             raise
 
+    def _check_rule(
+        self, operation: str, arguments: list[Any], options: dict[str, Any], handed: list[Any], *, spells: bool
+    ) -> None:
+        from . import lent  # there since the examiner began; the candidate's process has no use for it
+
+        others = [value for value in handed if value is not arguments[0]]
+        if (
+            not spells
+            and lent.is_harmless(operation, arguments[0], [*arguments, *options.values()])
+            and all(lent.is_free_to_call(value) for value in others if callable(value))
+        ):
+            return
+        if not self._grants(lent.entry(operation, arguments, options, is_stand_in=_is_stand_in)):
+            raise AttributeError("the test's objects are asked only for what a right answer asks of them")
+
     def _check_write(self, target: Any, name: str) -> None:
         """Let it write to objects of classes that the test made, and not over what such a class can do."""
         is_class = isinstance(target, type)
@@ -138,6 +182,10 @@ class Policy:
             raise AttributeError(f"{name!r} cannot be set from there")
         if not is_class and (callable(getattr(made_by, name, None)) or callable(vars_of(target).get(name))):
             raise AttributeError(f"{name!r} is a method of the test's object")
+
+
+def _is_stand_in(value: Any) -> bool:
+    return token_of(value) is not None
 
 
 def is_of_a_framework(value: Any) -> bool:

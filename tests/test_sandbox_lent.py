@@ -1,0 +1,166 @@
+"""What a solution may ask of the objects that a test lends it: a closed list, and what the right answer's run asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from markbook.sandbox import run_tests
+from markbook.sandbox.guest.exchange import lent
+
+SECRET = 41257
+PERSON = """
+class Person:
+    def __init__(self, age):
+        self.age = age
+    def older(self, years):
+        return Person(self.age + years)
+"""
+RIGHT = "def f(thing, people):\n    return 41257\n"
+THIEF = f"""
+def f(thing, people):
+    tried = []
+    def attempt(get):
+        try:
+            tried.append(get())
+        except Exception as error:
+            tried.append(repr(error))
+    person = people[0]
+    {{attempt}}
+    for text in map(str, tried):
+        if "{SECRET}" in text:
+            return {SECRET}
+    return 0
+"""
+# what a test lends, and what a solution tries with it: each reached the constants of `check` when all was allowed
+LENT = {
+    "operator.attrgetter('age')": [
+        "type(thing)('__init__.__globals__')(person)",
+        "type(thing)('__init__.__globals__.get')(person)('check')",
+        "type(thing)('__code__.co_consts')(type(thing)('__init__.__globals__.get')(person)('check'))",
+    ],
+    "operator.methodcaller('older', 1)": ["type(thing)('__getattribute__', '__dict__')(person)"],
+    "Text('a')": [
+        "type(thing)('{0.__init__.__globals__}').format(person)",
+        "type(thing)('{0.older.__func__.__globals__}').format(person)",
+        "thing.format(person)",
+        "type(thing)('{p.__init__.__globals__}').format_map({'p': person})",
+    ],
+    "Word.A": ["type(thing)('{0.__init__.__globals__}').format(person)", "type(thing).A.format(person)"],
+    "string.Formatter()": [
+        "thing.format('{0.__init__.__globals__[check].__code__.co_consts}', person)",
+        "thing.vformat('{0.__init__.__globals__}', [person], {})",
+        "thing.get_field('0.__init__.__globals__', [person], {})",
+    ],
+    "(lambda text, *a: text.format(*a))": [
+        "thing('{0.__init__.__globals__[check].__code__.co_consts}', person)",
+        "thing('{0.older.__func__.__globals__}', person)",
+        "thing('{0.gi_frame.f_globals}', person)",
+    ],
+    "(lambda f, *a: f(*a))": ["thing(type(person).older, person)", "thing(type, person).__init__.__globals__"],
+    "functools.partial(getattr, people[0])": ["thing('__init__').__globals__", "thing('__class__')", "thing.func"],
+    "getattr": ["thing(person, '__init__').__globals__"],
+    "functools.partial(operator.attrgetter, 'age')": ["thing('__init__.__globals__')(person)", "thing.func"],
+    "check.__get__(1)": ["thing.__func__.__code__.co_consts", "thing.__globals__"],
+    "(n for n in [1])": ["thing.gi_frame.f_globals", "thing.gi_code.co_consts"],
+    "str.format": ["thing('{0.__init__.__globals__}', person)"],
+    "contextlib.ExitStack()": ["thing.enter_context(person)", "thing.callback(print)", "thing._exit_callbacks"],
+    "types.SimpleNamespace(a=1)": ["thing.__class__.__init__", "type(thing)(x=1)"],
+    "logging.getLogger('a')": ["thing.manager.loggerDict", "thing.findCaller()", "thing.handlers"],
+    "string.Template('$a')": ["type(thing)('${a}').substitute(a=person)", "thing.pattern"],
+    "json.JSONEncoder()": ["thing.default.__globals__", "thing.iterencode([person])"],
+}  # fmt: skip
+TEXTS = "class Text(str): pass\nclass Word(str, enum.Enum):\n    A = 'a'\n"
+
+
+def check(thing):
+    imports = "import contextlib, enum, functools, json, operator, string, types\nlogging = __import__('logging')\n"
+    imports = imports if "logging" in thing else imports.partition("logging = ")[0]
+    body = f"def check(f):\n    people = [Person(3)]\n    assert f({thing}, people) == {SECRET}\n"
+    return imports + PERSON + TEXTS + body + "check(f)\n"
+
+
+def thief(expressions):
+    lines = [f"attempt(lambda: {expression})" for expression in expressions]
+    return THIEF.replace("{attempt}", "\n    ".join(lines))
+
+
+@pytest.mark.parametrize("canonical", ["", RIGHT], ids=["alone", "known"])
+@pytest.mark.parametrize("thing", list(LENT))
+def test_nothing_lent_leads_to_what_the_test_expects(thing, canonical):
+    outcome = run_tests(thief(LENT[thing]), check(thing), entry_point="f", canonical=canonical)
+
+    (test,) = outcome.tests
+    assert not (test.passed and test.verdict.value == "separated"), test
+
+
+@pytest.mark.parametrize("thing", list(LENT))
+def test_a_wrong_answer_that_asks_for_more_stays_wrong(thing):
+    wrong = "def f(thing, people):\n    return 1\n"
+
+    outcome = run_tests(wrong, check(thing), entry_point="f", canonical=RIGHT)
+
+    assert [test.passed for test in outcome.tests] == [False]
+
+
+HONEST = {
+    "a callback": (
+        "assert f([3, 1], lambda n: -n) == [3, 1]",
+        "def f(items, key):\n    return sorted(items, key=key)",
+    ),
+    "a comparator": (
+        "def less(a, b): return b - a\nassert f([1, 3], less) == [3, 1]",
+        "import functools\ndef f(items, less):\n    return sorted(items, key=functools.cmp_to_key(less))",
+    ),
+    "an object with methods": (
+        "class Clock:\n    def __init__(self): self.time = 5\n    def read(self): return self.time\nassert f(Clock()) == 10",
+        "def f(clock):\n    return clock.read() + clock.time",
+    ),
+    "a class with its constructor": (
+        "class Node:\n    def __init__(self, value): self.value = value\nassert f(Node).value == 4",
+        "def f(Node):\n    return Node(4)",
+    ),
+    "a dataclass": (
+        "from collections import namedtuple\nPoint = namedtuple('Point', 'x y')\nassert f(Point) == (1, 2)",
+        "def f(Point):\n    return Point(1, 2)",
+    ),
+    "an enum": (
+        "import enum\nclass Color(enum.Enum):\n    RED = 1\n    BLUE = 2\nassert f(Color) == 'BLUE'",
+        "def f(Color):\n    return Color(2).name",
+    ),
+    "a stream": (
+        "import io\nassert f(io.StringIO('a\\nb')) == 2",
+        "def f(stream):\n    return len(stream.readlines())",
+    ),
+    "an iterator": ("assert f(iter([1, 2])) == 3", "def f(items):\n    return sum(items)"),
+    "a generator": ("def g():\n    yield 1\n    yield 2\nassert f(g()) == 3", "def f(items):\n    return sum(items)"),
+    "a match": ("import re\nassert f(re.match('(a)b', 'ab')) == 'a'", "def f(match):\n    return match.group(1)"),
+    "a linked list": (
+        (
+            "class Node:\n    def __init__(self, value, next=None): self.value, self.next = value, next\n"
+            "head = f(Node(1, Node(2)))\nassert (head.value, head.next.value) == (2, 1)"
+        ),
+        "def f(head):\n    last = None\n    while head:\n        head.next, last, head = last, head, head.next\n    return last",
+    ),
+    "seeded draws": (
+        "import random\nassert f(random.Random(1)) in (1, 2, 3)",
+        "def f(draws):\n    return draws.choice([1, 2, 3])",
+    ),
+}
+
+
+@pytest.mark.parametrize("canonical", [False, True], ids=["alone", "known"])
+@pytest.mark.parametrize("name", list(HONEST))
+def test_what_solutions_usually_ask_for_is_answered_apart(name, canonical):
+    test, answer = HONEST[name]
+
+    outcome = run_tests(answer, test, entry_point="f", canonical=answer if canonical else "")
+
+    assert [(test.passed, test.verdict.value) for test in outcome.tests] == [(True, "separated")]
+
+
+def test_no_reviewed_operation_reads_attributes_by_text():
+    names = {name for reviewed in lent._REVIEWED.values() for name in reviewed}
+
+    assert not names & {"format", "format_map", "translate", "expand"}
+    assert not {"__mod__", "__rmod__"} & lent._REVIEWED[str]
+    assert not names & {"__getattribute__", "__getattr__", "__dict__", "__class__", "__reduce__", "func", "__globals__"}
