@@ -42,10 +42,10 @@ PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 test: $(STAMP)  ## set up and run the test suite, a process a core (PARALLEL= for one after the other)
 	$(BIN)/python -m pytest --level test $(PARALLEL)
 
-test-all: $(STAMP)  ## every attack at every level and way, every program and every crash state: before a release
+test-all: $(STAMP)  ## every case: before a release
 	$(BIN)/python -m pytest --level all $(PARALLEL)
 
-quick: $(STAMP)  ## unit and law tests, in less than a minute
+quick: $(STAMP)  ## unit and law tests, in about a minute
 	$(BIN)/python -m pytest --level quick -n auto --maxprocesses 4 --dist worksteal
 
 LEVEL ?= test

@@ -28,8 +28,6 @@ QUICK = frozenset(
         "test_composite",
         "test_config",
         "test_errors",
-        "test_files_content",
-        "test_files_jsonl",
         "test_files_spool",
         "test_foreign_shapes",
         "test_headline",
@@ -40,13 +38,11 @@ QUICK = frozenset(
         "test_metrics_edit_distance",
         "test_metrics_laws",
         "test_metrics_measure",
-        "test_modules",
         "test_pass_at_k",
         "test_plugins",
         "test_predictions",
         "test_quality",
         "test_replies",
-        "test_report_names",
         "test_review_config",
         "test_review_scores",
         "test_rewards_turns",
@@ -60,7 +56,7 @@ QUICK = frozenset(
         "test_types",
     )
 )
-"""Files of laws and small parts, which start no process."""
+"""Files of laws and small parts."""
 
 
 def honest_file(params):
