@@ -6,7 +6,7 @@ EXTRAS := dev,agents,bertscore,code,docs,hub,judge,lint,parquet,report,serve
 STAMP := $(VENV)/.installed
 INTEROP := .venv-interop
 
-.PHONY: help demo test quick interop check docs format bench fuzz attack constraints clean
+.PHONY: help demo test test-all test-times quick interop check docs format bench fuzz attack constraints clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -38,11 +38,20 @@ demo: $(VENV)/.user  ## set up, mark the bundled exam, say where the report is
 # A file's tests stay together: many share what its first one made.
 PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-test: $(STAMP)  ## set up and run the whole test suite, a process a core (PARALLEL= for one after the other)
-	$(BIN)/python -m pytest $(PARALLEL)
+# What runs at which level: tests/support/levels.py.
+test: $(STAMP)  ## set up and run the test suite, a process a core (PARALLEL= for one after the other)
+	$(BIN)/python -m pytest --level test $(PARALLEL)
 
-quick: $(STAMP)  ## the tests without the slow ones
-	$(BIN)/python -m pytest -m 'not slow'
+test-all: $(STAMP)  ## every case: before a release
+	$(BIN)/python -m pytest --level all $(PARALLEL)
+
+quick: $(STAMP)  ## unit and law tests, in about a minute
+	$(BIN)/python -m pytest --level quick -n auto --maxprocesses 4 --dist worksteal
+
+LEVEL ?= test
+test-times: $(STAMP)  ## run `make test` and print the CPU seconds of each file and the dearest cases (LEVEL=all, quick)
+	@mkdir -p generated && rm -f generated/test_times.jsonl
+	$(BIN)/python -m pytest --level $(LEVEL) $(PARALLEL) --times generated/test_times.jsonl
 
 # The harness brings many packages of its own; apart from ours they can neither help nor harm the other tests.
 $(INTEROP)/.installed: pyproject.toml constraints.txt

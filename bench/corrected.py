@@ -2,7 +2,7 @@
 
 python -m bench.corrected [--trials 2000]
 
-Thirteen regimes: n labels among N items, what people and judge say drawn together. Each line: coverage of 95 %, the mean
+Fifteen regimes: n labels among N items, what people and judge say drawn together. Each line: coverage of 95 %, the mean
 width over that of the labels alone, and the judge's correlation with the labels. With 2,000 trials the standard error of a
 coverage is .5 points.
 """
@@ -30,9 +30,11 @@ REGIMES = {
     "clusters of five": {"n": 200, "N": 3000, "r": 0.8, "kind": "cluster"},
     "three strata": {"n": 150, "N": 3000, "r": 0.85, "kind": "strata"},
     "unequal probabilities": {"n": 150, "N": 3000, "r": 0.85, "kind": "probability"},
+    "most items labelled": {"n": 160, "N": 200, "r": 0.9, "kind": "nearly equal"},
+    "chance by square of score": {"n": 200, "N": 2000, "r": 0.0, "kind": "square"},
     "drawn by label": {"n": 150, "N": 3000, "r": 0.0, "kind": "label"},
 }
-MEANS = {"share": 0.7, "label": 0.363636363636}
+MEANS = {"share": 0.7, "label": 0.363636363636, "square": 0.35}
 """0 for all other kinds."""
 
 
@@ -40,6 +42,8 @@ def draw(rng, n, N, r, bias=0.0, kind=""):  # noqa: N803 - the method's own lett
     """Return scores, labels, and what else `corrected_mean` takes; the true means are in `MEANS`."""
     if kind == "label":
         return drawn_by_label(rng, n, N)
+    if kind == "square":
+        return drawn_by_square(rng, n, N)
     size = N // 5 if kind == "cluster" else N
     truth = rng.normal(size=N)
     groups = np.arange(N) // 5
@@ -60,6 +64,10 @@ def draw(rng, n, N, r, bias=0.0, kind=""):  # noqa: N803 - the method's own lett
         for part in range(3):
             known[rng.choice(np.flatnonzero(parts == part), n // 3, replace=False)] = True
         options["strata"] = parts.tolist()
+    elif kind == "nearly equal":
+        chance = n / N + rng.choice([-0.03, 0.03], N)
+        known = rng.random(N) < chance
+        options["probabilities"] = chance.tolist()
     elif kind == "probability":
         wanted = 0.4 + np.abs(score)
         chance = np.minimum(1, n * wanted / wanted.sum())
@@ -81,16 +89,27 @@ def drawn_by_label(rng, n, N):  # noqa: N803 - as above
     return score, truth, known, {"probabilities": [chances.get(at, 1.0) for at in range(N)]}
 
 
+def drawn_by_square(rng, n, N):  # noqa: N803 - as above
+    """Return scores that are too high everywhere, labelled by chances of one's own: the good answers far more often."""
+    score = rng.random(N)
+    truth = score - 0.15 + rng.normal(0, 0.1, N)
+    chance = np.clip(n * score**2 / (score**2).sum(), 1e-4, 1)
+    return score, truth, rng.random(N) < chance, {"probabilities": chance.tolist()}
+
+
 def measure(name, trials):
     """Return coverage, relative width and correlation of a regime."""
     regime = REGIMES[name]
     rng = np.random.default_rng(sum(map(ord, name)))
     mean = MEANS.get(regime.get("kind"), 0.0)
-    hits, widths, alone, rs = 0, [], [], []
+    hits, refused, widths, alone, rs = 0, 0, [], [], []
     for _ in range(trials):
         score, truth, known, options = draw(rng, **regime)
         labels = [float(value) if here else None for value, here in zip(truth, known, strict=True)]
         found = corrected_mean(score, labels, **options)
+        if found.low is None:
+            refused += 1  # too few labels by their weights: no interval, so none to hold the mean
+            continue
         hits += found.low <= mean <= found.high
         widths.append(found.high - found.low)
         if "clusters" in options or "probabilities" in options or "strata" in options:
@@ -100,17 +119,17 @@ def measure(name, trials):
             plain = t_interval(truth[known].tolist())
         alone.append(plain.high - plain.low)
         rs.append(found.stats["correlation"])
-    return hits / trials, float(np.mean(widths) / np.mean(alone)), float(np.mean(rs))
+    return hits / (trials - refused), refused / trials, float(np.mean(widths) / np.mean(alone)), float(np.mean(rs))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=2000)
     trials = parser.parse_args().trials
-    print(f"{'regime':<24} coverage  width  correlation")
+    print(f"{'regime':<26} coverage  refused  width  correlation")
     for name in REGIMES:
-        covered, width, r = measure(name, trials)
-        print(f"{name:<24}   {100 * covered:5.1f}%  {width:5.2f}        {r:5.2f}", flush=True)
+        covered, refused, width, r = measure(name, trials)
+        print(f"{name:<26}   {100 * covered:5.1f}%   {100 * refused:5.1f}%  {width:5.2f}        {r:5.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support import levels
+from support.times import Times
 
 SEED = 20261121
 settings.register_profile("steady", derandomize=True)
@@ -19,11 +21,34 @@ settings.load_profile("steady")
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
 
+def pytest_addoption(parser):
+    """Say which cases run, and whether their cost is measured."""
+    parser.addoption(
+        "--level", choices=levels.LEVELS, default="all", help="which cases run (tests/support/levels.py says how)"
+    )
+    parser.addoption("--times", metavar="FILE", help="measure the CPU seconds of each case; JSON lines go to FILE")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
     """Fix the seed of pytest-randomly unless one was named."""
     if getattr(config.option, "randomly_seed", None) == "default":
         config.option.randomly_seed = SEED
+    levels.seed()  # before workers start, so that they draw alike
+    if config.option.times:
+        config.pluginmanager.register(Times(config.option.times))
+
+
+def pytest_report_header(config):
+    """Say what is drawn, so that it can be drawn again."""
+    return f"level: {config.option.level}" + (
+        "" if config.option.level == "all" else f", {levels.DRAW}={levels.seed()}"
+    )
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out files that a level has nothing of."""
+    return levels.is_left_out(collection_path, config.option.level) or None
 
 
 LONG = (
@@ -36,10 +61,18 @@ LONG = (
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
-    """Begin with the files that take longest."""
+def pytest_collection_modifyitems(config, items):
+    """Leave out what this level does not run, and begin with the files that take longest."""
+    items[:], left = levels.select(items, config.option.level, levels.seed())
+    config.hook.pytest_deselected(items=left)
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path.stem, len(LONG)))
+
+
+@pytest.fixture(scope="session")
+def part(request):
+    """Return what draws from a product inside a test: the whole of it with `make test-all`."""
+    return levels.Part(request.config.option.level, levels.seed())
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from markbook.sandbox import Job
@@ -77,6 +78,16 @@ def read_programs() -> list[Program]:
     """Return every entry of every file."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py")))
     return [_program(part) for text in texts for part in re.split(r"^#== ", text, flags=re.MULTILINE)[1:]]
+
+
+@cache
+def files() -> dict[str, str]:
+    """Return the file of every entry, by its name."""
+    return {
+        re.split(r"[|\n]", part)[0].strip(): path.name
+        for path in sorted(FOLDER.glob("*.py"))
+        for part in re.split(r"^#== ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    }
 
 
 def _program(text: str) -> Program:

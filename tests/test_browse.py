@@ -1,6 +1,7 @@
 """The local page: what it shows, how quickly it opens, and whom it refuses."""
 
 import http.client
+import json
 import re
 import threading
 
@@ -250,6 +251,22 @@ def test_a_damaged_run_is_named_and_does_not_stop_the_others(folder):
 
     assert "run.json is damaged" in page
     assert page.count('href="/run/') == 3
+
+
+def test_what_is_wrong_with_one_run_is_said_on_its_page(serve, tmp_path):
+    from made_runs import exam_run as make
+
+    run = make(tmp_path / "runs" / "strange", problems=3)
+    path = run.folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"command": "unheard-of"}))
+    client = serve(run.folder.parent)
+
+    _, page = client.get("/")
+    number = page.split('href="/run/')[1].split('"')[0]
+    reply, text = client.get(f"/run/{number}")
+
+    assert reply.status == 500
+    assert "unheard-of" in text
 
 
 def test_a_torn_row_stops_the_index_and_is_said(folder):

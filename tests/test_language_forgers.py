@@ -20,9 +20,9 @@ FORGERS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORGERS)
-def test_no_forger_passes_and_honest_answers_between_them_do(name):
+def test_no_forger_passes_and_honest_answers_between_them_do(name, part):
     right, _, tests = language(name).self_test
-    forgers = FORGERS[name]
+    forgers = dict(part.of(FORGERS[name].items(), 3))
     answers = {}
     for number, (key, text) in enumerate(forgers.items()):
         answers[key] = text
@@ -31,7 +31,7 @@ def test_no_forger_passes_and_honest_answers_between_them_do(name):
 
     found = marked(name, tests, answers)
 
-    assert len(forgers) >= 20
+    assert len(FORGERS[name]) >= 20
     assert {key for key, one in found.items() if one.passed} == answers.keys() - forgers.keys()
     said = "".join(one.error_message for one in found.values())
     assert "\x1b" not in said

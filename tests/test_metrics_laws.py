@@ -181,6 +181,7 @@ def test_meteor_of_a_text_with_itself_misses_one_by_its_penalty(n):
     assert values("meteor", [(text, text)]) == [pytest.approx(1 - 0.5 / n**3)]
 
 
+@pytest.mark.slow
 def test_the_hash_seed_changes_nothing():
     program = (
         "from metric_kit import REGISTERED, items, made\n"

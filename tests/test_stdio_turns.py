@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from exam_kit import answer, hold, rows, scores, write_rows
+from test_languages import here
 
 from markbook.results.kind import results_of
 from markbook.runs.exam.check import check_benchmark
@@ -65,6 +66,7 @@ def test_a_language_that_there_is_not_is_a_row_that_is_no_answer(tmp_path):
 
 
 def test_the_problem_may_name_the_language(tmp_path):
+    here("java")
     java = (
         "import java.util.*;\npublic class Adder {\n  public static void main(String[] words) {\n"
         "    Scanner in = new Scanner(System.in);\n    System.out.println(in.nextInt() + in.nextInt());\n  }\n}\n"

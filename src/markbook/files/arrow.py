@@ -35,7 +35,7 @@ def parquet_records(path: Path, digest: hashlib._Hash | None) -> Iterator[Record
     try:
         with path.open("rb") as raw:
             yield from _numbered(parquet.ParquetFile(raw).iter_batches(batch_size=_ROWS), path)
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, OverflowError, ValueError) as error:
         raise DataError(f"not a readable Parquet file: {error}", at=str(path)) from error
 
 

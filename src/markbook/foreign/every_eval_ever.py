@@ -15,6 +15,7 @@ from markbook.foreign.records import (
     columns_of,
     content_of,
     failed,
+    lower_name,
     mapping,
     objects,
     shown,
@@ -55,17 +56,19 @@ class EveryEvalEver:
                 )
             path = beside
         lost: Counter[str] = Counter()
+        lower, mixed = _lower(path)
         rows, version = MarkedRows(counts=True), ""
         for line in read_jsonl(path, numbers="open"):
             if isinstance(line, Rejection):
                 lost[line.reason] += 1
             else:
-                rows.append(_row(line.record))
+                rows.append(_row(line.record, lower if mixed else frozenset()))
                 version = version or str(line.record.get("schema_version", ""))
-        return Marked(rows, columns_of(rows, lower=_lower(path)), version, dict(lost))
+        less = [lower_name("score")] if mixed else ["score"] if lower else []
+        return Marked(rows, columns_of(rows, first=["score"], lower=less), version, dict(lost))
 
 
-def _row(record: Mapping[str, object]) -> Row:
+def _row(record: Mapping[str, object], lower: frozenset[str]) -> Row:
     asked = mapping(record.get("input"))
     name, sample = str(record.get("evaluation_name") or ""), words(record.get("sample_id"))
     value = failed(record["error"]) if record.get("error") else value_of(mapping(record.get("evaluation")).get("score"))
@@ -79,7 +82,7 @@ def _row(record: Mapping[str, object]) -> Row:
     return Row(
         str(record.get("model_id")),
         f"{name}/{sample}" if name and sample.strip() else sample,
-        {"score": value},
+        {lower_name("score") if name in lower else "score": value},
         0,
         shown(asked.get("raw")),
         shown(said[0] if isinstance(said, list) and said else said),
@@ -96,14 +99,19 @@ def _instances(probe: Probe) -> Path | None:
     return None
 
 
-def _lower(path: Path) -> list[str]:
-    """Return the metric if the aggregate record beside says that less of it is better."""
+def _lower(path: Path) -> tuple[frozenset[str], bool]:
+    """Return the evaluations of which less is better, by the aggregate record beside, and whether of others more is.
+
+    Raises:
+        DataError: the record says both of one evaluation, so that nothing tells which of its rows are which.
+    """
     beside = path.with_name(path.name.removesuffix(".jsonl").removesuffix("_samples") + ".json")
     if not beside.is_file() or beside.is_symlink():
-        return []
-    results = objects(mapping(Probe(beside).document).get("evaluation_results"))
-    return (
-        ["score"]
-        if results and all(mapping(one.get("metric_config")).get("lower_is_better") is True for one in results)
-        else []
-    )
+        return frozenset(), False
+    names: dict[bool, set[str]] = {True: set(), False: set()}
+    for result in objects(mapping(Probe(beside).document).get("evaluation_results")):
+        is_lower = mapping(result.get("metric_config")).get("lower_is_better") is True
+        names[is_lower].add(str(result.get("evaluation_name") or ""))
+    if both := sorted(names[True] & names[False]):
+        raise DataError(f"less is better and more is better of one evaluation, {both[0]!r}", at=str(beside))
+    return frozenset(names[True]), bool(names[True] and names[False])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from markbook.errors import DataError
@@ -18,6 +18,7 @@ from markbook.foreign.records import (
     Probe,
     columns_of,
     content_of,
+    lower_name,
     mapping,
     shown,
     stem_of,
@@ -102,13 +103,29 @@ def _samples_beside(path: Path, stamp: str | None) -> dict[str, Path]:
 def _marked(files: Mapping[str, Path], about: Mapping[str, object], model: str, version: str) -> Marked:
     rows = MarkedRows()
     lost: Counter[str] = Counter()
-    for task, path in files.items():
-        effective = mapping(mapping(about.get("n-samples")).get(task)).get("effective")
-        rows.extend(_task(task, path, model, effective if isinstance(effective, int) else 0, lost))
     better = mapping(about.get("higher_is_better"))
-    lower = [name for per in better.values() for name, higher in mapping(per).items() if higher is False]
-    columns = columns_of(rows, lower=[name for name in rows.inside if name.partition(",")[0] in lower])
+    lower = {name for per in better.values() for name, higher in mapping(per).items() if higher is False}
+    higher = {name for task in files for name, higher in mapping(better.get(task)).items() if higher is True}
+    mixed = lower & higher  # one number cannot have both directions: the lower tasks' has a name of its own
+    for task, path in files.items():
+        turned = {name for name in mixed if mapping(better.get(task)).get(name) is False}
+        effective = mapping(mapping(about.get("n-samples")).get(task)).get("effective")
+        planned = effective if isinstance(effective, int) else 0
+        rows.extend(_turned(row, turned) for row in _task(task, path, model, planned, lost))
+    less = (lower - mixed) | {lower_name(name) for name in mixed}
+    columns = columns_of(rows, lower=[name for name in rows.inside if name.partition(",")[0] in less])
     return Marked(rows, columns, version, dict(lost))
+
+
+def _turned(row: Row, names: Collection[str]) -> Row:
+    """Return a row with these metrics, of which less is better in its task alone, under names of their own."""
+    if not names:
+        return row
+    metrics: dict[str, float | Missing] = {}
+    for name, value in row.metrics.items():
+        own, comma, of = name.partition(",")
+        metrics[f"{lower_name(own)}{comma}{of}" if own in names else name] = value
+    return replace(row, metrics=metrics)
 
 
 def _task(task: str, path: Path, model: str, effective: int, lost: Counter[str]) -> Iterator[Row]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from markbook.foreign.records import (
@@ -20,6 +22,7 @@ from markbook.foreign.records import (
 from markbook.marks import Row
 from markbook.types import Missing
 
+_SHOWN = 80
 _ERROR = 2
 """The failure reason of a test that broke off; 1 is an assertion that did not hold."""
 
@@ -42,9 +45,8 @@ class Promptfoo:
         document = mapping(probe.document)
         results = mapping(document.get("results"))
         found = objects(results.get("results"))
-        several = len({_prompt(one) for one in found}) > 1
-        names = _names(found)
-        rows = [_row(one, names[at], several=several) for at, one in enumerate(found)]
+        names, prompts = _names(found), _prompt_names({_prompt(one) for one in found})
+        rows = [_row(one, names[at], prompts) for at, one in enumerate(found)]
         columns = columns_of(rows, first=("score", "pass"))
         return Marked(numbered(rows), columns, f"version {results.get('version', 1)}")
 
@@ -52,6 +54,17 @@ class Promptfoo:
 def _prompt(one: Mapping[str, object]) -> str:
     prompt = mapping(one.get("prompt"))
     return str(prompt.get("label") or prompt.get("raw") or "")
+
+
+def _prompt_names(prompts: Collection[str]) -> dict[str, str]:
+    """Return what each of several prompts is called: its beginning, and a digest where others begin alike."""
+    begins = Counter(prompt[:_SHOWN] for prompt in prompts)
+    return {
+        prompt: prompt[:_SHOWN]
+        if begins[prompt[:_SHOWN]] == 1
+        else f"{prompt[:_SHOWN]} {hashlib.sha256(prompt.encode(errors='surrogatepass')).hexdigest()[:8]}"
+        for prompt in prompts
+    }
 
 
 def _given(one: Mapping[str, object]) -> Any:
@@ -78,12 +91,12 @@ def _test(one: Mapping[str, object]) -> str:
     return content_of("promptfoo", [_given(one), mapping(one.get("testCase")).get("assert")])
 
 
-def _row(one: Mapping[str, object], name: str, *, several: bool) -> Row:
+def _row(one: Mapping[str, object], name: str, prompts: Mapping[str, str]) -> Row:
     provider = one.get("provider")
     about = mapping(provider)
     model = str(about.get("label") or about.get("id") or (provider if isinstance(provider, str) else "") or "model")
-    if several:
-        model = f"{model} / {_prompt(one)[:80]}"
+    if len(prompts) > 1:
+        model = f"{model} / {prompts[_prompt(one)]}"
     given = _given(one)
     named = {str(key): value_of(value) for key, value in mapping(one.get("namedScores")).items()}
     metrics: dict[str, float | Missing] = {

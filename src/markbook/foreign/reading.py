@@ -25,7 +25,18 @@ def _readers() -> Mapping[str, Reader]:
 
 def reader_of(path: Path, columns: Mapping[str, str] | None = None) -> Reader | None:
     """Return the reader that a file's content asks for; None if it is nobody's."""
-    return _reader(Probe(path, columns), least=1)
+    return _reader(_probe(path, columns), least=1)
+
+
+def _probe(path: Path, columns: Mapping[str, str] | None) -> Probe:
+    """Return a file to look at, with the named columns only where it is a plain table.
+
+    One `--map` is said of all inputs, and a file of a format of its own says itself what its parts are.
+    """
+    probe = Probe(path)
+    if columns is None or _reader(probe, SURE) is not None:
+        return probe
+    return Probe(path, columns)
 
 
 def _reader(probe: Probe, least: int) -> Reader | None:
@@ -43,7 +54,7 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
     Raises:
         DataError: no reader knows it, it is damaged, or it holds no row.
     """
-    probe = Probe(path, columns)
+    probe = _probe(path, columns)
     reader = _reader(probe, least=1)
     if reader is None:
         known = ", ".join(plugins.names("foreign"))
@@ -79,6 +90,6 @@ def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[P
             if path.is_dir():
                 if depth < _DEPTH and not (path / "run.json").is_file():
                     waiting.append((path, depth + 1))
-            elif path.suffix in SUFFIXES and _reader(Probe(path, columns), SURE) is not None:
+            elif path.suffix in SUFFIXES and _reader(_probe(path, columns), SURE) is not None:
                 found.append(path)
     return sorted(found)

@@ -221,6 +221,11 @@ def columns_of(rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterabl
     return found
 
 
+def lower_name(metric: str) -> str:
+    """Return what a metric is called in those parts of a run where less of it is better, while elsewhere more of it is."""
+    return f"{metric} (lower is better)"
+
+
 def numbered(rows: Iterable[Row]) -> MarkedRows:
     """Return the rows with the attempts of one model at one sample counted, where the format does not number them."""
     return MarkedRows(rows, counts=True)

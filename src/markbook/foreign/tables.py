@@ -17,6 +17,7 @@ from markbook.foreign.records import (
     columns_of,
     content_of,
     failed,
+    mapping,
     shown,
     stem_of,
     value_of,
@@ -168,12 +169,12 @@ class TauBenchResults:
             if not isinstance(one, dict) or "task_id" not in one:
                 lost["no task"] += 1
                 continue
-            trial = one.get("trial")
+            trial, error = one.get("trial"), mapping(one.get("info")).get("error")
             rows.append(
                 Row(
                     stem_of(probe.path),
                     words(one["task_id"]),
-                    {"reward": value_of(one.get("reward"))},
+                    {"reward": failed(error) if error else value_of(one.get("reward"))},  # a crash is noted as 0.0
                     trial if isinstance(trial, int) and trial > 0 else 0,
                 )
             )

@@ -305,7 +305,7 @@ def _probabilities(table: _Table) -> list[float] | None:
     used = [
         (key, some) for key, some, label in zip(table.keys, table.said, table.labels, strict=True) if label is not None
     ]
-    known = {key: max(stated) for key, some in used if (stated := [p for one in some if (p := one.probability)])}
+    known = {key: p for key, some in used if (p := _probability(some))}
     if not known:
         return None
     if lacking := [key for key, _ in used if key not in known]:
@@ -321,6 +321,19 @@ def _probabilities(table: _Table) -> list[float] | None:
         return None
     # Of items without a label it is not used: those stand for themselves by the judge's score.
     return [known.get(key, 1.0) for key in table.keys]
+
+
+def _probability(labels: Sequence[Label]) -> float | None:
+    """Return with what probability an item has all of its labels, None where a side of it states none.
+
+    Of several raters of one answer the largest counts. Of a pair each answer is drawn by itself, and the pair counts only
+    if both are: the probabilities of the two sides are multiplied.
+    """
+    sides: dict[str, list[float | None]] = defaultdict(list)
+    for label in labels:
+        sides["" if label.against else label.system].append(label.probability)
+    stated = [[p for p in side if p] for side in sides.values()]
+    return math.prod(max(side) for side in stated) if stated and all(stated) else None
 
 
 def _column(read: _Read, keys: Sequence[_Key], name: str) -> list[str] | None:

@@ -101,6 +101,7 @@ class Rubric:
         low, high = self.scale
         mean = math.fsum(criterion.weight * marks[criterion.name] for criterion in self.criteria)
         mean /= math.fsum(criterion.weight for criterion in self.criteria)
+        mean = min(float(high), max(float(low), mean))  # rounding may leave the scale by its last digit
         return mean / high if profile == "documented" else (mean - low) / (high - low)
 
 

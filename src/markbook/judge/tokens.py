@@ -93,6 +93,9 @@ def weigh(
             mass = math.fsum(weights.values())
             if mass == 0.0:
                 return None  # servers say -9999 for what they rule out
-            return math.fsum(int(digit) * weight for digit, weight in weights.items()) / mass, min(1.0, mass)
+            mean = math.fsum(int(digit) * weight for digit, weight in weights.items()) / mass
+            marks = [int(digit) for digit in weights]
+            # Rounding may carry the mean beyond the highest mark by its last digit.
+            return min(float(max(marks)), max(float(min(marks)), mean)), min(1.0, mass)
         place += len(spelled)
     return None

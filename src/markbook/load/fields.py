@@ -61,11 +61,11 @@ def field_texts(row: Row, name: str) -> tuple[str, ...]:
 
 
 def as_references(value: object) -> tuple[str, ...]:
-    """Return a value as texts: of a list each, of nothing none."""
+    """Return a value as texts: of a list each that is not null, of nothing none."""
     if value is None:
         return ()
     if isinstance(value, list | tuple):
-        return tuple(str(each) for each in value)
+        return tuple(str(each) for each in value if each is not None)
     return (str(value),)
 
 

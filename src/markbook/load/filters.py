@@ -12,7 +12,7 @@ from functools import partial
 from markbook.config import Filter, Function, Pipeline
 from markbook.errors import ConfigError
 from markbook.load.extraction import compiles, extract
-from markbook.load.foreign import Find, ForeignError, filtered, nothing
+from markbook.load.foreign import Find, ForeignError, called, filtered, nothing
 from markbook.load.registered import FILTERS, last
 from markbook.load.replies import answer_of
 from markbook.load.rows import Row
@@ -227,13 +227,47 @@ def _step(filter_: Filter, find: Find) -> Step:
     name = filter_.name
     if isinstance(name, Function):
         own = find(name)
-        return registered_filter(name) if own is None else partial(filtered, name, own)
+        return registered_filter(name) if own is None else partial(filtered, name, _filter_function(filter_, own))
     if name not in _KNOWN:
         raise ConfigError(f"unknown filter {name!r}", at=filter_.at, hint=suggest(name, list(_KNOWN)))
     try:
         return _KNOWN[name](**filter_.options)
     except (TypeError, ValueError, AttributeError, re.error) as error:
         raise ConfigError(f"filter {name!r} does not take these options: {error}", at=filter_.at) from error
+
+
+_CHANGE_TEXT = frozenset(_KNOWN) - {"majority_vote", "take_first", "take_first_k"}
+
+
+def check_likelihood_filters(pipeline: Pipeline) -> None:
+    """Refuse filters that change texts where a reply is a list of log-likelihoods.
+
+    Raises:
+        ConfigError: there is one, at its place.
+    """
+    for filter_ in pipeline.filters:
+        if filter_.name in _CHANGE_TEXT:
+            raise ConfigError(
+                f"filter {filter_.name!r} changes texts, and this task's answers are log-likelihoods",
+                at=filter_.at,
+                hint="leave it out, or ask for texts with output_type: generate_until",
+            )
+
+
+def _filter_function(filter_: Filter, own: Callable[..., object]) -> Callable[..., object]:
+    """Return what takes replies and rows: of a class, as the harness has filters, the method `apply` of an instance.
+
+    Raises:
+        ConfigError: the class does not take the options beside its name, or has no such method.
+    """
+    function = filter_.name
+    if not isinstance(function, Function) or not isinstance(own, type):
+        return own
+    try:
+        apply = called(function, own, **filter_.options).apply
+    except (ForeignError, AttributeError) as error:
+        raise ConfigError(f"the filter class {error}", at=filter_.at) from error
+    return apply  # type: ignore[no-any-return]  # whatever it is, it is called as one
 
 
 def registered_filter(function: Function) -> Step:

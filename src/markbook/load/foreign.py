@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
+import random
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -55,6 +57,30 @@ class Finder:
         return found  # type: ignore[no-any-return]  # callable, checked above
 
 
+@contextlib.contextmanager
+def seed_generators() -> Iterator[None]:
+    """Draw the same numbers in every run, by the seeds of lm-evaluation-harness; the caller's state is restored.
+
+    PyTorch is seeded where it is already imported; importing it takes seconds.
+    """
+    import numpy as np
+
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - tasks draw from this one
+    torch = sys.modules.get("torch")
+    torch_state = None if torch is None else torch.get_rng_state()
+    random.seed(0)
+    np.random.seed(1234)  # noqa: NPY002 - as above
+    if torch is not None:
+        torch.manual_seed(1234)
+    try:
+        yield
+    finally:
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002 - as above
+        if torch is not None and torch_state is not None:
+            torch.set_rng_state(torch_state)
+
+
 def called(function: Function, found: Callable[..., Any], *given: Any, **options: Any) -> Any:
     """Return what a function of the user's own gives.
 
@@ -62,7 +88,8 @@ def called(function: Function, found: Callable[..., Any], *given: Any, **options
         ForeignError: it raised.
     """
     try:
-        return found(*given, **options)
+        with contextlib.redirect_stdout(sys.stderr):  # our standard output is data
+            return found(*given, **options)
     except Exception as error:  # the plugin border: whatever foreign code raises is its author's to read
         raise ForeignError(f"{function.name} raises {type(error).__name__}: {error}"[:500]) from error
 
@@ -109,7 +136,8 @@ def _import(path: Path, name: str, function: Function) -> ModuleType | None:
     module = importlib.util.module_from_spec(spec)
     sys.modules[known] = module  # records of a class look their module up while it is read
     try:
-        spec.loader.exec_module(module)
+        with contextlib.redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
     except Exception as error:  # the plugin border: whatever foreign code raises at import is its author's to read
         sys.modules.pop(known, None)
         raise ConfigError(f"{path.name} fails: {type(error).__name__}: {error}", at=function.at) from error

@@ -126,7 +126,7 @@ def render_references(source: str, row: Mapping[str, object], at: str, *, exact:
         except _FAILURES as error:
             raise RenderError(f"the template fails: {type(error).__name__}: {error}") from error
         if isinstance(found, list):
-            return tuple(str(each) for each in found)
+            return tuple(str(each) for each in found if each is not None)
         if found is None:
             return ()
     return (render(source, row, at),)

@@ -33,7 +33,7 @@ def _files(results: Results) -> dict[str, Content]:
         record = _record(results, sheet, one, evaluation) | lines
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
         found[f"every_eval_ever/{folders[one.model]}.json"] = text + "\n"
-        found[f"every_eval_ever/{name}"] = _instances(results, one.model, evaluation, _benchmark(results))
+        found[f"every_eval_ever/{name}"] = _instances(results, one.model, evaluation, sheet.best)
     return found
 
 
@@ -91,26 +91,26 @@ def _uncertainty(summary: Summary) -> dict[str, object]:
     return {"num_samples": summary.n, "confidence_interval": ends | about}
 
 
-def _instances(results: Results, model: str, evaluation: str, name: str) -> Iterator[str]:
+def _instances(results: Results, model: str, evaluation: str, best: float) -> Iterator[str]:
     """Yield a line an attempt with a score; one without is counted in the record, for the format has no word for it."""
     scored = (entry for entry in results.entries() if entry.model == model and entry.score is not None)
     for entry in in_benchmark_order(results, scored):
-        yield json.dumps(_instance(results, entry, evaluation, name), ensure_ascii=False, allow_nan=False) + "\n"
+        yield json.dumps(_instance(results, entry, evaluation, best), ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _instance(results: Results, entry: Entry, evaluation: str, name: str) -> dict[str, object]:
+def _instance(results: Results, entry: Entry, evaluation: str, best: float) -> dict[str, object]:
     attempt = results.shown(entry.location)
     known = hashlib.sha256(attempt.prompt.encode(errors="surrogatepass")).hexdigest()
     return {
         "schema_version": f"instance_level_eval_{SCHEMA}",
         "evaluation_id": evaluation,
         "model_id": entry.model,
-        "evaluation_name": name,
+        "evaluation_name": _benchmark(results),
         "sample_id": entry.sample,
         "sample_hash": known if attempt.prompt else None,
         "interaction_type": "single_turn",
         "input": {"raw": attempt.prompt, "reference": []},
         "output": {"raw": [attempt.text]},
         "answer_attribution": [],
-        "evaluation": {"score": entry.score, "is_correct": entry.score == 1},
+        "evaluation": {"score": entry.score, "is_correct": entry.score == best},
     }

@@ -52,7 +52,7 @@ def _columns(results: Results) -> list[str]:
 
 def _csv(results: Results) -> Iterator[str]:
     columns = _columns(results)
-    yield _csv_line(columns)
+    yield _csv_line([csv_cell(name) for name in columns])
     for row in results.flat_rows():
         yield _csv_line([csv_cell(row.get(name)) for name in columns])
 
@@ -77,13 +77,17 @@ def _json(results: Results) -> Iterator[str]:
 def _junit(results: Results) -> Iterator[str]:
     """Yield a JUnit file: one suite a model, failure for a failed test, error for an error."""
     counts: dict[str, dict[str, int]] = {}
+    turns, last = 0, None
     for case in results.cases():
+        turns, last = turns + (case.suite != last), case.suite
         suite = counts.setdefault(case.suite, {"tests": 0, "failure": 0, "error": 0, "skipped": 0, "passed": 0})
         suite["tests"] += 1
         suite[case.state] += 1
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="markbook">\n'
     current = None
-    for case in results.cases():
+    # Where the models' rows alternate, each suite is gathered in a pass of its own: it has its counts and cases once.
+    passes = [None] if turns == len(counts) else list(counts)
+    for case in (case for suite in passes for case in results.cases() if suite in (None, case.suite)):
         if case.suite != current:
             if current is not None:
                 yield "</testsuite>\n"

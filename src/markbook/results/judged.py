@@ -43,13 +43,16 @@ class JudgedRun:
         return (score - low) / (high - low)
 
 
-def read_judged(path: str | os.PathLike[str], metric: str | None = None, *, fails: bool = False) -> JudgedRun:
+def read_judged(
+    path: str | os.PathLike[str], metric: str | None = None, *, fails: bool = False, empty: bool = False
+) -> JudgedRun:
     """Return a run's answers with their marks by one metric, its first if none is named.
 
     Args:
         path: the run.
         metric: the metric.
         fails: only those that failed in part or altogether.
+        empty: also samples without an answer, where a mark counts for them: nothing can be shown of these.
 
     Raises:
         DataError: there is no finished run, or it has no answer.
@@ -60,7 +63,7 @@ def read_judged(path: str | os.PathLike[str], metric: str | None = None, *, fail
     sheet = results.sheet(metric)
     found: dict[tuple[str, str], JudgedAnswers] = {}
     for entry in results.entries():
-        if entry.status in ("absent", "empty") or (fails and entry.status in ("passed", "scored")):
+        if (not empty and entry.status in ("absent", "empty")) or (fails and entry.status in ("passed", "scored")):
             continue
         key = (entry.sample, entry.model)
         found.setdefault(key, JudgedAnswers(*key)).locations.append(entry.location)
@@ -81,7 +84,7 @@ def judged_rows(path: str | os.PathLike[str], metric: str | None = None) -> list
         DataError: there is no finished run, or it has no answer.
         UsageError: the run has no such metric.
     """
-    judged = read_judged(path, metric)
+    judged = read_judged(path, metric, empty=True)  # an empty answer is marked 0, and that is part of the mean
     meta = judged.sheet.meta
     return [
         Line(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from markbook.report.page import Page
     from markbook.results.sheet import Sheet
     from markbook.store import Run
+    from markbook.types import Direction
 
 Status = Literal["passed", "scored", "partial", "failed", "error", "empty", "absent"]
 Value = str | int | float | bool | None
@@ -49,6 +50,7 @@ class Entry(NamedTuple):
     sample: str
     status: Status
     score: float | None
+    """By the run's main metric; None where that is missing, whatever else was measured."""
     error: str = ""
     """What kind of error there was, empty if none."""
     topic: str = ""
@@ -122,6 +124,11 @@ class Results(Protocol):
             UsageError: this kind of run has no files of that format.
             DataError: it has, and this run is not finished.
         """
+        ...
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better of the scores that `entries` yields."""
         ...
 
     def entries(self) -> Iterator[Entry]:

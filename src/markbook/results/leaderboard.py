@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markbook.results.pairs import compare_pairs
 from markbook.results.sheet import Sheet
 from markbook.results.standing import Standing, in_groups, standings
-from markbook.stats.difference import holm
+from markbook.stats.difference import equal_differences_p, holm
 
 PAIRED_UP_TO = 20
 """Up to this many models every pair is compared as `compare` does it, and where samples belong together; beyond, by the
@@ -57,13 +57,13 @@ def _apart(sheet: Sheet, names: Sequence[str], alpha: float) -> set[tuple[str, s
     import numpy as np
     from scipy.special import stdtr
 
-    place = {sample: at for at, sample in enumerate(sheet.samples)}
-    values = np.zeros((len(place), len(names)))
+    rows_of = {sample: at for at, sample in enumerate(sheet.samples)}
+    values = np.zeros((len(rows_of), len(names)))
     known = np.zeros_like(values)
     for column, name in enumerate(names):
         for sample, cell in sheet.marks[name].items():
             if cell.value is not None:
-                values[place[sample], column], known[place[sample], column] = cell.value, 1.0
+                values[rows_of[sample], column], known[rows_of[sample], column] = cell.value, 1.0
     # The difference does not depend on what is taken from both sides; small numbers keep their digits.
     centre = values.sum() / max(1.0, known.sum())
     values = (values - centre) * known
@@ -77,6 +77,9 @@ def _apart(sheet: Sheet, names: Sequence[str], alpha: float) -> set[tuple[str, s
         p = 2 * stdtr(n - 1, -np.abs(total / n) / spread)
     is_known = (n >= 2) & (spread > 1e-12)
     found = [float(one) if ok else None for one, ok in zip(p, is_known, strict=True)]
+    # Where every difference is the same the t test has no p, and yet nothing speaks more clearly.
+    for place in np.flatnonzero((n >= 2) & ~is_known & (np.abs(total) > 1e-12 * n)):
+        found[place] = equal_differences_p(int(n[place]))
     adjusted = holm(found)
     pairs = zip(rows.tolist(), columns.tolist(), adjusted, strict=True)
     return {(names[a], names[b]) for a, b, value in pairs if value is not None and value < alpha}

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from markbook.errors import DataError
 from markbook.results.sheet import Sheet
 from markbook.results.summary import sentences
+from markbook.stats.arrays import has_variation
 from markbook.stats.difference import (
     EXACT_FLIPS,
+    equal_differences_p,
     holm,
     mcnemar_exact,
     minimum_detectable_effect,
@@ -191,6 +193,10 @@ def _flip_ps(
     for index, (samples, _, _) in enumerate(items):
         if len(samples) <= FLIP_UP_TO:
             together.setdefault(samples, []).append(index)
+            continue
+        long: Floats = np.subtract(items[index][1], items[index][2])
+        if not has_variation(long) and abs(float(long[0])) > 1e-12:
+            found[index] = (equal_differences_p(long.size), "sign-flip-exact")  # the t test has no p without variation
     for indices in together.values():
         gaps: Floats = np.stack([np.subtract(items[i][1], items[i][2]) for i in indices], axis=1)
         gaps[np.abs(gaps) <= 1e-12] = 0.0

@@ -132,6 +132,11 @@ class Sheet:
         return clusters if len(set(clusters)) < len(clusters) else None
 
     @property
+    def best(self) -> float:
+        """The better end of the range: what a perfect answer is given; infinite where the range is open there."""
+        return self.range[0] if self.direction == "lower" else self.range[1]
+
+    @property
     def models(self) -> list[str]:
         """The models' names, in order."""
         return list(self.marks)

@@ -108,7 +108,9 @@ def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) ->
     if sheet.direction == "higher":
         means = -means
     # A tie takes the better rank, so that models with equal marks share it.
-    ranks = (means[:, None, :] < means[:, :, None] - _SLACK * np.abs(means).max()).sum(axis=2) + 1
+    better = means - _SLACK * np.abs(means).max()
+    # Counted in each resample's order: a table of every model against every other does not fit for thousands.
+    ranks = np.stack([np.searchsorted(np.sort(row), bound) for row, bound in zip(means, better, strict=True)]) + 1
     low = np.quantile(ranks, alpha / 2, axis=0, method="lower")
     high = np.quantile(ranks, 1 - alpha / 2, axis=0, method="higher")
     return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]

@@ -133,6 +133,11 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
             raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, list(columns)))
         return replace(_sheet(self.rows(), chosen, columns[chosen]), notes=self.notes())
 
+    @property
+    def direction(self) -> Direction:
+        """Which way is better by the main metric."""
+        return next((column.direction for column in self.columns.values()), "higher")
+
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the numbers has to know of how they were read: nothing of a run of ours."""
         return ()
@@ -144,9 +149,10 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
         return rows_page(self)
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every attempt with its first mark."""
+        """Yield every attempt with its mark by the main metric."""
+        main = next(iter(self.columns), "")
         for place, row in self.located_rows():
-            value = next((value for value in row["metrics"].values() if value is not None), None)
+            value = row["metrics"].get(main)
             yield Entry(place, str(row["model"]), str(row["id"]), status_of(row), value)
 
     def shown(self, location: int) -> Shown:

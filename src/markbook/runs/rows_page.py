@@ -62,10 +62,10 @@ def _interval(found: Interval | None) -> str:
 
 def _problems(results: RowsResults) -> Iterator[Problem]:
     """Yield each sample with its attempts, in order of first appearance."""
-    names = list(results.columns)
+    main = next(iter(results.columns), "")
     found: dict[str, tuple[str, list[ShownAnswer]]] = {}
     for row in results.rows():
-        value = next((row["metrics"][name] for name in names if row["metrics"].get(name) is not None), None)
+        value = row["metrics"].get(main)
         label = f"{row['model']} [{row['index']}]" if row["index"] else str(row["model"])
         text = cut(str(row["text"]), _TEXT_CAP)
         answer = ShownAnswer(str(row["model"]), label, status_of(row), value, 0, 0, text, reasons_text(row))

@@ -32,6 +32,7 @@ FEWEST = 10
 """Labels, in all: with fewer nobody knows how far the judge is off."""
 FEWEST_IN_STRATUM = 5
 FEWEST_CLUSTERS = 8
+FEWEST_CLUSTERS_IN_STRATUM = 4
 Method = Literal["ppi++t", "ppi++"]
 
 
@@ -84,7 +85,7 @@ def corrected_mean(
     if method == "ppi++" and (clusters is not None or strata is not None):
         raise ValueError("ppi++ as published knows neither clusters nor strata")
     groups, parts = _codes(clusters), _codes(strata)
-    reason = _refusal(y, known, groups, parts, strata)
+    reason = _refusal(y, known, groups, parts, strata) or _weight_refusal(w, known)
     if reason:
         return Estimate(None, n=int(known.sum()), method=method, confidence=confidence, note=reason)
     chosen = [np.ones(f.size, dtype=bool)] if parts is None else [parts == code for code in range(int(parts.max()) + 1)]
@@ -93,9 +94,9 @@ def corrected_mean(
     value, variance, degrees = _joined(found, shares, f.size)
     is_t = method == "ppi++t" and degrees < 1e6
     reach = (t_quantile(confidence, degrees) if is_t else normal_quantile(confidence)) * math.sqrt(variance)
-    stats = _stats(f, y, known, found, shares, confidence, reach)
+    stats = _stats(f, y, known, w, found, shares, confidence, reach)
     return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=int(known.sum()), method=method,
-                    confidence=confidence, note=_drift_note(f, known, w), stats=stats)  # fmt: skip
+                    confidence=confidence, note=_drift_note(f, known, w) or _weight_note(w, known), stats=stats)  # fmt: skip
 
 
 def _check_sizes(size: int, given: Mapping[str, Sequence[object] | None]) -> None:
@@ -151,7 +152,31 @@ def _refusal(y: Floats, known: Mask, groups: Ints | None, parts: Ints | None, st
         for code, name in enumerate(dict.fromkeys(strata)):
             if (held := int((known & (parts == code)).sum())) < FEWEST_IN_STRATUM:
                 return f"the stratum {str(name)[:60]!r} has {held} labels: {FEWEST_IN_STRATUM} is the least"
+            # One cluster alone says nothing of how far clusters differ, however many labels lie in it.
+            clusters = 0 if groups is None else len(np.unique(groups[known & (parts == code)]))
+            if groups is not None and clusters < FEWEST_CLUSTERS_IN_STRATUM:
+                least = FEWEST_CLUSTERS_IN_STRATUM
+                return f"the labels of the stratum {str(name)[:60]!r} lie in {clusters} clusters: {least} is the least"
     return ""
+
+
+def effective_size(weights: Floats) -> float:
+    """Return how many labels of equal weight say as much as these (Kish)."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def _weight_refusal(w: Floats | None, known: Mask) -> str:
+    if w is None or (size := effective_size(w[known])) >= FEWEST:
+        return ""
+    return f"by their probabilities the {int(known.sum())} labels count as {size:.1f}: {FEWEST} is the least"
+
+
+def _weight_note(w: Floats | None, known: Mask) -> str:
+    """Return a warning where a few labels drawn with small probabilities outweigh the others."""
+    n = int(known.sum())
+    if w is None or (size := effective_size(w[known])) >= n / 2:
+        return ""
+    return f"by their probabilities the {n} labels count as {size:.0f}: the interval may be too short"
 
 
 def _part(
@@ -166,7 +191,10 @@ def _part(
     n, m = int(labelled.sum()), int(rest.sum())
     ones = np.ones(n) if w is None else w[labelled] / w[labelled].mean()
     label, score, others = y[labelled], f[labelled], f[rest]
-    weight = _weight(label, score, others, ones)
+    if w is not None and method == "ppi++t":
+        weight = _weight_of_drawn(label, score, others, ones)
+    else:
+        weight = _weight(label, score, others, ones)
     imputed = weight * others if m else np.zeros(0)
     residual = label - weight * score
     value = float((imputed.mean() if m else 0.0) + (ones * residual).mean())
@@ -175,19 +203,23 @@ def _part(
         variance = (float(imputed.var()) / m if m else 0.0) + float(second.var()) / n
         return _Part(value, variance, math.inf, weight, n)
     centred = ones * (residual - (ones * residual).mean())
-    left = n - (2 if weight else 1)
+    counted = effective_size(ones)
+    left = max(1.0, counted - (2 if weight else 1))
     if groups is None:
         first = float(imputed.var(ddof=1)) / m if m > 1 else 0.0
-        second_term = float((centred**2).sum()) / left / n
+        second_term = float((centred**2).sum()) * counted / left / n**2
         small = second_term**2 / left + (first**2 / (m - 1) if m > 1 else 0.0)
         variance = first + second_term
+        if w is not None:
+            # The labelled items are among those whose scores are averaged, so the two terms go together.
+            variance += 2 * float(((weight * score - imputed.mean()) * centred).sum()) / (m * n)
         return _Part(value, variance, variance**2 / small if small else float(left), weight, n)
     size = int(groups.max()) + 1
     sums = np.bincount(groups[labelled], centred / n, size)
     if m:
         sums += np.bincount(groups[rest], (imputed - imputed.mean()) / m, size)
     held = len(np.unique(groups[labelled]))
-    variance = float((sums**2).sum()) * held / (held - 1) * (n - 1) / left
+    variance = float((sums**2).sum()) * held / (held - 1) * max(1.0, counted - 1) / left
     return _Part(value, variance, float(held - 1), weight, n)
 
 
@@ -205,10 +237,37 @@ def _weight(label: Floats, score: Floats, others: Floats, ones: Floats) -> float
     return min(1.0, max(0.0, covariance / ((1 + n / m) * spread))) if spread else 0.0
 
 
+def _weight_of_drawn(label: Floats, score: Floats, everything: Floats, ones: Floats) -> float:
+    """Return the weight, 0 to 1, that makes the interval shortest where all items speak, the labelled ones too.
+
+    An item moves the result by `alone + weight * change`: its share in the labels' weighted mean, and what heeding the
+    judge changes in it. Each side is centred at its own weighted mean, for a judge may be off by the same everywhere.
+    """
+    n, m = label.size, everything.size
+    alone = ones * (label - (ones * label).mean()) / n
+    drawn = ones * (score - (ones * score).mean()) / n
+    middle = float(everything.mean())
+    change = (score - middle) / m - drawn
+    spread = float((change**2).sum() + ((everything - middle) ** 2).sum() / m**2 - ((score - middle) ** 2).sum() / m**2)
+    return min(1.0, max(0.0, -float((alone * change).sum()) / spread)) if spread > 0 else 0.0
+
+
+def _mean_of_labels(label: Floats, w: Floats | None, confidence: float) -> Estimate:
+    """Return what the labels alone say: weighed as they were drawn."""
+    if w is None:
+        return t_interval([float(one) for one in label], confidence=confidence)
+    mean = float((w * label).mean() / w.mean())
+    counted = effective_size(w)
+    se = math.sqrt(float(((w * (label - mean)) ** 2).sum()) * counted / max(1.0, counted - 1)) / float(w.sum())
+    reach = t_quantile(confidence, max(1.0, counted - 1)) * se
+    return Estimate(mean, mean - reach, mean + reach, se, n=label.size, method="weighted-t", confidence=confidence)
+
+
 def _stats(
     f: Floats,
     y: Floats,
     known: Mask,
+    w: Floats | None,
     found: Sequence[_Part],
     shares: Sequence[float],
     confidence: float,
@@ -216,20 +275,23 @@ def _stats(
 ) -> dict[str, float]:
     import numpy as np
 
-    alone = t_interval([float(one) for one in y[known]], confidence=confidence)
+    alone = _mean_of_labels(y[known], None if w is None else w[known], confidence)
+    mean = float(y[known].mean()) if alone.value is None else alone.value
+    inverse = np.ones(alone.n) if w is None else w[known] / w[known].mean()
+    label_sd = math.sqrt(float((inverse * (y[known] - mean) ** 2).sum()) / (alone.n - 1))
     judged = t_interval([float(one) for one in f], confidence=confidence)
     stats = {
         "items": float(f.size),
         "judge_weight": math.fsum(share * part.weight for share, part in zip(shares, found, strict=True)),
         "judge_mean": float(f.mean()),
-        "labels_mean": float(y[known].mean()),
+        "labels_mean": mean,
         "half_width": reach,
-        "label_sd": float(y[known].std(ddof=1)),
+        "label_sd": label_sd,
         "score_sd": float(f.std(ddof=1)),
     }
-    for name, mean in (("judge", judged), ("labels", alone)):
-        if mean.low is not None and mean.high is not None:
-            stats |= {f"{name}_low": mean.low, f"{name}_high": mean.high}
+    for name, side in (("judge", judged), ("labels", alone)):
+        if side.low is not None and side.high is not None:
+            stats |= {f"{name}_low": side.low, f"{name}_high": side.high}
     if alone.low is not None and alone.high is not None and alone.high > alone.low:
         stats["width_of_labels_alone"] = 2 * reach / (alone.high - alone.low)
     if float(np.ptp(f[known])) > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -107,6 +108,14 @@ def _correlation(first: Floats, second: Floats) -> float:
     one, two = first - first.mean(), second - second.mean()
     one, two = one / np.abs(one).max(), two / np.abs(two).max()
     return float((one * two).sum() / math.sqrt(float((one * one).sum()) * float((two * two).sum())))
+
+
+def equal_differences_p(n: int) -> float:
+    """Return the exact sign-flip p of n differences that are all the same and not 0: two of the 2^n signs are as far off.
+
+    A t test has no p here, for nothing varies; never 0, however many there are.
+    """
+    return max(2.0 ** (1 - n), sys.float_info.min)
 
 
 def _signs(count: int, n: int, seed: int, draws: int) -> Floats:

@@ -94,13 +94,16 @@ def _maximise(table: Floats) -> tuple[Floats, Floats]:
 
     games = table + table.T
     strength: Floats = np.zeros(table.shape[0])
+    shift = np.full_like(games, 1 / table.shape[0])
     covariance = np.zeros_like(table)
     for _ in range(_STEPS):
         chance = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
         slope = (table - games * chance).sum(axis=1)
-        weight = games * chance * (1 - chance)
+        weight = games * chance * chance.T  # not 1 - chance, which is rounded otherwise: this must be symmetric
         information = np.diag(weight.sum(axis=1)) - weight
-        covariance[:] = np.linalg.pinv(information, hermitian=True)  # the pseudo-inverse is the one that centres
+        # The pseudo-inverse, which centres. The shift of all together, of which games say nothing, is filled in and taken
+        # out again by name: a general pseudo-inverse takes it for information where rounding leaves a trace of it.
+        covariance[:] = np.linalg.inv(information + shift) - shift
         step = covariance @ slope
         longest = float(np.abs(step).max())
         strength = strength + step / max(1.0, longest)  # damped: a full step may overshoot far from the maximum

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from markbook.errors import StorageError
+from markbook.errors import DataError, StorageError
 from markbook.store.disk import Disk, replace_file
 from markbook.store.journal import Key, from_line, lines, segments
 
@@ -70,7 +70,12 @@ def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> Dam
     sealed = manifest.get(KEY)
     if not isinstance(sealed, list):
         return next((damage for path in found.values() if (damage := _bad_row(disk, path))), None)
-    known = [Segment(**{name: one[name] for name in Segment.__dataclass_fields__}) for one in sealed]
+    try:
+        known = [Segment(**{name: one[name] for name in Segment.__dataclass_fields__}) for one in sealed]
+    except (KeyError, TypeError) as error:
+        raise DataError(
+            "run.json is damaged: its seal of the journal is not as it was written", at=str(folder)
+        ) from error
     for one in known:
         damage = _compare(disk, found.pop(one.name, journal / one.name), one)
         if damage is not None:

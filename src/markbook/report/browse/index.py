@@ -48,7 +48,7 @@ class TopicMeans(NamedTuple):
 
 
 class WorstTopics(NamedTuple):
-    """The topics with the lowest means, the lowest first."""
+    """The topics with the worst means, the worst first."""
 
     shown: Sequence[TopicMeans]
     total: int
@@ -307,7 +307,7 @@ class Index:
         return {name: int(count) for name, count in zip(STATUSES, found, strict=True) if count}
 
     def by_topic(self) -> WorstTopics:
-        """Return the topics with the lowest mean scores, with each model's; kept once all attempts are indexed."""
+        """Return the topics with the worst mean scores, with each model's; kept once all attempts are indexed."""
         import numpy as np
 
         if self._topics is not None:
@@ -319,7 +319,8 @@ class Index:
         counts = np.bincount(cells, minlength=size).reshape(-1, max(1, len(models)))
         sums = np.bincount(cells, weights=table[:, _SCORE], minlength=size).reshape(counts.shape)
         there = [at for at, name in enumerate(names) if name and counts[at].any()]
-        there.sort(key=lambda at: float(np.mean(sums[at][counts[at] > 0] / counts[at][counts[at] > 0])))
+        sign = -1 if self.results.direction == "lower" else 1
+        there.sort(key=lambda at: sign * float(np.mean(sums[at][counts[at] > 0] / counts[at][counts[at] > 0])))
         limits = (0.0, 1.0) if len(table) and 0 <= table[:, _SCORE].min() <= table[:, _SCORE].max() <= 1 else _OPEN
         shown = models[:TOPIC_MODELS]
         found = [

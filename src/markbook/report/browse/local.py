@@ -15,6 +15,7 @@ from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
+from markbook.errors import MarkbookError
 from markbook.report.browse.rendering import style
 
 COOKIE = "markbook_token"
@@ -191,6 +192,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._send(self.server.pages.answer(Request(path, query, who, form)))
         except NotFound as error:
             self._refuse(HTTPStatus.NOT_FOUND, str(error) or "There is no such page.")
+        except MarkbookError as error:  # what is wrong with one run is said on its page, not by a closed connection
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
 
     def _given(self) -> str:
         pairs = (part.strip().partition("=") for part in self.headers.get("Cookie", "").split(";"))

@@ -46,32 +46,42 @@ def matrix_of(index: Index, order: str, start: int, count: int) -> Matrix:
         return Matrix(models, [], 0)
     cells = table[:, 2].astype(np.int64) * len(index.models) + table[:, 1].astype(np.int64)
     size = len(samples) * len(index.models)
-    values = np.nan_to_num(table[:, 4])
+    known = ~np.isnan(table[:, 4])  # a missing score is no 0: it neither flips nor differs
+    cells, values = cells[known], table[known, 4]
     tries = np.bincount(cells, minlength=size).reshape(len(samples), -1)
     sums = np.bincount(cells, weights=values, minlength=size).reshape(len(samples), -1)
     squares = np.bincount(cells, weights=values**2, minlength=size).reshape(len(samples), -1)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / tries
         spread = np.where(tries > 1, np.maximum(0.0, squares / tries - means**2), 0.0)
-    chosen = _ordered(order, means, spread, samples)
+    sign = -1.0 if index.results.direction == "lower" else 1.0
+    chosen = _ordered(order, sign * means, spread, samples)
     kept = np.isin(table[:, 2], chosen[start : start + count])
     found: dict[tuple[str, str], list[Entry]] = {}
     for place in np.flatnonzero(kept):
         entry = index.found(table, int(place))
         found.setdefault((entry.sample, entry.model), []).append(entry)
     rows = [
-        (samples[at], [_square(found.get((samples[at], model))) for model in models])
+        (samples[at], [_square(found.get((samples[at], model)), sign) for model in models])
         for at in chosen[start : start + count]
     ]
     return Matrix(models, rows, len(chosen))
 
 
 def _ordered(order: str, means: NDArray[np.float64], spread: NDArray[np.float64], samples: list[str]) -> list[int]:
-    """Return the numbers of the items to show: of those that are asked to differ or to flip, those that do."""
+    """Return the numbers of the items to show: of those that are asked to differ or to flip, those that do.
+
+    Args:
+        order: one of `ORDERS`.
+        means: of each item and model, the higher the better; NaN where nothing is known.
+        spread: of the scores of each item and model.
+        samples: the items' names.
+    """
     import numpy as np
 
     with np.errstate(all="ignore"):
-        known = np.nan_to_num(means)
+        there = ~np.isnan(means)
+        worth = np.where(there, means, 0.0).sum(axis=1) / there.sum(axis=1)  # NaN, and so last, without any score
         apart = np.where(np.isnan(means), -np.inf, means).max(axis=1) - np.where(np.isnan(means), np.inf, means).min(
             axis=1
         )
@@ -79,7 +89,7 @@ def _ordered(order: str, means: NDArray[np.float64], spread: NDArray[np.float64]
     if order == "flaky":
         return [int(at) for at in np.argsort(-flips, kind="stable") if flips[at] > 0]
     if order == "worst":
-        return [int(at) for at in np.argsort(known.mean(axis=1), kind="stable")]
+        return [int(at) for at in np.argsort(worth, kind="stable")]
     if order == "item":
         from markbook.report.browse.index import natural
 
@@ -87,9 +97,9 @@ def _ordered(order: str, means: NDArray[np.float64], spread: NDArray[np.float64]
     return [int(at) for at in np.argsort(-apart, kind="stable") if apart[at] > 0]
 
 
-def _square(entries: list[Entry] | None) -> Square | None:
+def _square(entries: list[Entry] | None, sign: float) -> Square | None:
     if not entries:
         return None
     scores = [one.score for one in entries if one.score is not None]
-    worst = min(entries, key=lambda one: (one.score is not None, one.score or 0.0))
+    worst = min(entries, key=lambda one: (one.score is not None, sign * (one.score or 0.0)))
     return Square(worst, sum(scores) / len(scores) if scores else None, len(entries))

@@ -58,8 +58,8 @@ class ListedRun:
 def listed_run(number: int, name: str, run: Run) -> ListedRun:
     """Return what the list says of a run; whatever its run.json holds."""
     manifest = run.manifest
-    config = manifest.get("config", {})
-    what = str(config.get("benchmark_name") or ", ".join(config.get("tasks", {})) or run.command)
+    config, inputs = _object(manifest.get("config")), _object(manifest.get("inputs"))
+    what = str(config.get("benchmark_name") or ", ".join(_names(config.get("tasks"))) or run.command)
     tags = manifest.get("tags") if isinstance(manifest.get("tags"), list) else []
     scores = manifest.get("scores") if isinstance(manifest.get("scores"), list) else []
     return ListedRun(
@@ -71,11 +71,20 @@ def listed_run(number: int, name: str, run: Run) -> ListedRun:
         command=run.command,
         status=run.status,
         what=what,
-        models=", ".join(map(str, config.get("models", []))),
+        models=", ".join(_names(config.get("models"))),
         started=str(manifest.get("started", "")),
         scores=tuple(found for one in (scores or ())[:_MODELS] if (found := _score(one)) is not None),
-        group=(run.command, what, str(manifest.get("inputs", {}).get("benchmark", ""))),
+        group=(run.command, what, str(inputs.get("benchmark", ""))),
     )
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _names(value: object) -> list[str]:
+    """Return the names in a list, or the keys of an object; none of anything else that stands in its place."""
+    return [str(name) for name in value] if isinstance(value, list | Mapping) else []
 
 
 def _score(record: Any) -> Score | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from markbook.results.sheet import Sheet
     from markbook.runs.exam.pages.browse import SampleFinder
     from markbook.store import Run, RunWriter
+    from markbook.types import Direction
 
 
 class ExamResults(ExamView):
@@ -98,6 +99,11 @@ class ExamResults(ExamView):
         from markbook.runs.exam.pages.documented import exam_files
 
         return exam_files(self)
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better: a higher score."""
+        return "higher"
 
     def entries(self) -> Iterator[Entry]:
         """Yield every attempt in journal order."""

@@ -19,6 +19,7 @@ from markbook.text import cut
 if TYPE_CHECKING:
     from markbook.report.page import Page
     from markbook.results.sheet import Sheet
+    from markbook.types import Direction
 
 _TEXT_CAP = 200_000
 _TIERS = ("tier1", "tier2", "tier3", "composite")
@@ -42,6 +43,11 @@ class ReviewResults(ReviewsView):
         from markbook.runs.reviews.pages.run_page import review_page
 
         return replace(review_page(self), headline=run_headline(self, "papers"))
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better: a higher score."""
+        return "higher"
 
     def entries(self) -> Iterator[Entry]:
         """Yield every review."""

@@ -15,6 +15,7 @@ from markbook.text import cut
 if TYPE_CHECKING:
     from markbook.report.page import Page
     from markbook.results.sheet import Sheet
+    from markbook.types import Direction
 
 _TEXT_CAP = 200_000
 
@@ -50,14 +51,22 @@ class TaskResults(TasksView):
 
         return lm_eval_files(self)
 
+    @property
+    def direction(self) -> Direction:
+        """Which way is better by the main metric."""
+        from markbook.runs.tasks.sheet import main_metric
+
+        return main_metric(self)[2]
+
     def entries(self) -> Iterator[Entry]:
         """Yield every answer, by the names that the sheet has for them."""
         from markbook.runs.tasks.pages.page import answer_status
-        from markbook.runs.tasks.sheet import sample_name
+        from markbook.runs.tasks.sheet import main_metric, sample_name
 
         several = len(self.summary["tasks"]) > 1
+        main, pipeline, _ = main_metric(self)
         for place, row in self.located_rows():
-            value = next((value for value in row["metrics"].values() if value is not None), None)
+            value = row["metrics"].get(main) if pipeline in ("", row["pipeline"]) else None
             model = str(row.get("model") or "answer")
             error = row["tests"]["error"] if "tests" in row else ""
             name = sample_name(row, several=several)

@@ -132,6 +132,11 @@ def answers(
                 missing = Missing(MissingKind.FAILED, f"the filter {error}")
                 found = [replace(reply, missing=reply.missing or missing) for reply in found]
                 given, texts = [], []
+        if len(texts) > len(given) or (given and not texts):
+            problem = f"leaves {len(texts)} texts of {len(given)} answers" if texts else "leaves nothing of the row"
+            missing = Missing(MissingKind.FAILED if texts else MissingKind.UNDEFINED, f"the filter {problem}")
+            found = [replace(reply, missing=reply.missing or missing) for reply in found]
+            given, texts = [], []
         # A filter may leave fewer answers than there were (the first, the most frequent one): those are renumbered.
         kept = given if len(texts) == len(given) else given[: len(texts)]
         lacking = [reply for reply in found if reply.missing is not None][: max(0, wanted - len(kept))]

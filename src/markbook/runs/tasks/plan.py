@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,8 @@ from pathlib import Path
 from markbook.config import ContextMode, GroupMetric, Loaded, Pipeline, Task, TaskGroup, load_all
 from markbook.errors import ConfigError, DataError, UsageError
 from markbook.files.jsonl import Rejection
-from markbook.load.filters import Step, build
-from markbook.load.foreign import Find, Finder, nothing
+from markbook.load.filters import Step, build, check_likelihood_filters
+from markbook.load.foreign import Find, Finder, nothing, seed_generators
 from markbook.load.joining import beside
 from markbook.load.predictions import Predictions, find_file, model_name, read_answers
 from markbook.load.samples import TaskRows, load_samples
@@ -200,7 +201,11 @@ def _plan_one(
 ) -> TaskPlan:
     loaded, base, mode = wanted
     task = overridden(loaded.task, options)
-    rows = _rows(task, options, mode, find)
+    with seed_generators() if options.allow_code else contextlib.nullcontext():
+        rows = _rows(task, options, mode, find)
+    if task.output != "generate_until":
+        for pipeline in task.pipelines:
+            check_likelihood_filters(pipeline)
     whole, scorers = row_scorer(task, find), function_scorers(task, find)
     metrics, passes = bind(
         task if whole is None else dataclasses.replace(task, metrics=()),

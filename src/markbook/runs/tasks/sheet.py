@@ -19,7 +19,7 @@ from markbook.results.sheet import Aliases, Cell, Sheet, cell_of
 from markbook.results.stopping import STOPPED_NOTE
 from markbook.runs.tasks.published import AnswerRow, TaskRecord, TasksView
 from markbook.runs.tasks.summary import pass_cell
-from markbook.types import Missing, Summary
+from markbook.types import Direction, Missing, Summary
 
 
 def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
@@ -122,6 +122,15 @@ def _chosen(tasks: Mapping[str, TaskRecord], metric: str | None) -> str:
     if chosen not in known:
         raise UsageError(f"the run has no metric {chosen!r}", hint=suggest(chosen, known))
     return chosen
+
+
+def main_metric(view: TasksView) -> tuple[str, str, Direction]:
+    """Return the run's main metric as its rows name it, the pipeline it is of (empty if any), and which way is better."""
+    tasks = view.summary["tasks"]
+    name = next((key for record in tasks.values() for key in record["metrics"]), "")
+    record = next((record["metrics"][name] for record in tasks.values() if name in record["metrics"]), None)
+    own, _, pipeline = name.partition(",")
+    return own, pipeline, Summary.from_record(record).direction if record is not None else "higher"
 
 
 def question(row: AnswerRow) -> str:

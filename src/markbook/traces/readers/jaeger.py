@@ -59,16 +59,23 @@ def _span(raw: Record, trace: str) -> Span | None:
     start, took = whole(raw.get("startTime")), whole(raw.get("duration"))
     status = str(tags.get("otel.status_code") or "").upper()
     failed = status == "ERROR" or str(tags.get("error")).lower() == "true"
-    begun = None if start is None else start * _NANO_PER_MICRO
+    begun = _nanoseconds(start)
     return Span(
         trace=text_of(raw.get("traceID"), 200) or trace, id=identity, parent=_parent(raw),
         name=name_of(raw.get("operationName")), start=begun,
-        end=None if begun is None or took is None else begun + took * _NANO_PER_MICRO,
+        end=None if start is None or took is None else _nanoseconds(start + took),
         ok=False if failed else (True if status == "OK" else None),
         message=text_of(tags.get("otel.status_description"), 500), attributes=tags,
         events=[_event(log) for log in rows(raw.get("logs"))],
         scope=name_of(tags.get("otel.scope.name") or tags.get("otel.library.name")),
     )  # fmt: skip
+
+
+def _nanoseconds(micros: int | None) -> int | None:
+    """Return a time in nanoseconds, None for one that 64 bits do not hold: such a file does not count in microseconds."""
+    if micros is None or not 0 <= micros * _NANO_PER_MICRO < 1 << 63:
+        return None
+    return micros * _NANO_PER_MICRO
 
 
 def _parent(raw: Record) -> str:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markbook.config import Function, Task, Use
@@ -62,6 +63,29 @@ def _scored(use: Use, name: str, find: Find, limits: tuple[float, float], aggreg
     return Scored(key, found.signature, "lower" if lower else "higher", limits, found.aggregation)
 
 
+_DEFAULTS: Mapping[str, str] = {
+    "bits_per_byte": "bits_per_byte",
+    "bleu": "bleu",
+    "brier_score": "brier_score",
+    "byte_perplexity": "weighted_perplexity",
+    "chrf": "chrf",
+    "f1": "f1",
+    "mcc": "matthews_corrcoef",
+    "perplexity": "perplexity",
+    "ter": "ter",
+    "word_perplexity": "weighted_perplexity",
+}
+"""How lm-evaluation-harness sums up its own metrics where an entry names no aggregation; all others are means."""
+
+
+def _with_default(name: str, use: Use, scored: Scored) -> Scored:
+    """Return how what a function gives under a metric's name is summed up: as that metric, where the file says nothing."""
+    direction = "lower" if use.higher_is_better is None and name in _LOWER | {"ter"} else scored.direction
+    if use.aggregation == "" and name in _DEFAULTS:
+        return replace(scored, direction=direction, aggregation=AGGREGATIONS[_DEFAULTS[name]])
+    return replace(scored, direction=direction)
+
+
 def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     own = find(function)
     if own is None:
@@ -69,7 +93,7 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     known: dict[str, Scored] = {}
     for use in task.metrics:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
-        known[name] = scored_of(name, use, find, f"{name}|foreign:{function.name}|v1")
+        known[name] = _with_default(name, use, scored_of(name, use, find, f"{name}|foreign:{function.name}|v1"))
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         results: list[Any] = list(row.texts) if len(row.texts) < 2 else [list(row.texts)]

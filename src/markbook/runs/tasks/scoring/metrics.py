@@ -89,7 +89,7 @@ def bind(
             continue
         for each in _expand(use, task):
             if each.metric == PASS_AT_K:
-                passes = _passes(use, has_tests=has_tests)
+                passes = _joined_passes(passes, _passes(use, has_tests=has_tests))
                 continue
             given = _judged(each, use, judging) if each.metric == JUDGE else each
             metric = _make(given, use, profile, allow_code=allow_code)
@@ -186,6 +186,19 @@ def _passes(use: Use, *, has_tests: bool) -> RowPassAtK:
     if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
         raise ConfigError(f"k must be a whole number from 1 up, or a list of them, not {given!r}", at=use.at)
     return RowPassAtK(tuple(sorted(set(ks))), use.at, _language(use))
+
+
+def _joined_passes(first: RowPassAtK | None, second: RowPassAtK) -> RowPassAtK:
+    """Return two entries of pass_at_k as one.
+
+    Raises:
+        ConfigError: they name two languages.
+    """
+    if first is None:
+        return second
+    if first.language != second.language:
+        raise ConfigError("two entries of pass_at_k name two languages, and a task has one", at=second.at)
+    return RowPassAtK(tuple(sorted({*first.ks, *second.ks})), first.at, first.language)
 
 
 def _language(use: Use) -> str:

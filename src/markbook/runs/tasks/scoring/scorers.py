@@ -215,9 +215,12 @@ def _measured(scored: Scored, values: Mapping[str, object] | Missing, row: RowAn
     elif scored.key not in values:
         missing = NOTHING_SAID
     else:
-        value = _number(values[scored.key])
-        if value is None and scored.aggregation is not None:
-            value = scored.aggregation.of_one(values[scored.key])
+        raw = values[scored.key]
+        # A row's number must be of the same kind as the number over all rows, or comparisons read it upside down.
+        if scored.aggregation is not None and scored.aggregation.one is not None:
+            value = scored.aggregation.of_one(raw)
+        else:
+            value = _number(raw)
         if value is None:
             missing = Missing(MissingKind.UNDEFINED, _no_number(values[scored.key], scored))
     attempt = row.attempt

@@ -112,10 +112,13 @@ def _in_pieces(metrics: Sequence[Metric], items: Sequence[Item], executor: Execu
         own[place] = measure_together(metrics, pieces[place])
     found: list[list[Measurement]] = [[] for _ in metrics]
     for place, piece in enumerate(pieces):
-        columns = own.get(place) or [
-            [_read(metric, item, one) for item, one in zip(piece, column, strict=True)]
-            for metric, column in zip(metrics, futures[place].result(), strict=True)
-        ]
+        if place in own:  # also where it is empty: without a metric that travels there are no columns
+            columns = own[place]
+        else:
+            columns = [
+                [_read(metric, item, one) for item, one in zip(piece, column, strict=True)]
+                for metric, column in zip(metrics, futures[place].result(), strict=True)
+            ]
         for whole, part in zip(found, columns, strict=True):
             whole.extend(part)
     return found
@@ -141,8 +144,11 @@ def _read(metric: Metric, item: Item, found: Found) -> Measurement:
 
 
 def _travels(metric: Metric) -> bool:
-    """Whether a metric can be sent to a worker, and needs no more of a sample than what is sent."""
-    if metric.whole_batch:
+    """Whether a metric can be sent to a worker, and needs no more of a sample than what is sent.
+
+    A user's own metric may read any field of a sample, of which only some are sent.
+    """
+    if metric.whole_batch or not type(metric).__module__.startswith("markbook.metrics."):
         return False
     try:
         pickle.dumps(metric)

@@ -1,0 +1,1 @@
+"""What holds the suite together: which cases run at which level, and what each costs."""

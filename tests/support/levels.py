@@ -1,0 +1,153 @@
+"""Which cases run at which level: one place for the rule.
+
+- `quick`: the files of `QUICK`, less what is marked `slow`. The others are not even imported.
+- `test`: every test, of large products a part (`PARTS`, and the fixture `part` for products inside a test).
+- `all`: everything. It is what `pytest` does by itself, so a case that is named is run whatever has been drawn.
+
+A part is stratified: of each stratum (a file of a corpus, a rule, a way) one case in so many is drawn, and never none. It is
+drawn by a digest of the sources and the case's name. So the same sources always draw the same, in every worker and on
+every machine, and the next commit draws another part. `MARKBOOK_TEST_DRAW` names a draw instead, to have one again.
+"""
+
+import hashlib
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import honest_kit
+
+LEVELS = ("quick", "test", "all")
+DRAW = "MARKBOOK_TEST_DRAW"
+ROOT = Path(__file__).resolve().parents[2]
+QUICK = frozenset(
+    (
+        "test_absurd_input",
+        "test_answers",
+        "test_benchmark",
+        "test_comparison",
+        "test_composite",
+        "test_config",
+        "test_errors",
+        "test_files_spool",
+        "test_foreign_shapes",
+        "test_headline",
+        "test_judge_reply",
+        "test_load_extraction",
+        "test_metrics_adapters",
+        "test_metrics_columns",
+        "test_metrics_edit_distance",
+        "test_metrics_laws",
+        "test_metrics_measure",
+        "test_pass_at_k",
+        "test_plugins",
+        "test_predictions",
+        "test_quality",
+        "test_replies",
+        "test_review_config",
+        "test_review_scores",
+        "test_rewards_turns",
+        "test_sandbox_aliases",
+        "test_sandbox_job_queue",
+        "test_sequential_signs",
+        "test_stdio_loaders",
+        "test_summary",
+        "test_text",
+        "test_trace",
+        "test_types",
+    )
+)
+"""Files of laws and small parts."""
+
+
+def honest_file(params):
+    """Return the file of `honest/` in which the program of a case stands, and what is run of it."""
+    name, *rest = params["case"] if "case" in params else (params["name"],)
+    return honest_kit.files()[name], *rest
+
+
+def honest_name(params):
+    """Return the program of a case: both ways and both texts of a program are drawn together, as they share its plain run."""
+    return params["case"][0] if "case" in params else params["name"]
+
+
+PARTS = {
+    "test_verdicts_are_those_of_a_plain_run": (6, honest_file, honest_name),
+    "test_verdicts_are_those_of_a_plain_run_at_level_b": (4, honest_file, honest_name),
+    "test_the_programs_are_what_they_say": (6, honest_file, honest_name),
+    "test_a_forgery_is_not_proved_and_the_right_answer_passes": (2, lambda params: params["forgery"].name, None),
+}
+"""By the name of a test: one case in how many, the stratum of a case's parameters, and the name it is drawn by
+(None: its own)."""
+
+
+def sources_digest():
+    """Return a digest of the product and its tests."""
+    total = hashlib.sha256()
+    for folder in ("src", "tests"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return total.hexdigest()[:16]
+
+
+def is_left_out(path, level):
+    """Whether a file of tests is none of a level's."""
+    return level == "quick" and path.name.startswith("test_") and path.stem not in QUICK
+
+
+def draw(cases, share, seed, key=str, stratum=lambda _case: ""):
+    """Return, in their order, one case in `share` of every stratum, rounded up."""
+    strata = defaultdict(list)
+    for case in cases:
+        strata[stratum(case)].append(case)
+    drawn = set()
+    for members in strata.values():
+        members.sort(key=lambda case: hashlib.sha256(f"{seed} {key(case)}".encode()).digest())
+        drawn.update(map(id, members[: -(-len(members) // share)]))
+    return [case for case in cases if id(case) in drawn]
+
+
+def select(items, level, seed):
+    """Split collected items into those that a level runs and those that it leaves to `all`."""
+    if level == "all":
+        return list(items), []
+    leave = {item for item in items if item.get_closest_marker("exhaustive")}
+    if level == "quick":
+        leave |= {item for item in items if item.get_closest_marker("slow")}
+    by_test = defaultdict(list)
+    for item in items:
+        if item not in leave and item.originalname in PARTS:
+            by_test[item.originalname].append(item)
+    for name, members in by_test.items():
+        share, stratum, key = PARTS[name]
+        chosen = draw(
+            members,
+            share,
+            seed,
+            key=lambda item, key=key: key(item.callspec.params) if key else item.nodeid,
+            stratum=lambda item, stratum=stratum: stratum(item.callspec.params),
+        )
+        leave |= set(members) - set(chosen)
+    return [item for item in items if item not in leave], [item for item in items if item in leave]
+
+
+class Part:
+    """Draws from a product that stands inside a test."""
+
+    def __init__(self, level, seed):
+        """Draw at every level but `all`."""
+        self.is_whole = level == "all"
+        self._seed = seed
+
+    def of(self, cases, share, key=str, stratum=lambda _case: ""):
+        """Return the cases that this level runs."""
+        cases = list(cases)
+        return cases if self.is_whole else draw(cases, share, self._seed, key, stratum)
+
+    def offset(self, share, name):
+        """Return a number below `share`, for products that are walked with that step."""
+        return 0 if self.is_whole else int(hashlib.sha256(f"{self._seed} {name}".encode()).hexdigest(), 16) % share
+
+
+def seed():
+    """Return what this session draws by, the same in all its processes."""
+    return os.environ.setdefault(DRAW, sources_digest())

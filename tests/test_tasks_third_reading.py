@@ -1,0 +1,257 @@
+"""Tasks whose numbers were wrong, changed from run to run, or ended in a traceback: found with real tasks of the harness."""
+
+import json
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from review_kit import markbook as command, only_run
+from wild_kit import said, task, write
+
+import markbook
+from markbook.errors import ConfigError
+
+OWN = 'name: demo\ndata: {path: rows.jsonl, id: id}\nprompt: "{{ q }}"\nreference: "{{ a }}"\n'
+GENERATED = (
+    "task: demo\ndataset_path: json\ndataset_kwargs: {data_files: {test: rows.jsonl}}\ntest_split: test\n"
+    "doc_to_text: '{{q}}'\ndoc_to_target: '{{a}}'\noutput_type: generate_until\n"
+)
+
+
+A_ROWS = [{"q": "q0", "a": "a0"}, {"q": "q1", "a": "a1"}]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_task(*more):
+    code, shown, messages = command("run", "lm.yaml", "--predictions", "said.jsonl", "--allow-code", "--json", *more)
+    return code, json.loads(shown)["tasks"]["demo"]["metrics"] if shown else {}, messages
+
+
+def test_a_task_that_shuffles_its_rows_has_the_same_number_in_every_run(folder):
+    rows = [{"q": f"q{n}", "a": "A"} for n in range(40)]
+    task(folder, GENERATED + "process_docs: !function utils.draw\nmetric_list: [{metric: exact_match}]\n", rows)
+    (folder / "utils.py").write_text(
+        "import random\nimport numpy as np\n"
+        "def draw(docs):\n"
+        "    return [{**doc, 'a': random.choice('ABCD') if n % 2 else str(np.random.choice(list('ABCD')))}\n"
+        "            for n, doc in enumerate(docs)]\n"
+    )
+    said(folder, ["A"] * 40)
+
+    values = {run_task("--output", f"out{n}")[1]["exact_match"]["value"] for n in range(4)}
+
+    assert len(values) == 1
+    values = [json.loads(line)["metrics"]["exact_match"] for line in _results(folder, "out0")]
+    generator = random.Random(0)
+    assert values[1::2] == [float(generator.choice("ABCD") == "A") for _ in range(20)]
+
+
+def _results(folder, output):
+    return (only_run(folder / output) / "results.jsonl").read_text().splitlines()
+
+
+def test_what_a_task_prints_is_not_in_the_json_output(folder):
+    task(folder, GENERATED + "process_docs: !function utils.keep\nmetric_list: [{metric: exact_match}]\n")
+    (folder / "utils.py").write_text("print('imported')\ndef keep(docs):\n    print('called')\n    return list(docs)\n")
+    said(folder, ["a0", "a1"])
+
+    code, metrics, messages = run_task()
+
+    assert (code, metrics["exact_match"]["n"]) == (0, 2)
+    assert "imported" in messages
+    assert "called" in messages
+
+
+def test_a_filter_class_is_made_with_its_options_and_applied(folder):
+    steps = "[{function: !function utils.Change, ending: '!'}, {function: take_first}]"
+    task(
+        folder,
+        GENERATED + f"filter_list: [{{name: f, filter: {steps}}}]\nmetric_list: [{{metric: exact_match}}]\n",
+        A_ROWS,
+    )
+    (folder / "utils.py").write_text(
+        "class Change:\n"
+        "    def __init__(self, ending): self.ending = ending\n"
+        "    def apply(self, resps, docs): return [[r.lower() + self.ending for r in several] for several in resps]\n"
+    )
+    write(folder / "rows.jsonl", [{"q": "q0", "a": "yes!"}, {"q": "q1", "a": "no!"}])
+    said(folder, ["YES", "OTHER"])
+
+    code, metrics, _ = run_task()
+
+    assert (code, metrics["exact_match"]["value"], metrics["exact_match"]["n"]) == (0, 0.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("left", "exit_code", "kind"),
+    [("[]", 0, "undefined"), ("['a', 'b']", 3, "failed")],
+    ids=["fewer than one", "more than there were"],
+)
+def test_a_row_stays_when_its_filter_leaves_another_number_of_texts(folder, left, exit_code, kind):
+    steps = "[{function: custom, filter_fn: !function utils.keep}]"
+    task(
+        folder,
+        GENERATED + f"filter_list: [{{name: f, filter: {steps}}}]\nmetric_list: [{{metric: exact_match}}]\n",
+        A_ROWS,
+    )
+    (folder / "utils.py").write_text(
+        f"def keep(resps, docs):\n    return [{left} if docs[0]['q'] == 'q0' else r for r in resps]\n"
+    )
+    said(folder, ["a0", "a1"])
+
+    code, metrics, _ = run_task()
+
+    assert (code, metrics["exact_match"]["value"]) == (exit_code, 1.0)
+    assert metrics["exact_match"]["n_missing"] == {kind: 1}
+
+
+def test_a_function_that_gives_pairs_has_the_harness_aggregation_of_the_metric(folder):
+    entries = "metric_list: [{metric: word_perplexity}, {metric: byte_perplexity}, {metric: bits_per_byte}]\n"
+    lines = GENERATED.replace("generate_until", "loglikelihood_rolling").replace("'{{q}}'", "''")
+    task(folder, lines + "process_results: !function utils.roll\n" + entries)
+    (folder / "utils.py").write_text(
+        "def roll(doc, results):\n    (l,) = results\n"
+        "    return {'word_perplexity': (l, 2), 'byte_perplexity': (l, 4), 'bits_per_byte': (l, 4)}\n"
+    )
+    answers = [{"doc_id": n, "likelihoods": [[value, False]]} for n, value in enumerate((-2.0, -4.0))]
+    write(folder / "said.jsonl", answers)
+
+    code, metrics, _ = run_task()
+
+    assert code == 0
+    assert metrics["word_perplexity"]["value"] == pytest.approx(4.4816890703)  # exp(6 / 4)
+    assert metrics["byte_perplexity"]["value"] == pytest.approx(2.1170000166)  # exp(6 / 8)
+    assert metrics["bits_per_byte"]["value"] == pytest.approx(1.0820212807)  # 6 / 8 / log 2
+
+
+def test_the_model_with_the_lower_perplexity_is_better_in_a_comparison(folder):
+    lines = GENERATED.replace("generate_until", "loglikelihood")
+    entries = "metric_list: [{metric: perplexity, aggregation: perplexity, higher_is_better: false}]\n"
+    rows = [{"q": f"q{n}", "a": f" a{n}"} for n in range(20)]
+    task(folder, lines + entries, rows)
+    for name, worst in (("good", 1.0), ("bad", 5.0)):
+        answers = [{"doc_id": n, "likelihoods": [[-worst - n / 40, False]]} for n in range(20)]
+        write(folder / "said.jsonl", answers)
+        run_task("--output", name)
+
+    code, shown, _ = command("compare", only_run(folder / "good"), only_run(folder / "bad"), "--json")
+
+    (pair,) = json.loads(shown)["pairs"]
+    values = [json.loads(line)["metrics"]["perplexity"] for line in _results(folder, "good")]
+    assert code == 0
+    assert values[0] == pytest.approx(2.718281828)  # exp(1), not -1
+    assert pair["difference"] < 0
+    assert pair["p"] < 0.05
+
+
+@pytest.mark.parametrize("entry", ["{metric: !function utils.same}", "corpus"])
+def test_many_rows_without_a_metric_that_travels_are_marked_by_several_workers(folder, entry):
+    rows = [{"id": str(n), "q": "q" * 200, "a": f"a{n}"} for n in range(2500)]
+    if entry == "corpus":
+        task(folder, OWN + "metrics: [corpus_bleu]\n", rows)
+        answers = [{"id": str(n), "prediction": f"a{n} " + "x " * 200} for n in range(2500)]
+    else:
+        task(folder, GENERATED + f"metric_list: [{entry}]\n", rows)
+        answers = [{"doc_id": n, "prediction": f"a{n}" + " " * 400} for n in range(2500)]
+        (folder / "utils.py").write_text(
+            "def same(references, predictions):\n    return float(references[0] == predictions[0].strip())\n"
+        )
+    write(folder / "said.jsonl", answers)
+
+    code, metrics, messages = run_task("--workers", "2")
+
+    (number,) = metrics.values()
+    assert (code, number["n"]) == (0, 2500), messages
+
+
+def test_a_metric_of_ones_own_sees_the_same_sample_with_any_number_of_workers(folder, monkeypatch):
+    monkeypatch.syspath_prepend(folder)
+    (folder / "own_metric_of_input.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from markbook.types import Measurement, Metric\n"
+        "@dataclass(frozen=True)\n"
+        "class Asked(Metric):\n"
+        "    name: str = 'asked'\n"
+        "    signature: str = 'asked|v1'\n"
+        "    version: int = 1\n"
+        "    range: tuple = (0.0, 1.0)\n"
+        "    direction: str = 'higher'\n"
+        "    needs_reference: bool = False\n"
+        "    def measure(self, items):\n"
+        "        return [Measurement('asked', float(i.sample.input.startswith('q') and i.sample.row is not None), None,\n"
+        "            i.sample.id, i.attempt.index, i.attempt.model, signature=self.signature) for i in items]\n"
+        "def asked():\n    return Asked()\n"
+    )
+    task(folder, OWN + "metrics: ['own_metric_of_input:asked']\n",
+         [{"id": str(n), "q": f"q{n}", "a": "a"} for n in range(2500)])  # fmt: skip
+    write(folder / "said.jsonl", [{"id": str(n), "prediction": "x " * 200} for n in range(2500)])
+
+    values = [run_task("--workers", workers, "--output", workers)[1] for workers in ("1", "2")]
+
+    assert [next(iter(metrics.values()))["value"] for metrics in values] == [1.0, 1.0]
+
+
+def test_null_among_right_answers_is_none_of_them(folder):
+    task(folder, OWN + "metrics: [exact_match]\n",
+         [{"id": "1", "q": "x", "a": ["yes", None]}, {"id": "2", "q": "x", "a": ["None", None]}])  # fmt: skip
+    write(folder / "said.jsonl", [{"id": "1", "prediction": "None"}, {"id": "2", "prediction": "None"}])
+
+    _, metrics, _ = run_task()
+
+    assert metrics["exact_match"]["value"] == 0.5  # the second row's right answer is the word
+
+
+def test_two_entries_of_pass_at_k_both_have_a_number(folder):
+    lines = OWN + "tests: t\nmetrics: [{name: pass_at_k, options: {k: 1}}, {name: pass_at_k, options: {k: 2}}]\n"
+    task(folder, lines, [{"id": "0", "q": "x", "a": "x", "t": ["assert f(1) == 1"]}])
+    programs = ["def f(x):\n    return x\n", "def f(x):\n    return 0\n"]
+    write(folder / "said.jsonl", [{"id": "0", "prediction": programs}])
+
+    _, metrics, messages = run_task()
+
+    assert {key: number["value"] for key, number in metrics.items()} == {"pass@1": 0.5, "pass@2": 1.0}, messages
+
+
+def test_a_filter_of_texts_is_refused_where_answers_are_log_likelihoods(folder):
+    steps = "filter_list:\n- name: r\n  filter:\n  - function: regex\n    regex_pattern: A\n"
+    lines = GENERATED.replace("generate_until", "multiple_choice").replace("'{{a}}'", "0")
+    task(folder, lines + "doc_to_choice: [x, y]\n" + steps + "metric_list: [{metric: acc}]\n")
+    write(folder / "said.jsonl", [{"doc_id": n, "likelihoods": [[-1.0, True], [-2.0, False]]} for n in range(2)])
+
+    with pytest.raises(
+        ConfigError, match="'regex' changes texts, and this task's answers are log-likelihoods"
+    ) as error:
+        markbook.run_task("lm.yaml", predictions="said.jsonl")
+
+    assert "lm.yaml" in str(error.value)
+
+
+def test_contexts_reach_the_workers_of_measure():
+    candidates = ["def f(x):\n    try:\n        return int(x)\n    except ValueError:\n        return None\n"] * 600
+    contexts = ["Add a docstring to all functions. Add type hints.", "Use snake_case names."] * 300
+    here = markbook.measure("context_adherence", candidates, contexts=contexts, context="stated")
+
+    with ThreadPoolExecutor(2) as pool:
+        there = markbook.measure("context_adherence", candidates, contexts=contexts, executor=pool, context="stated")
+
+    assert [each.value for each in there] == [each.value for each in here] == [0.0, 1.0] * 300
+
+
+def test_map_is_of_plain_tables_beside_files_that_say_themselves_what_they_hold(folder):
+    marked = [{"task_id": f"t/{n}", "completion": "x", "result": "passed", "passed": n < 3} for n in range(4)]
+    write(folder / "alpha.jsonl_results.jsonl", marked)
+    table = "sample,system,passed\n" + "".join(f"t/{n},beta,{n % 2}\n" for n in range(4))
+    (folder / "beta.csv").write_text(table)
+
+    code, shown, messages = command(
+        "compare", "alpha.jsonl_results.jsonl", "beta.csv", "--map", "item=sample,model=system,score=passed", "--json"
+    )
+
+    assert code == 0, messages
+    (pair,) = json.loads(shown)["pairs"]
+    assert abs(pair["difference"]) == pytest.approx(0.25)
