@@ -205,3 +205,46 @@ def test_no_run_marks_a_file_for_the_next_or_sees_when_it_was_made(box):
     found = ran(box, MARKED, Limits(seconds=1), times=2)
 
     assert [one.stdout for one in found] == [b"nothing 0\n"] * 2
+
+
+NAMESPACES = """
+#include <errno.h>
+#include <sys/syscall.h>
+int main(void) {
+    int kinds[] = {CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP};
+    for (int i = 0; i < 7; i++) {
+        long pid = syscall(SYS_clone, kinds[i] | SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0) _exit(0);
+        if (pid > 0 || errno != EPERM) return printf("clone %d: %ld %d\\n", i, pid, errno), 0;
+    }
+    struct { unsigned long flags, more[10]; } call = {CLONE_NEWUSER};
+    if (syscall(SYS_clone3, &call, sizeof call) != -1 || errno != ENOSYS) return puts("clone3"), 0;
+    pid_t pid = fork();
+    if (pid == 0) _exit(7);
+    int status;
+    waitpid(pid, &status, 0);
+    printf("%d\\n", WEXITSTATUS(status));
+}
+"""
+PROBES = """
+#include <errno.h>
+#include <sys/syscall.h>
+int main(void) {
+    char room[64], *page = mmap(0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int file = open("/proc/self/exe", O_RDONLY);
+    if (file < 0) file = open("main", O_RDONLY);
+    if (syscall(SYS_mincore, page, 4096L, room) != -1 || errno != ENOSYS) return puts("mincore"), 0;
+    if (syscall(451, file, room, room, 0) != -1 || errno != ENOSYS) return puts("cachestat"), 0;
+    if (madvise(page, 4096, 20) != -1 || errno != EPERM) return puts("cold"), 0;
+    if (madvise(page, 4096, 21) != -1 || errno != EPERM) return puts("pageout"), 0;
+    if (fcntl(0, 1024, F_RDLCK) != -1 || errno != EPERM) return puts("lease"), 0;
+    puts("none");
+}
+"""
+
+
+@pytest.mark.parametrize(("source", "said"), [(NAMESPACES, b"7\n"), (PROBES, b"none\n")], ids=["namespaces", "probes"])
+def test_programs_get_no_namespace_and_are_not_told_what_others_have_read(box, source, said):
+    (found,) = ran(box, source, Limits(seconds=5, processes=64))
+
+    assert found.stdout == said

@@ -65,6 +65,7 @@ class Zygote:
         """
         self._sock = sock
         self._scratch = folder
+        self._folder = traces.Folder(folder)
         nothing = os.stat(os.devnull).st_rdev
         self._silent = [number for number in range(3) if os.fstat(number).st_rdev == nothing]
         """The standard descriptors that lead nowhere: all of them, but for a standard error that is to be seen."""
@@ -124,8 +125,10 @@ class Zygote:
         _, status, usage = os.wait4(pid, 0)
         if self._alone and not _is_childless():
             end_all()
-        if _is_used(self._scratch):
+        self._folder.renew()  # before it is looked into: it may have been closed
+        if os.listdir(self._scratch):
             scratch.empty(self._scratch)  # what cannot be removed raises, and the worker is replaced
+            self._folder.renew()
         return END.pack(status, usage.ru_utime + usage.ru_stime, time.monotonic() - started, hit or b"")
 
     def _renew(self) -> None:
@@ -185,13 +188,6 @@ class Zygote:
                 return b"file"
             # one that waits for the processor rather than sleeping is given the longer limit
             wait = min(cpu_limit - spent, (wall_limit if wall < wall_limit else busy_limit) - wall, most)
-
-
-def _is_used(folder: str) -> bool:
-    try:
-        return bool(os.listdir(folder))
-    except PermissionError:  # it was closed by the candidate whose folder it was
-        return True
 
 
 def _lower(kind: int, value: int) -> None:

@@ -1,31 +1,35 @@
-"""What programs that read and write are given: files that the examiner writes, and of which they can only read."""
+"""What programs that read and write are given: files in memory that nobody can change once they are handed over."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+
+_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
 
 class GivenFile:
-    """A file in memory, another one's content for every program.
+    """A file in memory, another one for every program.
 
-    A standard input is a file where people run programs by hand: its size is known, and it can be read again.
+    A standard input is a file where people run programs by hand: its size is known, and it can be read again. Whatever
+    a program does to it (flags, locks, mode, times, attributes) is gone with it.
     """
 
     def __init__(self) -> None:
-        """Make it, before this process may no longer make any."""
-        self._written = os.memfd_create("stdin")
-        os.fchmod(self._written, 0o444)  # opened anew it is not to be written either
-        self.descriptor = os.open(f"/proc/self/fd/{self._written}", os.O_RDONLY)
+        """Hold nothing yet."""
+        self.descriptor = -1
         """From where it is read."""
 
     def hold(self, data: bytes) -> None:
-        """Let it hold this, to be read from the beginning."""
-        os.ftruncate(self._written, 0)
-        os.lseek(self._written, 0, os.SEEK_SET)
+        """Let it be a new file that holds this, to be read from the beginning."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+        self.descriptor = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         left = memoryview(data)
         while left:
-            left = left[os.write(self._written, left) :]
+            left = left[os.write(self.descriptor, left) :]
         os.lseek(self.descriptor, 0, os.SEEK_SET)
+        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _SEALS)
 
 
 class Given:

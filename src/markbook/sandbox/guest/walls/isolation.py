@@ -173,7 +173,10 @@ def _bind(path: str, target: str, *, device: bool = False) -> None:
 
 
 def confine(report: Report, config: WorkerSettings, *, may_fork: bool) -> None:
-    """Give up every privilege for good: capabilities, files outside, system calls. Each failure is only noted."""
+    """Give up every privilege for good: capabilities, files outside, system calls. Each failure is only noted.
+
+    Who does not fork attempts is who gives them what they read, in files that it makes in memory.
+    """
     private = config["level"] == "A"
     scratch = SCRATCH if private else config["scratch"]
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -184,7 +187,7 @@ def confine(report: Report, config: WorkerSettings, *, may_fork: bool) -> None:
         allowed = [inside(path) if private else path for path in config["readable"]]
         step(report, "landlock", lambda: landlock.restrict(allowed, [scratch, *_DEVICES]))
     if config["level"] in "ABC":
-        wanted = seccomp.Filter(seccomp.worker_filter(may_fork=may_fork, private=private))
+        wanted = seccomp.Filter(seccomp.worker_filter(may_fork=may_fork, private=private, makes_files=not may_fork))
         step(report, "seccomp", wanted.install)
     step(report, "limits", _limit)
 

@@ -46,13 +46,18 @@ _REFUSED = {
     "rt_tgsigqueueinfo": (297, 240), "pidfd_send_signal": (424, 424), "sched_setaffinity": (203, 122),
     "sched_setscheduler": (144, 119), "sched_setparam": (142, 118), "sched_setattr": (314, 274),
     "setpriority": (141, 140), "setrlimit": (160, 164), "ioprio_set": (251, 30), "setpgid": (109, 154),
-    "setsid": (112, 157),
+    "setsid": (112, 157), "inotify_add_watch": (254, 27),
 }  # fmt: skip
+_OF_CACHES = {"preadv2": (327, 286), "mincore": (27, 232), "cachestat": (451, 451)}
+"""What tells whether a page of a file is in memory, and so whether somebody has read it before: not there, as in older
+kernels. Who reads by `preadv` makes do without."""
+_HINTS = {"fadvise64": (221, 223), "readahead": (187, 213)}
+"""What warms or cools pages of files for whoever comes after; it is advice, and said to have been taken."""
 _FORK = {"fork": (57, -1), "vfork": (58, -1)}
 _CLONE, _CLONE3, _KILL, _TGKILL, _PRLIMIT, _FCNTL, _IOCTL, _PIDFD_OPEN = (
     (56, 220), (435, 435), (62, 129), (234, 131), (302, 261), (72, 25), (16, 29), (434, 434),
 )  # fmt: skip
-_FCHMODAT, _PRCTL, _MMAP, _STATX = (268, 53), (157, 167), (9, 222), (332, 291)
+_FCHMODAT, _PRCTL, _MMAP, _STATX, _MADVISE = (268, 53), (157, 167), (9, 222), (332, 291), (28, 233)
 _PRETENDED = {
     "chmod": (90, -1), "fchmod": (91, 52), "fchmodat2": (452, 452), "utime": (132, -1), "utimes": (235, -1),
     "futimesat": (261, -1), "utimensat": (280, 88),
@@ -67,11 +72,16 @@ _ATTRIBUTES = {
 _OWNERSHIP = {"chown": (92, -1), "fchown": (93, 55), "lchown": (94, -1), "fchownat": (260, 54), **_ATTRIBUTES}
 """The rest of what landlock does not govern, refused: few programs try, and those expect it."""
 _CLONE_THREAD = 0x00010000
+_CLONE_NEW = 0x7E020080
+"""The flags of clone that make namespaces: time, mount, cgroup, uts, ipc, user, pid, net."""
+_RECLAIMING = (20, 21)
+"""Advice about memory that takes pages of a file out of it, for everybody: MADV_COLD, MADV_PAGEOUT."""
 _MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
 _RLIMIT_STACK = 3
 _SIGKILL = 9
-_OWNER_COMMANDS = (8, 10, 15)
-"""fcntl commands that have the kernel send signals to others: F_SETOWN, F_SETSIG, F_SETOWN_EX."""
+_COMMANDS = (8, 10, 15, 1024, 1026, 1036, 1038)
+"""fcntl commands that have the kernel send signals to others (F_SETOWN, F_SETSIG, F_SETOWN_EX, F_NOTIFY), hold others back
+from a file (F_SETLEASE), or stay with a file (F_SET_RW_HINT, F_SET_FILE_RW_HINT)."""
 _REQUESTS = (0x5412, 0x541C, 0x8901, 0x8902, 0x40086602, 0x40087602, 0x401C5820)
 """ioctl requests that type into a terminal, choose who is signalled, or set attributes of a file that need not be open
 for writing: TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP, FS_IOC_SETFLAGS, FS_IOC_SETVERSION, FS_IOC_FSSETXATTR."""
@@ -112,6 +122,19 @@ def _go(numbers: Iterable[tuple[int, int]], label: str) -> list[Step]:
     return [(_EQUAL, found[column], label, "") for found in numbers if found[column] >= 0]
 
 
+def _common() -> tuple[list[Step], list[Step]]:
+    """Return what every filter of the guest does, and the parts of it that look at an argument."""
+    going = [
+        *_go([_FCNTL], "fcntl"), *_go([_IOCTL], "ioctl"), *_go([_MADVISE], "madvise"),
+        *_go(_OF_CACHES.values(), "unknown"), *_go(_HINTS.values(), "pretend"),
+    ]  # fmt: skip
+    below: list[Step] = []
+    for label, place, values in (("fcntl", 1, _COMMANDS), ("ioctl", 1, _REQUESTS), ("madvise", 2, _RECLAIMING)):
+        below += [label, _load(_ARGUMENTS + 8 * place), *((_EQUAL, value, "refuse", "") for value in values)]
+        below.append((_RETURN, _ALLOW, "", ""))
+    return going, below
+
+
 def _no_processes() -> tuple[list[Step], list[Step]]:
     """Return where to go for what starts a process, and what is there: threads are allowed."""
     # the flags of clone3 lie in memory, unseen: told that there is none, the C library falls back to clone
@@ -119,24 +142,28 @@ def _no_processes() -> tuple[list[Step], list[Step]]:
     return going, ["clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_THREAD, "allow", "no more")]
 
 
-def worker_filter(*, may_fork: bool, private: bool) -> bytes:
-    """Return the filter that a worker puts on itself once; `private`: it sees no file that is the user's to change."""
+def worker_filter(*, may_fork: bool, private: bool, makes_files: bool = False) -> bytes:
+    """Return the filter that a worker puts on itself once.
+
+    Args:
+        may_fork: it forks attempts.
+        private: it sees no file that is the user's to change.
+        makes_files: it makes files in memory, to hand them to attempts.
+    """
+    refused = [numbers for name, numbers in _REFUSED.items() if not (makes_files and name == "memfd_create")]
     program = [_load(_ARCH), (_EQUAL, _ARCHITECTURE[linux.MACHINE], "", "foreign"), _load(_NUMBER)]
-    program += [(_MORE, _KNOWN, "unknown", ""), *_go(_REFUSED.values(), "refuse")]
-    program += [*_go([_FCNTL], "fcntl"), *_go([_IOCTL], "ioctl")]
-    below: list[Step] = []
+    program += [(_MORE, _KNOWN, "unknown", ""), *_go(refused, "refuse")]
+    common, below = _common()
+    program += common
     if not may_fork:
-        going, below = _no_processes()
-        program += going
+        going, forking = _no_processes()
+        program, below = program + going, below + forking
     if not private:
         program += [*_go(_PRETENDED.values(), "pretend"), *_go(_OWNERSHIP.values(), "refuse"), *_go([_PRCTL], "prctl")]
         # none may outlive the process that forked it
         below += ["prctl", _load(_ARGUMENTS), (_EQUAL, linux.PR_SET_PDEATHSIG, "", "allow")]
         below += [_load(_ARGUMENTS + 8), (_EQUAL, _SIGKILL, "allow", "refuse")]
     program += [(_RETURN, _ALLOW, "", ""), *below]
-    for label, values in (("fcntl", _OWNER_COMMANDS), ("ioctl", _REQUESTS)):
-        program += [label, _load(_ARGUMENTS + 8), *((_EQUAL, value, "refuse", "") for value in values)]
-        program.append((_RETURN, _ALLOW, "", ""))
     return _assemble(program)[0]
 
 
@@ -154,13 +181,18 @@ def program_filter(*, private: bool, scoped: bool) -> tuple[bytes, list[int]]:
     """
     program = [_load(_ARCH), (_EQUAL, _ARCHITECTURE[linux.MACHINE], "", "foreign"), _load(_NUMBER)]
     refused = [numbers for name, numbers in _REFUSED.items() if name not in _EXEC]
-    program += [(_MORE, _KNOWN, "unknown", ""), *_go(refused, "refuse"), *_go([_FCNTL], "fcntl")]
+    common, below = _common()
+    program += [(_MORE, _KNOWN, "unknown", ""), *_go(refused, "refuse"), *common]
     program += _go(
         _ATTRIBUTES.values(), "not supported"
     )  # a run would mark files for the next; `cp -p` makes do without
     program += _go([_STATX], "unknown")  # it says when a file was made, which nobody can set; all make do without
-    program += [*_go([_IOCTL], "ioctl"), *_go([_PRLIMIT], "prlimit"), *_go([_PRCTL], "prctl")]
-    below: list[Step] = ["prlimit", _load(_ARGUMENTS), (_EQUAL, 0, "allow", "refuse")]
+    program += [*_go([_PRLIMIT], "prlimit"), *_go([_PRCTL], "prctl")]
+    # in a namespace of users of its own a process would have every right; told that there is no clone3, whose flags lie
+    # in memory, the C library falls back to clone
+    program += [*_go([_CLONE3], "unknown"), *_go([_CLONE], "clone")]
+    below += ["clone", _load(_ARGUMENTS), (_ANY_BIT, _CLONE_NEW, "refuse", "allow")]
+    below += ["prlimit", _load(_ARGUMENTS), (_EQUAL, 0, "allow", "refuse")]
     # it is to end with whoever started it
     below += ["prctl", _load(_ARGUMENTS), (_EQUAL, linux.PR_SET_PDEATHSIG, "refuse", "allow")]
     if not scoped:
@@ -170,9 +202,6 @@ def program_filter(*, private: bool, scoped: bool) -> tuple[bytes, list[int]]:
         pretended = [*_PRETENDED.values(), _FCHMODAT]
         program += [*_go(pretended, "pretend"), *_go(_OWNERSHIP.values(), "refuse")]
     program += [(_RETURN, _ALLOW, "", ""), *below]
-    for label, values in (("fcntl", _OWNER_COMMANDS), ("ioctl", _REQUESTS)):
-        program += [label, _load(_ARGUMENTS + 8), *((_EQUAL, value, "refuse", "") for value in values)]
-        program.append((_RETURN, _ALLOW, "", ""))
     return _assemble(program)
 
 
