@@ -2,6 +2,7 @@
 
 import pytest
 from payloads import HTML
+from test_sandbox_beside import READS
 
 from markbook.sandbox import Job, Sandbox
 from markbook.types import Limits, ProblemType, Sample, Test
@@ -125,6 +126,71 @@ def test_what_takes_long_and_comes_to_its_end_is_explained_all_the_same(box):
 
     assert (outcome.limit, outcome.why.limit) == ("", "")
     assert outcome.why.failures[0].got == "12000000"
+
+
+@pytest.mark.parametrize("canonical", ["", "def f(n): return ['secret-1', n]\n"], ids=["alone", "with a reference"])
+@pytest.mark.parametrize("program", [False, True])
+def test_what_is_looked_at_apart_is_never_in_the_process_of_the_solution(box, canonical, program):
+    # it fails by what it finds, prints that, and would leave it for the next attempt where there is a way
+    code = READS + "def f(n):\n    found = read()\n    print(found)\n    return found\n"
+    test = "func(3) == ['secret-1', 3]".replace("func", "f" if program else "func")
+
+    outcome = explained(
+        box, code, *([] if program else [test]), canonical=canonical, program=f"assert {test}\n" if program else ""
+    )
+
+    if canonical:
+        assert [test.verdict.value for test in outcome.tests] == ["separated"]
+        assert outcome.why.stdout == "[]\n"
+    (found,) = outcome.why.failures
+    assert found.expected == "['secret-1', 3]"
+
+
+def test_objects_of_the_solution_are_shown_as_it_shows_them(box):
+    code = "class P:\n    def __init__(self, n): self.n = n\n    def __repr__(self): return f'P({self.n})'\ndef f(n): return [P(n)]\n"
+    found = only(box, code, "f(1) == [2]", canonical="def f(n): return [2]\n")
+
+    assert (found.got, found.expected) == ("[P(1)]", "[2]")
+
+
+def test_what_the_solution_raises_is_shown_with_its_lines_where_a_right_answer_is_known(box):
+    code = "def g(x):\n    return 1 / x\n\ndef f(x):\n    return g(x - 1)\n"
+    found = only(box, code, "f(1) == 1", canonical="def f(x): return 1\n")
+
+    assert found.error == "ZeroDivisionError: division by zero"
+    assert [(one.number, one.text) for one in found.lines] == [(5, "return g(x - 1)"), (2, "return 1 / x")]
+
+
+def test_a_limit_is_shown_with_its_line_where_a_right_answer_is_known(box):
+    code = "def f(n):\n    while n:\n        n += 1\n    return 0\n"
+    outcome = explained(
+        box, code, "f(0) == 1", "f(1) == 1", canonical="def f(n): return 1\n", limits=Limits(seconds=0.3)
+    )
+
+    assert (outcome.limit, outcome.why.limit) == ("cpu", "cpu")
+    assert [(one.got, one.expected) for one in outcome.why.failures] == [("0", "1")]
+    assert [(one.number, one.text) for one in outcome.why.lines] == [(2, "while n:")]
+
+
+def test_what_does_not_load_is_shown_with_its_lines_where_a_right_answer_is_known(box):
+    code = "print('here')\nx = 1\nraise ValueError('no')\n"
+    why = explained(box, code, "f(1) == 1", canonical="def f(n): return 1\n").why
+
+    assert (why.error, why.lines[0].number, why.stdout) == ("ValueError: no", 3, "here\n")
+
+
+def test_tests_apart_and_beside_are_both_explained(box):
+    sample = Sample(
+        "s",
+        tests=(Test(assertion="f(1) == 2"), Test(setup="import time", assertion="f(2) == 3")),
+        entry_point="f",
+        references=("def f(n): return n + 1\n",),
+        problem_type=ProblemType.FUNCTION,
+    )
+    ((_, outcome),) = box.run([Job("k", "def f(n):\n    print(n)\n    return n\n", sample, LIMITS)])
+
+    assert [test.verdict.value for test in outcome.tests] == ["separated", "in_process"]
+    assert [(one.test, one.got, one.expected) for one in outcome.why.failures] == [(0, "1", "2"), (1, "2", "3")]
 
 
 PROGRAM = """

@@ -49,7 +49,9 @@ class Output:
         self.account = account or self
         self.left = 0
         """Characters that may still be printed."""
-        self.kept: list[str] | None = None
+        self.kept: Any = None
+        self.at_rest: Any = None
+        """Where it is kept while nobody in particular wants to see it."""
 
     def write(self, text: str) -> int:
         """Take the text; past the limit the process ends."""
@@ -199,6 +201,14 @@ def serve(link: wire.Ends, stage: Stage, guard: Guard) -> None:
     beside, code, seed, stage.output.left, asked = marshal.loads(link.receive())  # noqa: S302 - from the examiner
     if beside == explained.EXPLAIN:
         explained.serve(lambda record: _say(link, record), stage, code, seed, asked)
+        return
+    if beside == explained.APART:
+        seconds, asked = asked
+        why = explained.load_apart(stage, code, seed, seconds)
+        if why is not None:
+            _say(link, why)
+        else:
+            _apart(link, stage, asked)
         return
     error = stage.load(code, seed)
     if error is not None:

@@ -1,6 +1,8 @@
-"""What runs in the child of a failing attempt that is run once more: it looks at what its tests compare, and decides nothing.
+"""A failing attempt that is run once more: what looks at what its tests compare, and decides nothing.
 
-Nothing that it says is believed further than that it is shown: the verdict is given before, by others.
+Tests whose verdict was given apart from the solution are looked at apart, too, by the examiner: what they expect is never
+in the solution's process. Those that were decided beside it are looked at there. Nothing that the solution's process says
+is believed further than that it is shown: the verdict is given before, by others.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ import _operator
 import sys
 import time
 
-from .marking import failure, name_of, text_of
+from .marking import Sticky, failure, name_of, text_of
 from .namespace import namespace_of
+from .wire import Gone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ else:
 
 EXPLAIN = 2
 """What stands in a request where 0 and 1 say whether tests run beside the solution."""
+APART = 3
+"""What stands there where the tests that are looked at stay with the examiner."""
 SEEN, FAILED = "__markbook_seen__", "__markbook_failed__"
 """The names under which a test finds what it reports to."""
 VALUE = 400
@@ -48,6 +53,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 class Ended(BaseException):
     """A limit of the second run is reached."""
+
+
+_NOT_CAUGHT = (Ended, Sticky, Gone)
+"""What ends a run whatever the tests catch."""
 
 
 class Printed:
@@ -76,6 +85,8 @@ class Watch:
         self.test = self.last = -1
         self.found: list[dict[str, Any]] = []
         self.left_out = 0
+        self.lines: Callable[[BaseException], Any] = lines_of
+        """Gives the solution's lines through which an error came."""
         self._left = BUDGET
         self._known: set[tuple[int, int]] = set()
 
@@ -108,9 +119,9 @@ class Watch:
 
     def failed(self, part: int, error: BaseException | None = None, words: Any = None) -> None:
         """Note how a part failed: by an error, or as an assertion with these words."""
-        if isinstance(error, Ended):
+        if isinstance(error, _NOT_CAUGHT):
             raise error
-        found: dict[str, Any] = {} if error is None else raised(error)
+        found: dict[str, Any] = {} if error is None else raised(error, self.lines)
         if words is not None:
             found["error"] = f"AssertionError: {text_of(AssertionError(words))}"[:TEXT]
         self._note(part, found, adds=True)
@@ -118,7 +129,7 @@ class Watch:
     def ended(self, error: BaseException) -> None:
         """Note what ended a test: it belongs to the part that was noted last, if any was."""
         part = self.last if type(error) is AssertionError else -1
-        self._note(part, raised(error), adds=True)
+        self._note(part, raised(error, self.lines), adds=True)
 
     def _note(self, part: int, what: dict[str, Any], *, adds: bool = False) -> None:
         self.last = part
@@ -152,7 +163,7 @@ def run(tests: list[Test], namespace: dict[str, Any], watch: Watch) -> Iterator[
                 eval(body, namespace)  # noqa: S307 - as above
             elif body is not None:
                 exec(body, namespace)  # noqa: S102 - as above
-        except Ended:
+        except _NOT_CAUGHT:
             raise
         except BaseException as error:
             watch.ended(error)
@@ -185,6 +196,46 @@ def serve(say: Callable[[dict[str, Any]], None], stage: Any, code: Any, seed: bo
         _arm(0)
         tell(**raised(error))
     tell(done=True)
+
+
+class _Said:
+    """What an attempt whose tests are elsewhere says of itself."""
+
+    def __init__(self, stage: Any) -> None:
+        outputs = stage.peer.outputs
+        for output in outputs:
+            output.kept = output.at_rest = Printed(stage.output.left)
+        self._printed = [output.kept for output in outputs]
+        stage.output.left = 1 << 62
+        stage.peer.noted = self.note
+        stage.peer.operations = {**stage.peer.operations, "said": self.say}
+        self._lines: list[list[Any]] = []
+        self._limit = ""
+
+    def note(self, error: BaseException) -> None:
+        """Note where an error came from."""
+        if isinstance(error, Ended):
+            _arm(0)
+            self._limit = self._limit or str(error)
+        self._lines = lines_of(error)
+
+    def say(self) -> dict[str, Any]:
+        """Return what was printed, the lines of the last error, and the limit that ended it all."""
+        out, err = self._printed
+        return {"out": out.text, "err": err.text, "lines": self._lines, "limit": self._limit}
+
+
+def load_apart(stage: Any, code: Any, seed: bool, seconds: float) -> dict[str, Any] | None:  # noqa: FBT001 - from the wire
+    """Execute the solution of a failing attempt whose tests are elsewhere; return what went wrong if something did."""
+    said = _Said(stage)
+    _arm(seconds)
+    try:
+        load(stage, code, seed)
+    except BaseException as error:
+        said.note(error)
+        found = said.say()
+        return {"error": failure(error), "why": found if found["limit"] else {**raised(error), **found}}
+    return None
 
 
 def load(stage: Any, code: Any, seed: bool) -> None:  # noqa: FBT001 - from the wire
@@ -222,13 +273,13 @@ def _arm(seconds: float) -> None:
         return  # not allowed here: the limits from outside are there all the same
 
 
-def raised(error: BaseException) -> dict[str, Any]:
+def raised(error: BaseException, lines: Callable[[BaseException], Any] | None = None) -> dict[str, Any]:
     """Return what an error says, and the solution's own lines through which it came."""
     message = text_of(error)
     return {
         "error": f"{name_of(error)}: {message}" if message else name_of(error),
         "kind": failure(error)["k"],
-        "lines": lines_of(error),
+        "lines": (lines or lines_of)(error),
     }
 
 
@@ -253,7 +304,7 @@ def kind_of(value: Any) -> str:
 def _text(value: Any) -> str:
     try:
         found = repr(value)
-    except Ended:
+    except _NOT_CAUGHT:
         raise
     except BaseException as error:
         return f"<{kind_of(value)} whose repr raises {name_of(error)}>"
@@ -298,7 +349,7 @@ def _difference(got: Any, expected: Any) -> str:
             return ", ".join(
                 f"{word} {shown(some)[:80]}" for word, some in (("lacks", lacks), ("also has", more)) if some
             )
-    except Ended:
+    except _NOT_CAUGHT:
         raise
     except BaseException:
         return ""

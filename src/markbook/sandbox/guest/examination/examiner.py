@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections import OrderedDict
+from functools import partial
 
 from .. import awaiting, wire
 from ..child import compile_solution
@@ -120,10 +121,7 @@ class Examiner:
             # wherever it was, it was not at a place to go on from: in the middle of a message to the zygote, say
             record = {"tests": [ended] * len(task.tests), "error": timed_out(), "hit": "cpu", "spent": True}
         finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-            names.restore()
-            awaiting.reset()
+            _disarm()
         record.pop("done", None)
         return {**record, "fault": fault}
 
@@ -132,9 +130,16 @@ class Examiner:
         if task.kind == stdin.KIND:
             return  # what was printed is at hand there
         code, _ = self._compiled(job["code"])
-        why = explaining.explain(task, job, code, record, lambda again: Attempt(self._channel, again, beside=True))
-        if why is not None:
-            record["why"] = why
+        self._expired = False
+        _arm(float(job["limits"][0]))
+        try:
+            why = explaining.explain(task, job, code, record, partial(Attempt, self._channel))
+            if why is not None:
+                record["why"] = why
+        except Deadline:
+            record["spent"] = True  # wherever it was, it was not at a place to go on from
+        finally:
+            _disarm()
 
     def _verdict(self, task: Task, job: Job) -> dict[str, Any]:
         plan: Plan | None = job.get("plan")
@@ -315,7 +320,7 @@ class Examiner:
             attempt.link.send(
                 marshal.dumps((False, code, inspection.speaks_of_random(job["code"]), job["limits"][6], task.asks))
             )
-            record["error"] = self._enter(hall, pins)
+            record["error"] = hall.enter(pins)
             if record["error"] is None:
                 for index, policy in enumerate(policies):
                     if task.faults[index]:
@@ -345,13 +350,6 @@ class Examiner:
                 result["v"] = "unchecked"  # nothing of it was executed that could have failed
         return record, done
 
-    @staticmethod
-    def _enter(hall: Hall, pins: dict[str, str]) -> Result | None:
-        try:
-            return hall.enter(pins)
-        except Exception as error:  # the candidate's process answered with an error where an honest one has none
-            raise wire.Gone(type(error).__name__) from None
-
     def _in_process(
         self, task: Task, job: Job, which: set[int], compiled: list[Compiled] | None = None
     ) -> dict[str, Any]:
@@ -380,3 +378,11 @@ def _arm(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds, 0.05)
     # one long operation of the interpreter's own hears no signal handler: the kernel ends this process then
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds + _LAST_RESORT)
+
+
+def _disarm() -> None:
+    """Let the examiner go on for as long as it likes, and forget what the last attempt has changed here."""
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    names.restore()
+    awaiting.reset()

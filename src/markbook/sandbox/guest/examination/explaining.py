@@ -1,4 +1,8 @@
-"""Why tests failed: the attempt is run once more, beside tests that say what they compare. The verdict is given by then."""
+"""Why tests failed: the attempt is run once more with tests that say what they compare. The verdict is given by then.
+
+A test that was decided apart from the solution is looked at apart from it: here, over the same stand-ins and by the same
+policy. What it expects never enters the solution's process, which could leave it for the next attempt.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,12 @@ import ast
 import re
 
 from .. import explained, wire
-from ..explained import EXPLAIN, FAILED, SEEN
+from ..exchange.policy import Policy
+from ..explained import APART, EXPLAIN, FAILED, SEEN
 from . import inspection
 from .expressions import called, key_of
 from .programs import FILE
+from .separation import Hall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +32,8 @@ if TYPE_CHECKING:
         def end(self) -> dict[str, Any]:
             """End it; return how it ended."""
 
-    Begin = Callable[[Job], Attempt]
+    Begin = Callable[..., Attempt]
+    """Starts one for a job; `beside`: one beside which tests run."""
 
 SECONDS = 1.0
 """Processor time of the second run at most: one that reached its limit is only looked at for where it was."""
@@ -54,7 +61,7 @@ def explain(task: Task, job: Job, code: Any, record: dict[str, Any], begin: Begi
         job: the attempt.
         code: its solution, compiled or as text; None where it is no Python.
         record: what became of it.
-        begin: starts a child beside which tests run.
+        begin: starts a child.
     """
     failed = [
         index
@@ -68,7 +75,15 @@ def explain(task: Task, job: Job, code: Any, record: dict[str, Any], begin: Begi
     elif task.kind == "text":
         found = _read(task, job, failed)
     else:
-        found = _run(task, job, code, failed, _limits(job, record), begin)
+        plan = job.get("plan") or {"tests": [None] * len(task.tests)}
+        apart = [
+            index for index in failed if plan["tests"][index] is not None and record["tests"][index]["v"] == "separated"
+        ]
+        limits = _limits(job, record)
+        found = _run_apart(task, job, code, apart, limits, begin) if apart else {}
+        there = [index for index in failed if index not in apart]
+        if not apart or (there and record["error"] is None):
+            found = _joined(found, _run(task, job, code, there, limits, begin))
     return with_lines(found, job["code"]) if found else None
 
 
@@ -122,10 +137,63 @@ def _limits(job: Job, record: dict[str, Any]) -> list[float]:
     return limits
 
 
+def _joined(found: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return what two looks at different tests say, where they differ the first."""
+    if not found:
+        return other
+    tests = [*found.get("tests", ()), *other.get("tests", ())]
+    left_out = sum(one["left_out"] for one in (found, other) if type(one.get("left_out")) is int)
+    return {**other, **{name: said for name, said in found.items() if said}, "tests": tests, "left_out": left_out}
+
+
+def _run_apart(
+    task: Task, job: Job, code: Any, which: list[int], limits: list[float], begin: Begin
+) -> dict[str, Any]:  # fmt: skip
+    """Look at tests that stay here.
+
+    Raises:
+        Sticky: the examiner's own time is used up, while the attempt was going on; it has been ended.
+    """
+    attempt = begin({**job, "limits": limits})
+    hall = Hall(attempt.link, task, job["code"])
+    watch = explained.Watch()
+    watch.lines = hall.lines_of
+    plan, said = job["plan"], {}
+    done = False
+    try:
+        request = (APART, code, inspection.speaks_of_random(job["code"]), limits[6], (limits[0] - 1, task.asks))
+        attempt.link.send(_dumps(request))
+        if hall.enter(plan["pins"]) is not None:
+            said = _record(hall.why)
+        else:
+            for test in watched(task, which):
+                noted = len(watch.found)
+                said = _record(hall.watch(test, Policy(plan["tests"][test[0]]), watch))
+                if said.get("limit"):
+                    del watch.found[noted:]  # the limit ended it, not what it compares
+                    break
+                said.pop("lines", None)
+        done = True
+    except wire.Gone:
+        pass  # what was said before is what there is
+    finally:
+        end = attempt.end()
+    if not done and not said.get("limit"):
+        said["limit"] = end["hit"]
+    return _sourced(task, {**said, **_bounded({"tests": watch.found, "left_out": watch.left_out}), "again": True})
+
+
+def _record(said: Any) -> dict[str, Any]:
+    """Return what a solution's process says of itself: a dict with these names in it and no others."""
+    found = said if type(said) is dict else {}
+    return {name: _bounded(found[name]) for name in ("out", "err", "lines", "limit", "error", "kind") if name in found}
+
+
 def _run(
     task: Task, job: Job, code: Any, failed: list[int], limits: list[float], begin: Begin
 ) -> dict[str, Any]:  # fmt: skip
-    attempt = begin({**job, "limits": limits})
+    """Look at tests that go to the solution's process, as they did for their verdict."""
+    attempt = begin({**job, "limits": limits}, beside=True)
     request = (limits[0] - 1, job["code"], task.name, task.aliases, task.before, watched(task, failed))
     found: dict[str, Any] = {}
     try:

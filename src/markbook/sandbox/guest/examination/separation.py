@@ -6,8 +6,9 @@ import ast
 import builtins
 import sys
 import types
+from contextlib import contextmanager
 
-from .. import wire
+from .. import explained, wire
 from ..child import seed_numpy
 from ..exchange import (
     lent as _lent,  # noqa: F401 - while files can be read: a policy asks it later
@@ -23,6 +24,7 @@ from . import inspection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 Plan = dict[str, "Any"]
@@ -110,6 +112,8 @@ class Hall:
         self._random: types.ModuleType | None = None
         self.done: dict[int, int] = {}
         """How often each part of the last test went well."""
+        self.why: Any = None
+        """What the solution's process says of why it could not be loaded."""
 
     def enter(self, pins: dict[str, str]) -> Result | None:
         """Wait for the solution to load and fill the namespace of the tests; return what went wrong if something did.
@@ -117,11 +121,18 @@ class Hall:
         Raises:
             Gone: it is not there any more, or says something else.
         """
+        try:
+            return self._enter(pins)
+        except Exception as error:  # the candidate's process answered with an error where an honest one has none
+            raise wire.Gone(type(error).__name__) from None
+
+    def _enter(self, pins: dict[str, str]) -> Result | None:
         task = self._task
         entry, aliases = task.name, task.aliases
         self.peer.wants_output = self._listeners
         refusal, found = self.peer.opening(task.asks)
         if refusal is not None:
+            self.why = refusal.get("why")
             return {**received(refusal.get("error")), "p": False}
         if aliases and entry and entry not in found:
             others = inspection.defined_names(self._text, kind=task.kind)
@@ -154,26 +165,14 @@ class Hall:
         Raises:
             Gone: the candidate is not there any more, whatever the test made of that.
         """
-        self.peer.policy = policy
-        self.peer.crossed = Crossed()
-        self.peer.escaped.clear()
-        if self._task.speaks_of_random:
-            seed_numpy()
         self.done = {}
-        kept = sys.stdout, sys.stderr, sys.stdin
-        sys.stdout, sys.stderr = self._sinks
-        try:
-            result = mark(test, self.namespace, self.done)
-        except wire.Gone:
-            raise
-        except BaseException as error:
-            if isinstance(error, Sticky):
+        with self._prepared(policy):
+            try:
+                result = mark(test, self.namespace, self.done)
+            except (wire.Gone, Sticky):
                 raise
-            result = failure(error)
-        finally:
-            sys.stdout, sys.stderr, sys.stdin = kept
-        if self.peer.dead:
-            raise wire.Gone(self.peer.dead)
+            except BaseException as error:
+                result = failure(error)
         if self.peer.escaped:
             self.done[SWALLOWED] = 1
         if self.peer.crossed.changed_there():
@@ -187,6 +186,45 @@ class Hall:
         if policy.own:
             result["own"] = True
         return result
+
+    @contextmanager
+    def _prepared(self, policy: Policy) -> Iterator[None]:
+        """Have a test run by this policy, and nobody hear what it prints.
+
+        Raises:
+            Gone: the candidate is not there any more, whatever the test made of that.
+        """
+        self.peer.policy = policy
+        self.peer.crossed = Crossed()
+        self.peer.escaped.clear()
+        if self._task.speaks_of_random:
+            seed_numpy()
+        kept = sys.stdout, sys.stderr, sys.stdin
+        sys.stdout, sys.stderr = self._sinks
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr, sys.stdin = kept
+        if self.peer.dead:
+            raise wire.Gone(self.peer.dead)
+
+    def watch(self, test: explained.Test, policy: Policy, watch: explained.Watch) -> Any:
+        """Run one test that says what it compares; return what the solution's process says of it.
+
+        Raises:
+            Gone: the candidate is not there any more, whatever the test made of that.
+        """
+        with self._prepared(policy):
+            for _ in explained.run([test], self.namespace, watch):
+                pass
+            return self.peer.request("said")
+
+    def lines_of(self, error: BaseException) -> Any:
+        """Return the solution's lines through which an error came, as its process says them; none of one of the test's."""
+        if not self.peer.is_from_there(error):
+            return []
+        said = self.peer.request("said")
+        return said.get("lines") if type(said) is dict else []
 
     def _listeners(self) -> Any:
         found = (sys.stdout, sys.stderr)

@@ -67,10 +67,16 @@ class Peer(Objects):
         """By what the test said that it failed while the other side had called it, and of what nothing has come back."""
         self._raised_there: BaseException | None = None
         """The last error that the other side answered with."""
+        self.noted: Callable[[BaseException], None] | None = None
+        """Is told of what is answered with an error."""
         self._turn = _thread.RLock()
         """Whose turn it is: threads of a solution speak one after the other."""
 
     # asking
+
+    def is_from_there(self, error: BaseException) -> bool:
+        """Whether this is the last error that the other side answered with."""
+        return error is self._raised_there
 
     def may(self, kind: str, one: Any, other: Any) -> bool:
         """Whether the other side is asked about an operator of its object with this operand."""
@@ -304,6 +310,8 @@ class Peer(Objects):
                 self.escaped.append(error)
             if self.examines and not isinstance(error, Exception | SystemExit | KeyboardInterrupt | GeneratorExit):
                 raise
+            if self.noted is not None:
+                self.noted(error)
             transfer = transfer or Transfer(self)
             reply = ["x", self._put_error(error, transfer)]
         finally:
@@ -347,7 +355,7 @@ class Peer(Objects):
         if heard:
             texts = ["".join(output.kept or ()) for output in self.outputs]
             for output in self.outputs:
-                output.kept = None
+                output.kept = output.at_rest
         if any(texts):
             reply += [changes, shared, *texts]
         elif shared:
