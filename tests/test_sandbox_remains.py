@@ -230,3 +230,41 @@ def test_when_the_folder_was_changed_says_nothing_of_who_changed_it(level):
     sleeps = "import time\ntime.sleep(0.1)\n"
 
     assert attempts(level, [reads, sleeps + reads, WRITES, reads]) == [[True, "separated", "", ""]] * 4
+
+
+NOTES = """
+class Noting:
+    def __eq__(self, other):
+        open({path!r}, "w").write(repr(other))
+        return False
+def f(n):
+    return Noting()
+"""
+READS_NOTE = """
+import ast
+def f(n):
+    return ast.literal_eval(open({path!r}).read())
+"""
+
+
+@pytest.mark.parametrize("canonical", ["", "def f(n): return [n, 918273645]\n"], ids=["alone", "with a reference"])
+def test_what_is_decided_beside_waits_until_no_attempt_is_left_to_run_apart(tmp_path, canonical):
+    # at level D files are a way from one attempt to the next; what this order is for are ways that nobody knows
+    notes, reads = (code.format(path=str(tmp_path / "note")) for code in (NOTES, READS_NOTE))
+    references = (canonical,) if canonical else ()
+    test = Test(assertion="func(3) == [3, 918273645]")
+    sample = Sample("s", tests=(test,), entry_point="f", references=references, problem_type=ProblemType.FUNCTION)
+    found = {}
+    with Sandbox(workers=1, at_most=Isolation.D, isolation="weak") as box:
+        jobs = [
+            Job("notes", notes, sample, LIMITS),
+            *(Job(f"reads {n}", f"# {n}\n{reads}", sample, LIMITS) for n in range(9)),
+        ]
+        found = {job.key: outcome for job, outcome in box.run(jobs)}
+        ((_, late),) = box.run([Job("late", "# late\n" + reads, sample, LIMITS)])
+
+    assert (tmp_path / "note").read_text() == "[3, 918273645]"
+    assert late.passed == 1
+    assert [
+        key for key, outcome in found.items() if outcome.tests[0].verdict.value == "separated" and outcome.passed
+    ] == []

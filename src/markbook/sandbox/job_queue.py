@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markbook.sandbox.job import Job
 from markbook.types import ProblemType
@@ -51,6 +51,8 @@ class QueuedJob:
     """What its worker loads before it."""
     weight: int = 0
     """How heavy these are."""
+    later: dict[str, Any] | None = None
+    """What has become of it apart, where some of its tests are still to run beside it."""
     calibrates: bool = False
     """Whether this is a canonical solution, run to see how the tests that others wait for can be kept apart."""
 

@@ -1,9 +1,17 @@
-"""Feeding the workers: which job runs when, what it is told, and what becomes of it whatever happens to its worker."""
+"""Feeding the workers: which job runs when, what it is told, and what becomes of it whatever happens to its worker.
+
+Theory of operation. The first job of a sample waits for its calibration (the canonical solution, run to see how the tests
+can be kept apart), the others for the same. Then each attempt runs apart from its tests. Where a test is not decided by
+that, what it expects has to go to the solution's process; since nobody can promise that this leaves no mark anywhere for an
+attempt that comes after, such tests wait until no attempt of the same sample is left to run apart. A worker that is lost is
+replaced and its job run once more, alone.
+"""
 
 from __future__ import annotations
 
 import selectors
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -62,6 +70,10 @@ class Scheduler:
         self._open: dict[str, QueuedJob] = {}
         self._held: dict[str, list[QueuedJob]] = {}
         """Jobs by the task whose calibration they wait for."""
+        self._apart: defaultdict[str, int] = defaultdict(int)
+        """By task how many jobs are still to run apart, or are at it."""
+        self._later: defaultdict[str, list[QueuedJob]] = defaultdict(list)
+        """By task the jobs with tests that are to run beside the solution, after all that run apart."""
         self._done: list[tuple[Job, Outcome]] = []
         self._tasks: dict[int, tuple[object, SampleJobs]] = {}
         self._exhausted = False
@@ -76,10 +88,13 @@ class Scheduler:
         try:
             while True:
                 self._refill()
+                self._release()
                 self._feed()
                 yield from self._take_done()
                 if not any(worker.jobs for worker in self._worker_pool.workers):
-                    if self._exhausted and not (self._waiting or self._alone or self._done or self._held):
+                    if self._exhausted and not (
+                        self._waiting or self._alone or self._done or self._held or self._later
+                    ):
                         return
                     continue
                 self._collect()
@@ -141,9 +156,18 @@ class Scheduler:
         ways = repr((self._worker_pool.level, self._rules.separate, self._rules.adaptive, self._rules.explain))
         return jobs.digest(self._known.identity, digest, task.canonical, ways)
 
+    def _release(self) -> None:
+        """Let tests run beside solutions where no attempt of their sample is left to run apart from them."""
+        if not self._later or not (self._exhausted or sum(map(len, self._later.values())) >= _WINDOW):
+            return
+        for name in [name for name in self._later if not self._apart[name]]:
+            for entry in self._later.pop(name):
+                self._waiting.push(entry)
+
     def _queue(self, entry: QueuedJob) -> None:
         """Let a job run, after the calibration of its task where that is to be done first."""
         task = entry.task
+        self._apart[task.name] += 1
         wanted = not entry.is_program and (self._rules.separate or (self._rules.adaptive and task.canonical))
         if not wanted or self._known.plan(task) is not None:
             self._waiting.push(entry)
@@ -227,6 +251,7 @@ class Scheduler:
             record["calibrate"] = True
         elif self._rules.separate and plan is not None:
             record["plan"] = plan.record
+            record.update({"defers": True} if entry.later is None else {"later": entry.later})
         try:
             worker.give(entry, record)
         except WorkerLost:
@@ -271,8 +296,17 @@ class Scheduler:
             worker.told.discard(entry.task.name)  # it was told long ago, and many others since
             self._give(worker, entry)
             return
-        if record["id"] != entry.priority[2] or len(record["tests"]) != len(entry.job.sample.tests):
+        if record["id"] != entry.priority[2] or (
+            "later" not in record and len(record["tests"]) != len(entry.job.sample.tests)
+        ):
             raise WorkerLost("an answer to another question")
+        if "later" in record:
+            worker.since = time.monotonic()
+            worker.jobs.pop(0)
+            entry.later = record["later"]
+            self._apart[entry.task.name] -= 1
+            self._later[entry.task.name].append(entry)
+            return
         found = outcome(record, self._worker_pool.level)
         if any(result.verdict != Verdict.SEPARATED for result in found.tests):
             worker.weight = max(worker.weight, entry.task.weight)
@@ -297,6 +331,8 @@ class Scheduler:
         self._replaced(worker)
 
     def _finish(self, entry: QueuedJob, found: Outcome) -> None:
+        if entry.later is None:
+            self._apart[entry.task.name] -= 1
         if found.seconds is not None:
             self._known.seconds[entry.job.sample.id] = found.seconds
         self._open.pop(entry.digest, None)

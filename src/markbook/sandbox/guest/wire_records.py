@@ -95,5 +95,8 @@ class WorkerAnswer(TypedDict, total=False):
     """The task has been forgotten and is to be sent again."""
     spent: bool
     """The worker is not to be asked again."""
+    later: dict[str, Any]
+    """Instead of all that: what ran apart, where the rest is to run beside the solution once no attempt is left to run
+    apart; it is handed over again with the attempt then."""
     phases: list[dict[str, Any]]
     """Of a program: what became of each phase; `program.executed` reads them."""

@@ -79,7 +79,7 @@ class Examiner:
                 os._exit(0)
             task = self._task(job)
             record: dict[str, Any] = {"wants_task": True} if task is None else self._examine(task, job)
-            if task is not None and job.get("explain") and not record.get("spent"):
+            if task is not None and job.get("explain") and not record.get("spent") and "later" not in record:
                 self._explain(task, job, record)
             if self._growth.is_too_much() or any(result.get("k") == "m" for result in record.get("tests", ())):
                 record["spent"] = True  # the next attempt is to find another examiner
@@ -111,9 +111,10 @@ class Examiner:
         _arm(seconds if task.kind != stdin.KIND else stdin.JUDGE_SECONDS * (1 + len(task.tests)))
         try:
             record = self._calibrate(task, job) if job.get("calibrate") else self._verdict(task, job)
-            inspect(task, job["code"], record["tests"])
-            if task.kind != stdin.KIND:
-                without_claims(task, record["tests"])
+            if "later" not in record:
+                inspect(task, job["code"], record["tests"])
+                if task.kind != stdin.KIND:
+                    without_claims(task, record["tests"])
         except Deadline:
             policies = (job.get("plan") or {}).get("tests", ())
             apart = task.kind == stdin.KIND or any(policy is not None for policy in policies)
@@ -153,6 +154,8 @@ class Examiner:
         right = beside.Right(plan.get("canary", [None] * len(policies)), plan.get("done", ()), *plan.get("took", ()))
         if not any(policies):
             return beside.proved(task, self._runs(task, job), task.sound, right)
+        if "later" in job:
+            return self._decided_beside(task, job, plan, right, job["later"])
         record, done = self._proved(task, job, plan, policies)
         if not plan["sure"]:
             record = self._proved_apart(task, job, plan, policies, record, done)
@@ -165,15 +168,33 @@ class Examiner:
             there = {index for index in there if record["tests"][index]["p"]}
         if not there:
             return record
-        other = beside.proved(task, self._runs(task, job), there, right)
-        for index in there:
-            policy, wanted = policies[index], (plan.get("done") or {index: None})[index]
+        known = [bool(plan["sure"] and policy and not policy.copied) for policy in policies]
+        later = {"record": record, "done": done, "there": sorted(there), "known": known}
+        return {"later": later} if job.get("defers") else self._decided_beside(task, job, plan, right, later)
+
+    def _decided_beside(
+        self, task: Task, job: Job, plan: Plan, right: beside.Right, later: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Decide beside the candidate what has run apart and is not decided by that, or could not run there.
+
+        Args:
+            task: the tests.
+            job: the attempt.
+            plan: how they run.
+            right: what a right answer has shown of them.
+            later: the record of the tests apart, how often the parts of each went well, which are to be decided, and of
+                which it is known that a right answer passes them apart.
+        """
+        record, done = later["record"], later["done"]
+        other = beside.proved(task, self._runs(task, job), set(later["there"]), right)
+        for index in later["there"]:
+            wanted = (plan.get("done") or {index: None})[index]
             swallowed = swallows(done[index]) and not swallows(wanted or [])
             how = difference(done[index], wanted, task.repeated[index]) if wanted is not None else ""
             record["tests"][index] = settled(
                 record["tests"][index],
                 other["tests"][index],
-                known=bool(plan["sure"] and policy and not policy.copied and how != "counts"),
+                known=later["known"][index] and how != "counts",
                 left_out=how == "parts" or swallowed,
                 swallowed=swallowed,
             )

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
         preload: NotRequired[list[str]]
         imports: NotRequired[list[str]]
         calibrate: NotRequired[bool]
-        plan: NotRequired[Plan | None]
+        plan: NotRequired[Plan]
+        defers: NotRequired[bool]
+        """Whether what is to be decided beside the solution is handed back, to be decided later."""
+        later: NotRequired[dict[str, Any]]
+        """What was handed back."""
         explain: NotRequired[bool]
         all: NotRequired[bool]
         """Whether a program that reads and writes meets its further tests once it has failed one."""
