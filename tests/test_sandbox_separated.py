@@ -389,3 +389,19 @@ def test_a_test_that_swallows_the_end_of_its_time_does_not_pass(box, last):
 
     assert [test.passed for test in outcome.tests] == [True, False, *([] if last else [False])]
     assert (outcome.error, outcome.limit) == ("TimeoutError", "cpu")
+
+
+def test_a_test_that_computes_has_its_time_in_every_run(box):
+    code = (
+        "class V:\n    def __init__(self, x): self.x = x\n"
+        "    def __eq__(self, o): return isinstance(o, V) and self.x == o.x\n"
+        "    def __add__(self, o): return V(self.x + o.x)\n"
+    )
+    test = Test(
+        program="def check(V):\n    n = sum(i % 7 for i in range(4_000_000))\n"
+        "    assert V(1) + V(2) == V(3)\n    assert V(5) + V(2) == V(7)\n"
+    )
+
+    found = run(box, code + "# mine\n", test, name="V", canonical=code, kind="program")
+
+    assert [(one.passed, one.verdict, one.error_type) for one in found.tests] == [(True, Verdict.SEPARATED, "")]

@@ -83,6 +83,11 @@ class Right:
         return runs * self._cpu * _SLOWER > _CPU or self._slept > 0
 
 
+def spent(record: dict[str, Any]) -> float:
+    """Return how many seconds of processor time a run took, here and in the solution's process."""
+    return record.get("cpu", 0.0) + record.get("here", 0.0)  # type: ignore[no-any-return]  # numbers of ours
+
+
 def slept(record: dict[str, Any]) -> float:
     """Return how many seconds a run slept; none if that may be but the wait for a processor."""
     rest: float = record.get("wall", 0.0) - 20 * record.get("cpu", 0.0)
@@ -105,7 +110,7 @@ class _Trial:
     def _again(self, compiled: list[Compiled]) -> dict[str, Any]:
         again = self._run(compiled, self._which)
         self._runs += 1
-        self._spent += again.get("cpu", 0.0)
+        self._spent += spent(again)
         self._slept += slept(again)
         return again
 
@@ -299,20 +304,20 @@ def tried(task: Task, run: Run, which: set[int], there: set[int], seconds: float
     """
     found = canaries(task)
     useful: list[list[list[int]]] = [[] for _ in found]
-    spent = 0.0
+    used = 0.0
     queues = {index: order(found[index]) for index in which if found[index].ranks}
     for turn in range(_INSISTED):
         for index, places in queues.items():
-            if useful[index] and (turn >= _TRIED or spent > _LONG):
+            if useful[index] and (turn >= _TRIED or used > _LONG):
                 places.clear()
-            if not places and (spent <= _LONG or not useful[index]):
+            if not places and (used <= _LONG or not useful[index]):
                 places.extend(scarce(found[index], useful[index]))
         deal = {index: (places.pop(), new_seed(turn)) for index, places in queues.items() if places}
         tests = {index: found[index].wrong(*variant) for index, variant in deal.items()}
-        if not any(tests.values()) or spent > min(seconds, _TRYING):
+        if not any(tests.values()) or used > min(seconds, _TRYING):
             break
         again = run([tests.get(index) or test for index, test in enumerate(task.compiled)], there)
-        spent += again["cpu"]
+        used += spent(again)
         for index, variant in deal.items():
             if tests[index] is not None and not again["tests"][index]["p"] and _is_verdict(again["tests"][index]):
                 useful[index].append([*variant])

@@ -124,6 +124,7 @@ class Examiner:
         finally:
             _disarm()
         record.pop("done", None)
+        record.pop("here", None)
         return {**record, "fault": fault}
 
     def _explain(self, task: Task, job: Job, record: dict[str, Any]) -> None:
@@ -296,7 +297,7 @@ class Examiner:
         ]
         plan = {
             "tests": plans, "pins": pins, "sure": True, "canary": useful, "judged": sorted(own), "done": done,
-            "took": [together["cpu"], beside.slept(together)],
+            "took": [beside.spent(together), beside.slept(together)],
         }  # fmt: skip
         if own:
             tried = beside.tried(task, self._runs_apart(task, job, plan), own, own, float(job["limits"][0]))
@@ -332,6 +333,10 @@ class Examiner:
         if refused is not None:
             return settle(task, dict(refused), [], verdict="separated"), [[] for _ in policies]
         compiled = compiled or task.compiled
+        self._expired = False
+        began = time.process_time()
+        seconds = float(job["limits"][0])
+        _arm(seconds)  # each run has all the time that there is: a test that computes does so in every one
         attempt = Attempt(self._channel, job)
         hall = Hall(attempt.link, task, job["code"])
         results: list[Result] = []
@@ -363,6 +368,8 @@ class Examiner:
         record.update(attempt.end())
         if self._expired:
             record["hit"] = "cpu"
+        record["here"] = time.process_time() - began
+        _arm(seconds)  # for what is done between two runs
         if any(policy is not None and policy.learning for policy in policies):
             pins.update(hall.pins)
         record = settle(task, record, results, verdict="separated")
