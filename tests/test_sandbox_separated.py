@@ -405,3 +405,46 @@ def test_a_test_that_computes_has_its_time_in_every_run(box):
     found = run(box, code + "# mine\n", test, name="V", canonical=code, kind="program")
 
     assert [(one.passed, one.verdict, one.error_type) for one in found.tests] == [(True, Verdict.SEPARATED, "")]
+
+
+CYCLE = """
+class Node(dict):
+    pass
+def f():
+    a, b = Node(v=1), Node(v=2)
+    a['next'] = b
+    b['prev'] = a
+    return a
+"""
+SHAPE = "import numpy as np\ndef f(a):\n    a += 1\n    a.shape = (4,)\n    return int(a.sum())\n"
+SHAPED = "import numpy as np\ndef check(candidate):\n    a = np.zeros((2, 2))\n    assert candidate(a) == 4\n"
+LOCKED = "import numpy as np\ndef check(candidate):\n    a = np.zeros(4)\n    assert candidate(a) == 4\n    assert not a.flags.writeable\n"
+LOCKS = "def f(a):\n    a += 1\n    a.flags.writeable = False\n    return int(a.sum())\n"
+CYCLIC = "def check(candidate):\n    a = candidate()\n    assert a['v'] == 1\n    assert a['next']['prev']['v'] == 1\n"
+GIVES = (
+    "class L(list):\n    pass\ndef check(candidate):\n    a = L([1])\n    a.append(a)\n    assert candidate(a) == 2\n"
+)
+
+
+@pytest.mark.parametrize("canonical", [None, ""], ids=["with a reference", "alone"])
+@pytest.mark.parametrize(
+    ("code", "program"),
+    [(CYCLE, CYCLIC), (SHAPE, SHAPED), (LOCKS, LOCKED), ("def f(a): return len(a)\n", GIVES)],
+    ids=["cycle", "shape", "locked", "cycle of the test's"],
+)
+def test_what_cannot_cross_is_decided_beside(box, code, program, canonical):
+    test = Test(program=program)
+
+    found = run(box, code, test, name="f", canonical=canonical, kind="program")
+
+    ((passed, label),) = [(one.passed, one.verdict.value) for one in found.tests]
+    assert passed, found.tests[0]
+    assert label in ("in_process", "unchecked", "separated")
+
+
+def test_an_answer_that_says_that_it_was_not_understood_is_none_the_better_for_it(box):
+    code = "import os\ndef f(n): os._exit(90)\n"
+
+    found = run(box, code, ("", "func(1) == 1"), ("", "func(2) == 2"), canonical="def f(n): return n\n")
+
+    assert [(one.passed, one.error_type) for one in found.tests] == [(False, "ProcessExited")] * 2

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Guard = Callable[[int], None]
     """Hardens the process whose number it is given, before any of the candidate's code runs."""
 
+CONFUSED_EXIT = 90
+"""The exit status of a child that did not understand what crossed."""
 OUTPUT_EXIT = 91
 """The exit status of a child that printed more than it may."""
 _REHEARSALS = 8
@@ -186,7 +188,7 @@ def run(link: wire.Link, stage: Stage, guard: Guard) -> NoReturn:
     try:
         serve(link, stage, guard)
     except BaseException:
-        os._exit(1)
+        os._exit(CONFUSED_EXIT if stage.peer.is_confused else 1)
     os._exit(0)
 
 

@@ -60,8 +60,14 @@ def _text(descriptor: int) -> bytes:
     return found
 
 
-def _main(code: Any, seed: bool) -> int:  # noqa: FBT001 - from the wire
-    """Execute the program and all that an interpreter does at its end; return the exit status."""
+def _main(code: Any, seed: bool, *, is_last: bool = True) -> int:  # noqa: FBT001 - from the wire
+    """Execute the program and all that an interpreter does at its end; return the exit status.
+
+    Args:
+        code: the program, compiled or as text.
+        seed: whether it is to draw the same random numbers in every run.
+        is_last: whether the process ends with it.
+    """
     given, printed, said = _made or _streams()
     sys.stdin = sys.__stdin__ = given  # type: ignore[misc]  # as the interpreter does
     sys.stdout = sys.__stdout__ = printed  # type: ignore[misc]  # as above
@@ -76,7 +82,7 @@ def _main(code: Any, seed: bool) -> int:  # noqa: FBT001 - from the wire
 
         random.seed(0)
     status = _executed(code, module)
-    status = _left(status)
+    status = _left(status, is_last=is_last)
     sys.stdin, sys.stdout, sys.stderr = given, printed, said  # what the program has put in their place is at its end
     vars(module).clear()  # a file that is still open is written out when nobody holds it any more
     return status if _flushed() else status or FLUSH_FAILED
@@ -98,7 +104,7 @@ def prepare() -> None:
     _made[:] = _streams()
     for _ in range(_REHEARSALS):
         code, seed = marshal.loads(text)  # noqa: S302 - our own
-        _main(code, seed)
+        _main(code, seed, is_last=False)
     for descriptor in (given, reader, writer):
         os.close(descriptor)
     for number, descriptor in enumerate(kept):
@@ -161,11 +167,11 @@ def _exit_status(code: object) -> int:
     return 1
 
 
-def _left(status: int) -> int:
+def _left(status: int, *, is_last: bool) -> int:
     """Wait for threads, call what was registered for the end, and write out what is held back."""
     try:
         threading = sys.modules.get("threading")
-        if threading is not None:
+        if threading is not None and is_last:  # after it nobody starts a pool of threads any more
             threading._shutdown()  # noqa: SLF001 - what an interpreter does at its end
         atexit._run_exitfuncs()  # noqa: SLF001 - as above
     except SystemExit as error:

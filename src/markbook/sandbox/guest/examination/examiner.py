@@ -22,13 +22,16 @@ from .results import (
     Counts,
     difference,
     inspect,
+    is_confused,
     is_doubtful,
+    leave_to_beside,
     settle,
     settled,
     swallows,
     text_tests,
     timed_out,
     without_claims,
+    without_parts,
 )
 from .separation import Hall, Plan
 from .tasks import Task
@@ -347,17 +350,16 @@ class Examiner:
                 marshal.dumps((False, code, inspection.speaks_of_random(job["code"]), job["limits"][6], task.asks))
             )
             record["error"] = hall.enter(pins)
-            if record["error"] is None:
-                for index, policy in enumerate(policies):
-                    if task.faults[index]:
-                        continue
-                    result = dict(NOT_RUN)
-                    if policy is not None:
-                        result = hall.run(compiled[index], policy)
-                        done[index] = sorted(map(list, hall.done.items()))
-                    if self._expired:  # though the test may have swallowed what said so
-                        raise Deadline
-                    results.append(result)
+            for index, policy in enumerate(policies) if record["error"] is None else ():
+                if task.faults[index]:
+                    continue
+                result = dict(NOT_RUN)
+                if policy is not None:
+                    result = hall.run(compiled[index], policy)
+                    done[index] = sorted(map(list, hall.done.items()))
+                if self._expired:  # though the test may have swallowed what said so
+                    raise Deadline
+                results.append(result)
         except wire.Gone:
             record["gone"] = True
         except Deadline:  # as if the candidate had used the time up: between the two it is only who is first
@@ -366,6 +368,9 @@ class Examiner:
         if hall.flags:
             record["flags"] = hall.flags
         record.update(attempt.end())
+        if record.get("gone") and (hall.peer.is_confused or is_confused(record)):
+            del record["gone"]
+            leave_to_beside(task, policies, results)
         if self._expired:
             record["hit"] = "cpu"
         record["here"] = time.process_time() - began
@@ -373,9 +378,7 @@ class Examiner:
         if any(policy is not None and policy.learning for policy in policies):
             pins.update(hall.pins)
         record = settle(task, record, results, verdict="separated")
-        for index, result in enumerate(record["tests"]):
-            if result["p"] and task.counted[index] and not any(number >= 0 for number, _ in done[index]):
-                result["v"] = "unchecked"  # nothing of it was executed that could have failed
+        without_parts(task, record["tests"], done)
         return record, done
 
     def _in_process(

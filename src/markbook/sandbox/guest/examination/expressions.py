@@ -14,6 +14,13 @@ _BUILT = frozenset(
     ]
 )  # fmt: skip
 """Calls that make a value of literals, whatever these are."""
+_KEEPING = frozenset(
+    [
+        "DataFrame", "Decimal", "Fraction", "Index", "Series", "approx", "array", "deque", "frozenset", "list", "set",
+        "sorted", "tuple",
+    ]
+)  # fmt: skip
+"""Those of them in which nothing is lost of the literals."""
 _MEASURES = frozenset(("abs", "absolute", "fabs", "norm", "square"))
 """Calls that make a size of a difference."""
 _OF_MANY = {
@@ -59,11 +66,31 @@ def constants(node: ast.expr) -> list[ast.Constant]:
     return found
 
 
+def keeps_values(node: ast.expr) -> bool:
+    """Whether a literal with another constant in it is another value, whatever stands in its place.
+
+    It need not be where a call says how the value is made (`approx(3, rel=.2)`, `deque([1, 2, 3], maxlen=2)`) or leaves
+    some of it out (`int(2.9)`, `Counter(a=0)`).
+    """
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return all(
+        called(call) in _KEEPING and not call.keywords and len(call.args) - _has_code(call) <= 1 for call in calls
+    )
+
+
+def _has_code(call: ast.Call) -> bool:
+    """Whether this is `array("i", [..])`, whose first argument says of what type the values are."""
+    return called(call) == "array" and isinstance(call.args[0] if call.args else None, ast.Constant)
+
+
 def _pairs(node: ast.Dict) -> list[tuple[ast.expr | None, ast.expr]]:
     """Return the keys and values of a dict, without those of a key that comes again."""
-    last: dict[str, tuple[ast.expr | None, ast.expr]] = {}
+    last: dict[object, tuple[ast.expr | None, ast.expr]] = {}
     for place, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
-        last[ast.dump(key) if key is not None else str(place)] = key, value
+        if isinstance(key, ast.Constant):
+            last["constant", key.value] = key, value  # 1, True and 1.0 are one key
+        else:
+            last[ast.dump(key) if key is not None else place] = key, value
     return list(last.values())
 
 

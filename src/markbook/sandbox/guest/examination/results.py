@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..child import OUTPUT_EXIT
+from ..child import CONFUSED_EXIT, OUTPUT_EXIT
 from ..marking import CUT, SWALLOWED, Result, mark
 from . import inspection
 
@@ -22,6 +22,32 @@ Parts = list[list[int]]
 Counts = list[Parts]
 """For each test the parts that went well, each with how often."""
 NOT_RUN: Result = {"p": False, "k": "a", "t": "", "m": "not run"}
+
+
+_NOT_UNDERSTOOD: Result = {
+    "p": False,
+    "k": "o",
+    "t": "ProcessExited",
+    "m": "what the solution gave cannot be handed over",
+}
+
+
+def is_confused(end: dict[str, Any]) -> bool:
+    """Whether a process ended because it did not understand what the test gave it."""
+    status = end.get("status", 0)
+    return os.WIFEXITED(status) and os.WEXITSTATUS(status) == CONFUSED_EXIT
+
+
+def leave_to_beside(task: Task, policies: list[Policy | None], results: list[Result]) -> None:
+    """Have the tests decided beside the candidate that are left when something could not cross, or not be understood there.
+
+    A value that holds itself by a class of its own is such a thing, and an array that took another shape.
+    """
+    for index in sorted(task.sound)[len(results) :]:
+        results.append(dict(_NOT_UNDERSTOOD))
+        policy = policies[index]
+        if policy is not None:
+            policy.copied = True
 
 
 def difference(done: Parts, wanted: Parts, repeated: Container[int]) -> str:
@@ -149,6 +175,13 @@ def inspect(task: Task, code: str, results: list[Result]) -> None:
         reason = inspection.inspect(code, tree, names, pattern)
         if reason and results[index]["p"]:
             results[index] = {**results[index], "p": False, "k": "a", "t": "InspectionError", "m": reason}
+
+
+def without_parts(task: Task, results: list[Result], done: Counts) -> None:
+    """Say of passes of which no assertion was executed that nothing could have failed in them."""
+    for index, result in enumerate(results):
+        if result["p"] and task.counted[index] and not any(number >= 0 for number, _ in done[index]):
+            result["v"] = "unchecked"
 
 
 def without_claims(task: Task, results: list[Result]) -> None:

@@ -55,6 +55,8 @@ class Peer(Objects):
         """The last message from there, as it came."""
         self.dead = ""
         """Why nothing more can come of this attempt; it never becomes empty again."""
+        self.is_confused = False
+        """Whether that is because something that crossed could not be understood, and not because the other side ended."""
         self.policy = Policy([])
         self.wants_output: Callable[[], Listeners] = lambda: None
         self.operations: dict[str, Callable[..., Any]] = (
@@ -235,7 +237,8 @@ class Peer(Objects):
             self._text = text
             return wire.decode(text)
         except wire.Gone as error:
-            self._fail(str(error))
+            self.dead = self.dead or str(error)
+            raise
         except (ValueError, RecursionError, MemoryError):
             self._fail("not a frame")
 
@@ -273,6 +276,7 @@ class Peer(Objects):
         return value
 
     def _fail(self, reason: str) -> Any:
+        self.is_confused = not self.dead
         self.dead = self.dead or reason
         raise wire.Gone(reason) from None
 

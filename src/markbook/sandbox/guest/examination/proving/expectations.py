@@ -15,6 +15,7 @@ from ..expressions import (
     distance,
     is_computed,
     is_literal,
+    keeps_values,
     key_of,
     mentions,
 )
@@ -310,7 +311,7 @@ class Finder:
         """Find the literals that an expectation is made of: its own, or those of the names in it."""
         literal, names = self._made_of(node)
         if literal:
-            sure = sure and not is_computed(node)
+            sure = sure and not is_computed(node) and keeps_values(node)
             rank = SURE if sure else LIKELY if steps == _STEPS else INPUT
             if self._near is not None:
                 self._pool.add(self._of, node)

@@ -24,10 +24,8 @@ WAYS = 6
 _FAR = 50
 """A number of the test takes the place of another only if it is farther from it than this part of it: some tests round."""
 _TRIES = 8
-_KEEP_ORDER = frozenset(
-    ("array", "DataFrame", "Index", "OrderedDict", "Series", "asarray", "deque", "dict", "list", "tuple")
-)
-"""What is made of a list and in which the order of the list is seen."""
+_KEEP_ORDER = frozenset(("array", "DataFrame", "Index", "Series", "asarray", "deque", "list", "tuple"))
+"""What is made of a list and in which the order of the list is seen by whatever it is compared with."""
 
 
 class Pool:
