@@ -54,7 +54,7 @@ def canaries(task: Task) -> list[Canary]:
     """Return what of each test can be made wrong, looked for once."""
     if task.canaries is None:
         entry = {task.name, "candidate", *task.aliases} - {""}
-        task.canaries = [Canary(test, entry) for test in task.tests]
+        task.canaries = [Canary(test, entry, makers) for test, makers in zip(task.tests, task.makers, strict=True)]
         expected = [value for canary in task.canaries for value in canary.expected]
         for canary in task.canaries:
             canary.expected = expected

@@ -229,7 +229,11 @@ class Examiner:
     ) -> dict[str, Any]:
         """Label the passes in which objects of the candidate's were given something to judge; no right answer is known."""
         tests = record["tests"]
-        judged = {index for index, one in enumerate(policies) if one and one.judged and tests[index]["p"]}
+        judged = {
+            index
+            for index, one in enumerate(policies)
+            if one and (one.judged or task.makers[index]) and tests[index]["p"]
+        }
         if not judged:
             return record
         again = self._runs_apart(task, job, plan)
@@ -292,6 +296,7 @@ class Examiner:
             plans.append(sorted(policy.allowed) if agrees and policy is not None and not policy.borrows else None)
         plans, useful = self._beside(task, job, together, plans)
         own = {index for index, policy in enumerate(policies) if plans[index] is not None and policy and policy.own}
+        own |= {index for index, makers in enumerate(task.makers) if makers and plans[index] is not None}
         own = {index for index in own if together["tests"][index]["p"]}
         beside_it = together.get("done", {})
         done = [

@@ -191,6 +191,18 @@ def key_of(node: ast.AST) -> str:
     return "." + node.attr if isinstance(node, ast.Attribute) else ""
 
 
+def traced(node: ast.expr, made: dict[str, list[ast.expr]], steps: int = _NESTED) -> list[ast.expr]:
+    """Return an expression and those that the names in it were given, and the names in these, so many steps back."""
+    found, new = [node], [node]
+    seen: set[str] = set()
+    for _ in range(steps):
+        names = {key for one in new for part in ast.walk(one) if (key := key_of(part)) in made} - seen
+        seen |= names
+        new = [value for name in sorted(names) for value in made[name]]
+        found += new
+    return found
+
+
 def mentions(node: ast.AST, names: set[str]) -> bool:
     """Whether one of these names stands in an expression."""
     return any(key_of(part) in names for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))

@@ -7,7 +7,7 @@ import ast
 from .. import wire
 from ..marking import Compiled
 from . import inspection, rules
-from .expressions import called
+from .expressions import assignments, called, traced
 from .programs import BrokenTest, compile_test, repeated_parts
 from .separation import names_used, runs_beside
 
@@ -68,6 +68,8 @@ class Task:
         """Which tests fail by their assert statements alone: one of which none was executed has claimed nothing."""
         self.repeated: list[frozenset[int]] = []
         """The parts of each that go well as often as the answer has it."""
+        self.makers: list[set[str]] = []
+        """By which names of the solution's each makes what it expects: such a pass is tried whatever the objects are."""
         self.canaries: list[Canary] | None = None
         """What of each test can be made wrong; looked for when first wanted."""
         self.watched: dict[int, tuple[Any, list[str]]] = {}
@@ -84,6 +86,8 @@ class Task:
         """What the tests may want of the solution: the identifiers that they use and the name of what they test."""
         helpers = prompt_helpers(spec["prompt"], self.name) if spec.get("prompt") else None
         self.before = [helpers] if helpers is not None else []
+        for made in self.makers:
+            made.difference_update(helpers.co_names if helpers is not None else ())
 
     def _add_rule(self, test: dict[str, Any]) -> None:
         """Find how the output of a test is compared."""
@@ -107,6 +111,8 @@ class Task:
         self.silent.append(not any(test.get(part) for part in _CLAIMS) and not found)
         self.counted.append(program is not None and found == {"assert"})
         used = names_used(nodes)  # before the program is changed
+        entry = {self.name, *self.aliases, "candidate"} - {""}
+        self.makers.append(makers(nodes, used | entry if self.kind == "class" else used - entry, entry))
         self.repeated.append(repeated_parts(program) if program is not None else frozenset())
         fault = ""
         try:
@@ -154,6 +160,56 @@ def _claims(node: ast.AST) -> str:
         return "other" if isinstance(node, ast.Raise) else ""
     name = called(node)
     return "other" if name.lower().startswith("assert") or name in _ENDS else ""
+
+
+def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
+    """Return by which of these names, as far as they are the solution's, a test makes what it compares with.
+
+    Args:
+        nodes: of the test.
+        names: those that it uses.
+        tested: what the tested object is called there.
+    """
+    found: set[str] = set()
+    called_anywhere = {name for node in nodes if isinstance(node, ast.expr) for name in _called_name(node)}
+    if called_anywhere.isdisjoint(names):
+        return found
+    made = assignments(nodes)
+    for node in nodes:
+        sides: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and called(node).lower().startswith("assert"):
+            sides = node.args
+        if len(sides) > 1:
+            calls = [{name for one in traced(side, made) for name in _called_names(one)} for side in sides]
+            if sum(not side.isdisjoint(names | tested) for side in calls) > 1:
+                found.update(*calls)
+    found &= names
+    return found - _bound(nodes) if found else found
+
+
+def _called_name(node: ast.AST) -> set[str]:
+    return {node.func.id} if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else set()
+
+
+def _called_names(node: ast.expr) -> set[str]:
+    return {name for part in ast.walk(node) for name in _called_name(part)}
+
+
+def _bound(nodes: list[ast.AST]) -> set[str]:
+    """Return the names that a test gives a meaning itself."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).partition(".")[0])
+    return found
 
 
 def _draws(node: ast.AST) -> bool:

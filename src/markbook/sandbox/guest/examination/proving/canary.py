@@ -12,6 +12,7 @@ from .replacing import Pool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from .sites import Site
@@ -22,15 +23,19 @@ _FAULTS = (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, 
 class Canary:
     """What of one test can be made wrong."""
 
-    def __init__(self, test: dict[str, Any], entry: set[str]) -> None:
+    def __init__(self, test: dict[str, Any], entry: set[str], makers: Collection[str] | None = None) -> None:
         """Look for it.
 
         Args:
             test: its texts.
             entry: what the tested object is called there.
+            makers: what of the solution's makes objects that are expected; None for no such thing.
         """
         self._test = test
         self._entry = entry
+        self._makers = makers or ()
+        self.circular: list[bool] = []
+        """For each thing that can be made wrong whether it is the solution's own."""
         self.ranks: list[int] = []
         """For each thing that can be made wrong how much it says that a solution passes then."""
         self.claims: list[int] = []
@@ -59,6 +64,7 @@ class Canary:
             self.shown = [site.is_shown for site in sites]
             self.parts = [site.part for site in sites]
             self.says = [site.says for site in sites]
+            self.circular = [site.is_circular for site in sites]
         except _FAULTS:
             return
 
@@ -74,7 +80,7 @@ class Canary:
         }
         told = parts_of(trees["program"]) if "program" in trees else ()
         self._pool = Pool(self.expected)
-        return trees, Finder(list(trees.values()), self._entry, told, self._pool).sites
+        return trees, Finder(list(trees.values()), self._entry, told, self._pool, self._makers).sites
 
     def as_shown(self) -> Compiled | None:
         """Return the test as a solution beside it sees it, compiled as wrong ones are; None where it is no test.

@@ -18,6 +18,7 @@ from ..expressions import (
     keeps_values,
     key_of,
     mentions,
+    traced,
 )
 from . import wrong
 from .changes import (
@@ -36,7 +37,7 @@ from .words import MESSAGE_THIRD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from typing import Any
 
     Operands = tuple[ast.expr, ast.expr]
@@ -55,6 +56,8 @@ _UNORDERED = frozenset(("assertCountEqual", "assertSetEqual"))
 _MORE = {"assertGreater": True, "assertGreaterEqual": True, "assertLess": False, "assertLessEqual": False}
 _RAISE = frozenset(("assertRaises", "assertRaisesRegex", "raises"))
 _OPPOSITE = {"assertTrue": "assertFalse", "assertFalse": "assertTrue", "assertIsNone": "assertIsNotNone"}
+_VARIED = 3
+"""So many arguments are varied of what makes an expected object."""
 _STEPS = 3
 """So many assignments are followed from an expectation to its literal."""
 
@@ -70,8 +73,9 @@ class Finder:
     """Finds the sites of one test, in an order that only depends on its text."""
 
     def __init__(
-        self, trees: list[ast.AST], entry: set[str], parts: Sequence[ast.stmt] = (), pool: Pool | None = None
-    ) -> None:
+        self, trees: list[ast.AST], entry: set[str], parts: Sequence[ast.stmt] = (), pool: Pool | None = None,
+        makers: Collection[str] = (),
+    ) -> None:  # fmt: skip
         """Prepare.
 
         Args:
@@ -79,7 +83,9 @@ class Finder:
             entry: the names of what is tested.
             parts: the statements of a program that report, in the order of their numbers.
             pool: takes in what is expected, beside what other tests expect.
+            makers: names of the solution's by which a test makes what it expects.
         """
+        self._makers = makers
         self._part_of = {id(node): number for number, part in enumerate(parts) for node in _of_part(part)}
         self._part: int | None = None
         self.sites: list[Site] = []
@@ -156,9 +162,19 @@ class Finder:
         return pair if is_literal(first) and not is_literal(second) else (second, first)
 
     def _site(
-        self, change: Callable[[], object], rank: int, *, is_shown: bool = False, node: ast.expr | None = None
-    ) -> None:
-        made = Site(change, rank, self._claim, is_shown=is_shown, part=self._part, of=self._of, node=node)
+        self, change: Callable[[], object], rank: int, *, is_shown: bool = False, node: ast.expr | None = None,
+        is_circular: bool = False,
+    ) -> None:  # fmt: skip
+        made = Site(
+            change,
+            rank,
+            self._claim,
+            is_shown=is_shown,
+            part=self._part,
+            of=self._of,
+            node=node,
+            is_circular=is_circular,
+        )
         self.sites.append(made)
 
     def _add(self, change: Callable[[], object], *, sure: bool) -> None:
@@ -217,7 +233,8 @@ class Finder:
                     for site in self.sites[before:]:
                         site.claim = -site.claim
                 self._settled.add(id(node))
-                self._site(partial(make_other, partial(node.comparators.__setitem__, 0), right), SURE, is_shown=True)
+                self._other(partial(node.comparators.__setitem__, 0), right, SURE)
+                self._arguments(self._expected((left, right))[0])
             return
         if len(node.ops) == 1 and isinstance(operator, ast.NotEq | ast.IsNot) and self._is_told(left):
             self._add(partial(node.comparators.__setitem__, -1, left), sure=False)
@@ -251,13 +268,36 @@ class Finder:
         if isinstance(operator, ast.Eq | ast.NotEq):
             self._judged((node.left, node.comparators[0]), (first, second), rank)
         elif isinstance(operator, ast.In | ast.NotIn):
-            self._site(partial(make_other, first, node.left), rank, is_shown=True)
+            self._other(first, node.left, rank)
 
     def _judged(self, pair: Operands, puts: tuple[Put, Put], rank: int = OPERATOR) -> None:
         """Note that what is tested may say itself whether it is equal to what is expected, wherever these stand."""
         if any(map(self._is_told, pair)):
             expected = self._expected(pair)[0]
-            self._site(partial(make_other, puts[expected is pair[1]], expected), rank, is_shown=True)
+            self._other(puts[expected is pair[1]], expected, rank)
+            if rank == OPERATOR:
+                self._arguments(expected)
+
+    def _other(self, put: Put, value: ast.expr, rank: int) -> None:
+        """Note that something equal to nothing may stand in the place of a value."""
+        makers = set(self._makers)
+        circular = bool(makers) and any(mentions(one, makers) for one in traced(value, self._made))
+        self._site(partial(make_other, put, value), rank, is_shown=True, is_circular=circular)
+
+    def _arguments(self, expected: ast.expr) -> None:
+        """Note that what the solution makes, and the test expects, may be made of something else."""
+        if not self._makers:
+            return
+        for call in [part for one in traced(expected, self._made) for part in ast.walk(one)]:
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self._makers:
+                for place, value in enumerate(call.args[:_VARIED]):
+                    if not isinstance(value, ast.Starred):
+                        put = partial(call.args.__setitem__, place)
+                        self._site(partial(make_other, put, value), OPERATOR, is_shown=True)
+                for keyword in call.keywords[:_VARIED]:
+                    self._site(
+                        partial(make_other, partial(setattr, keyword, "value"), keyword.value), OPERATOR, is_shown=True
+                    )
 
     def _near_by(self, size: ast.expr, bound: ast.expr) -> bool:
         """Find what is expected where the size of a difference has a bound; return whether this is such a place."""

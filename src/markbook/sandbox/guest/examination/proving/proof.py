@@ -35,7 +35,8 @@ def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bo
     it fails all that was asked, and a pass leaves the test open; where none is, what passes often does. By an operator
     a right answer passes always or never: where one is known to have failed, what passes every time is forged, and
     what passes by it at all may have tossed a coin. So may what passes with another argument, though a right answer
-    may as well. What a solution can see to be wrong proves nothing by failing.
+    may as well. What a solution can see to be wrong proves nothing by failing, nor does another thing in the place of an
+    object of its own, which is unequal without its being asked.
 
     Args:
         canary: what of the test can be made wrong.
@@ -55,7 +56,7 @@ def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bo
             if place not in undone or not fails_any:
                 return "forged"
             is_open = True
-        counts = counts or apart or not canary.shown[place]
+        counts = counts or not canary.shown[place] or (apart and not canary.circular[place])
         key = (rank, (place,)) if canary.shown[place] else (rank, canary.claims[place])
         claims[key] = claims.get(key, []) + passes
     if known and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):

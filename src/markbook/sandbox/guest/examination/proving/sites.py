@@ -28,6 +28,7 @@ class Site:
         part: int | None = None,
         of: str = "",
         node: ast.expr | None = None,
+        is_circular: bool = False,
     ) -> None:
         self.change = change
         """Makes it wrong, in the tree in which it was found, by the values that are drawn then; it returns True where an
@@ -46,6 +47,9 @@ class Site:
         """The literal or the bound that is made wrong; None where something else is."""
         self._before = ast.dump(node) if node is not None else ""
         self._value = getattr(node, "value", None)
+        self.is_circular = is_circular
+        """Whether what is made wrong is the solution's own, so that another thing in its place may be refused unasked: to
+        fail then says nothing."""
         self.is_shown = is_shown
         """Whether it is made wrong by a call of ours, which a solution beside it can see: where that does not happen
         it may answer what it likes, so that only to pass says something, and to fail does not."""
