@@ -206,6 +206,28 @@ def test_check_benchmark_lists_what_fails(tmp_path):
     assert "75.0 % of tests separated, 1 in process)" in run(*check).stdout
 
 
+def test_check_benchmark_hints_at_tests_that_a_constant_passes(tmp_path):
+    rows = [
+        problem("plain", tests=[{"assertion": "func(1) == 1"}, {"assertion": "func(2) == 2"}]),
+        problem("zip", canonical="def f(n):\n    return [n]\n", tests=[{"assertion": "all(a == b for a, b in zip(func(4), [4]))"}]),
+        problem("near", canonical="def f(n):\n    return n * n\n", tests=[{"assertion": "func(2) == 4"}, {"assertion": "not abs(func(3) - 9.0) > 1e-6"}]),
+    ]  # fmt: skip
+    path = write_rows(tmp_path / "benchmark.jsonl", rows)
+    check = ["exam", "--benchmark", path, "--check-benchmark", "--isolation", "weak"]
+
+    done = run(*check, "--json")
+    record = json.loads(done.stdout)
+
+    assert done.returncode == 0
+    assert [(one["task_id"], one["answer"], one["tests"], one["total"]) for one in record["weak"]] == [
+        ("zip", "''", [0], 1),
+        ("near", "float('nan')", [1], 2),
+    ]
+    said = run(*check).stdout
+    assert "hint: zip: an answer that always returns '' passes every test" in said
+    assert "hint: near: an answer that always returns float('nan') passes tests 1" in said
+
+
 @pytest.mark.parametrize("check", [["--check-benchmark"], []])
 def test_an_interpreter_that_is_none_is_a_wrong_argument(tmp_path, check):
     path = write_rows(tmp_path / "benchmark.jsonl", [problem("a")])

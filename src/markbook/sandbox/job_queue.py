@@ -44,6 +44,8 @@ class QueuedJob:
     task: SampleJobs
     digest: str = ""
     """The same for equal jobs."""
+    token: str = ""
+    """What its answer has to begin with, so that a stray write to the worker's socket is none."""
     tries: int = 0
     twins: list[Job] = field(default_factory=list)
     """Jobs that are exactly the same and get the same outcome."""

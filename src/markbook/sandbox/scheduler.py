@@ -9,6 +9,7 @@ replaced and its job run once more, alone.
 
 from __future__ import annotations
 
+import secrets
 import selectors
 import time
 from collections import defaultdict
@@ -227,10 +228,11 @@ class Scheduler:
     def _give(self, worker: Worker, entry: QueuedJob) -> bool:
         plan = self._known.plans.get(entry.task.name)
         limits = jobs.limits_for(entry.job)
+        entry.token = secrets.token_hex(8)
         if self._rules.adaptive and plan is not None and plan.seconds is not None:
             limits = replace(limits, seconds=min(limits.seconds, max(ADAPTIVE_LEAST, ADAPTIVE_FACTOR * plan.seconds)))
         record: dict[str, Any] = {
-            "id": entry.priority[2],
+            "id": entry.token,
             "code": entry.job.code,
             "name": entry.task.name,
             "limits": jobs.limits_on_wire(limits),
@@ -291,12 +293,12 @@ class Scheduler:
 
     def _settle(self, worker: Worker, record: WorkerAnswer) -> None:
         entry: QueuedJob = worker.jobs[0]
-        if record["id"] == entry.priority[2] and record.get("wants_task"):
+        if record["id"] == entry.token and record.get("wants_task"):
             worker.jobs.pop(0)
             worker.told.discard(entry.task.name)  # it was told long ago, and many others since
             self._give(worker, entry)
             return
-        if record["id"] != entry.priority[2] or (
+        if record["id"] != entry.token or (
             "later" not in record and len(record["tests"]) != len(entry.job.sample.tests)
         ):
             raise WorkerLost("an answer to another question")

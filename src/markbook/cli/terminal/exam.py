@@ -374,6 +374,10 @@ def show_check(found: BenchmarkCheck) -> None:
         console.print(
             Text(terminal(f"fault: {fault.task_id}, test {fault.test_index}: {fault.reason}")), soft_wrap=True
         )
+    for weak in found.weak:
+        which = "every test" if len(weak.tests) == weak.total else f"tests {', '.join(map(str, weak.tests[:5]))}"
+        words = f"hint: {weak.task_id}: an answer that always returns {weak.answer} passes {which}"
+        console.print(Text(terminal(words)), soft_wrap=True)
     if found.rejected_rows:
         print(f"{found.rejected_rows} rows were rejected", file=sys.stderr)  # noqa: T201 - beside the tables
 

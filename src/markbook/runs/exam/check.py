@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from markbook.load.benchmark import Benchmark, is_package, load_benchmark
 from markbook.load.faults import TestFault, without_faults
@@ -16,8 +16,18 @@ from markbook.runs.exam.plan import available, languages_of
 from markbook.runs.programs.unending import language_fault
 from markbook.runs.sandboxes import BoxSettings, open_sandboxes
 from markbook.sandbox import Job
-from markbook.types import Limits, Outcome, Verdict
+from markbook.types import Limits, Outcome, ProblemType, Sample, Verdict
 
+if TYPE_CHECKING:
+    from markbook.runs.fresh import Box
+
+_CONSTANTS = ("None", "True", "False", "0", "1", "-1", "''", "[]", "{}", "()")
+"""What an answer to a problem may return without looking at it; of all its tests hardly one that asks for something passes."""
+_BRIEF, _QUICK = 5.0, 0.25
+"""Seconds that such an answer may take; it is tried only where the benchmark's own takes less than this."""
+_CALLED = (ProblemType.FUNCTION, None)
+_EMPTY = {"float('nan')": "", "np.empty((0, 3))": "import numpy as np\n"}
+"""What compares as if it were anything where a test is careless, each with what it needs: no test asks for it."""
 ROUNDS = 2
 """How often each canonical solution is run; a verdict that differs between rounds flips."""
 
@@ -32,6 +42,18 @@ class FaultyProblem:
     """Tests that passed in the first round."""
     total: int
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class WeakTest:
+    """Tests that an answer passes which looks at nothing."""
+
+    task_id: str
+    answer: str
+    """What it returns, whatever it is asked."""
+    tests: tuple[int, ...]
+    """The numbers of the tests that it passes."""
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +77,9 @@ class BenchmarkCheck:
     """Submissions in languages that are not here, with the reason."""
     time_limit: float | None = None
     """Of a problem package: the limit that its submissions met, in seconds."""
+    weak: tuple[WeakTest, ...] = ()
+    """Problems that an answer passes which always returns the same, and tests that one passes which returns nothing that
+    anybody asks for: not a number, or an empty array. A hint: the benchmark holds all the same."""
 
     @property
     def holds(self) -> bool:
@@ -95,6 +120,10 @@ def check_benchmark(
         for job, outcome in box.run(_jobs(benchmark, Limits(seconds=timeout))):
             outcomes[job.sample.id].append(outcome)
         level = box.level.value
+        quick = [
+            sample for sample in benchmark.samples if all((one.seconds or 0.0) < _QUICK for one in outcomes[sample.id])
+        ]
+        weak = _weak(quick, box, Limits(seconds=min(timeout, _BRIEF)))
     problems = [found for sample in benchmark.samples if (found := _judge(benchmark, sample.id, outcomes[sample.id]))]
     labels = Counter(test.verdict for found in outcomes.values() for outcome in found[:1] for test in outcome.tests)
     return BenchmarkCheck(
@@ -106,7 +135,33 @@ def check_benchmark(
         isolation=level,
         separated_share=labels[Verdict.SEPARATED] / labels.total() if labels else None,
         verdicts={verdict.value: labels[verdict] for verdict in Verdict},
+        weak=weak,
     )
+
+
+def _weak(samples: Sequence[Sample], box: Box, limits: Limits) -> tuple[WeakTest, ...]:
+    """Run answers that always return the same."""
+    answers = dict.fromkeys(_CONSTANTS, "") | _EMPTY
+    jobs = [
+        Job(
+            answer,
+            f"{imports}def {sample.entry_point}(*_arguments, **_options):\n    return {answer}\n",
+            sample,
+            limits,
+        )
+        for sample in samples
+        if sample.entry_point.isidentifier() and not sample.language and sample.problem_type in _CALLED and sample.tests
+        for answer, imports in answers.items()
+    ]
+    found: dict[str, list[WeakTest]] = {}
+    for job, outcome in box.run(jobs):
+        passed = tuple(number for number, test in enumerate(outcome.tests) if test.passed)
+        if passed and (job.key in _EMPTY or len(passed) == len(outcome.tests)):
+            made = WeakTest(job.sample.id, job.key, passed, len(outcome.tests))
+            found.setdefault(job.sample.id, []).append(made)
+    order = list(answers)
+    best = {name: min(some, key=lambda one: (-len(one.tests), order.index(one.answer))) for name, some in found.items()}
+    return tuple(best[sample.id] for sample in samples if sample.id in best)
 
 
 def _checked_package(

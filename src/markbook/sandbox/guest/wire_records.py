@@ -79,7 +79,8 @@ class WorkerAnswer(TypedDict, total=False):
 
     why: object
     """Why tests failed, as the solution's own process says it: not looked at yet."""
-    id: int
+    id: str
+    """What the question was told apart by."""
     tests: list[RawTest]
     error: RawTest
     """Of the code, before any test."""

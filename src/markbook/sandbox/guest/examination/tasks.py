@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     class Job(TypedDict):
         """One attempt to examine, as the host's `sandbox.job` writes it."""
 
-        id: int
+        id: str
         name: str
         code: str
         limits: list[float]
