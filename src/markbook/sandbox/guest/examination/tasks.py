@@ -162,6 +162,10 @@ def _claims(node: ast.AST) -> str:
     return "other" if name.lower().startswith("assert") or name in _ENDS else ""
 
 
+_SAME = frozenset(("assertIs", "assertIsNot"))
+"""What asks whether two things are one: what is made of other arguments may rightly be the same one again."""
+
+
 def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
     """Return by which of these names, as far as they are the solution's, a test makes what it compares with.
 
@@ -177,9 +181,9 @@ def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
     made = assignments(nodes)
     for node in nodes:
         sides: list[ast.expr] = []
-        if isinstance(node, ast.Compare):
+        if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Is | ast.IsNot):
             sides = [node.left, *node.comparators]
-        elif isinstance(node, ast.Call) and called(node).lower().startswith("assert"):
+        elif isinstance(node, ast.Call) and called(node).lower().startswith("assert") and called(node) not in _SAME:
             sides = node.args
         if len(sides) > 1:
             calls = [{name for one in traced(side, made) for name in _called_names(one)} for side in sides]

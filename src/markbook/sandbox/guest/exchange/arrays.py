@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from .library_values import Malformed, text_of
+from .library_values import Malformed, Uncrossable, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,5 +56,8 @@ def refill_array(value: Any, form: Any) -> None:
     """Give an array what the other side wrote into it."""
     found = get_array(form)
     if found.shape != value.shape or found.dtype != value.dtype:
-        raise Malformed("another array")
-    value[...] = found
+        raise Uncrossable("another array")
+    try:
+        value[...] = found
+    except ValueError:
+        raise Uncrossable("an array that is not to be written to") from None

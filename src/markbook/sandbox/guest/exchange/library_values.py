@@ -15,6 +15,10 @@ class Malformed(Exception):
     """What arrived is no value."""
 
 
+class Uncrossable(Malformed):
+    """An honest value that cannot be made here: it is to be seen where it is."""
+
+
 def text_of(form: list[Any], at: int = 1) -> str:
     """Return the text at a place of a wire form.
 

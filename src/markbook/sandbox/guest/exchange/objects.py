@@ -8,7 +8,7 @@ import types
 from . import names
 from .attributes import SPECIAL
 from .containers import contents, refill
-from .library_values import Malformed
+from .library_values import Malformed, Uncrossable
 from .lineage import own_special, plain_base
 from .shape import Shape
 from .standin import (
@@ -213,6 +213,8 @@ class Objects:
             raise Malformed("unknown tag")
         found = self._theirs.get(token)
         if found is None:
+            if token in self._theirs:
+                raise Uncrossable("a value that holds itself")
             if len(form) != 3 or type(form[2]) is not list or len(form[2]) < 2:
                 raise Malformed("an unknown handle")
             self._make(token, form[2], transfer)

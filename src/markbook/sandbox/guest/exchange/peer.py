@@ -18,7 +18,7 @@ from . import names
 from .aliases import Crossed
 from .attributes import STEPS
 from .containers import ATOMS, SCALARS, is_word
-from .library_values import Malformed
+from .library_values import Malformed, Uncrossable
 from .objects import MAX_NAME, Objects
 from .operations import OPERATIONS
 from .policy import Policy
@@ -56,7 +56,7 @@ class Peer(Objects):
         self.dead = ""
         """Why nothing more can come of this attempt; it never becomes empty again."""
         self.is_confused = False
-        """Whether that is because something that crossed could not be understood, and not because the other side ended."""
+        """Whether that is because of an honest value that cannot cross, and not because the other side ended or lied."""
         self.policy = Policy([])
         self.wants_output: Callable[[], Listeners] = lambda: None
         self.operations: dict[str, Callable[..., Any]] = (
@@ -265,7 +265,7 @@ class Peer(Objects):
         except (wire.Gone, KeyboardInterrupt):
             raise
         except Exception as error:
-            self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME])
+            self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME], confused=isinstance(error, Uncrossable))
         if self.examines:
             self.crossed.add(transfer)
         for text, hear in zip(texts, listen or (), strict=False):
@@ -275,8 +275,8 @@ class Peer(Objects):
             raise value
         return value
 
-    def _fail(self, reason: str) -> Any:
-        self.is_confused = not self.dead
+    def _fail(self, reason: str, *, confused: bool = False) -> Any:
+        self.is_confused = confused and not self.dead
         self.dead = self.dead or reason
         raise wire.Gone(reason) from None
 
@@ -348,7 +348,7 @@ class Peer(Objects):
         except (wire.Gone, KeyboardInterrupt):
             raise
         except Exception as error:
-            self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME])
+            self._fail(f"{type(error).__name__}: {error}"[:MAX_NAME], confused=isinstance(error, Uncrossable))
         transfer.snapshot()
         return arguments, options, transfer
 
