@@ -29,6 +29,9 @@ KILLERS = {
     "signals": "import signal\nfor n in range(1, 60):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n    except (OSError, ValueError):\n        pass\nwhile True:\n    pass\n",
 }
 LOOP = "def f(x):\n    while True:\n        pass\n"
+SLEEP = "import time\ndef f(x):\n    time.sleep(0.6)\n    return x\n"
+TIMEOUT = 0.6
+"""Seconds of processor time that an answer has where loops are to be ended by it."""
 DETERMINISTIC = ("test_results.jsonl", "test_results_score.json", "test_results_errors.json", "evaluation_summary.md")
 
 
@@ -47,7 +50,7 @@ def test_killer_answers_change_nobody_elses_verdict(tmp_path, workers):
 
     calm = hold(tmp_path / "calm", problems, [answer(name, texts[name]) for name in names], workers=workers)
     answers = [answer(name, KILLERS[places[name]] if name in places else texts[name]) for name in names]
-    wild = hold(tmp_path / "wild", problems, answers, workers=workers, timeout=1.0)
+    wild = hold(tmp_path / "wild", problems, answers, workers=workers, timeout=TIMEOUT)
 
     before = {row["task_id"]: row for row in rows(calm)}
     after = {row["task_id"]: row for row in rows(wild)}
@@ -58,16 +61,26 @@ def test_killer_answers_change_nobody_elses_verdict(tmp_path, workers):
     assert all(after[name]["error_type"] for name in places)
 
 
+SLOW_PROBLEMS = [problem(f"p{i:02}") for i in range(18)]
+SLOW_ANSWERS = [answer(f"p{i:02}", GOOD if i < 10 else f"# {i}\n{LOOP if i % 4 == 0 else SLEEP}") for i in range(18)]
+
+
+@pytest.fixture(scope="module")
+def whole_digest(tmp_path_factory):
+    """Return the digest of that exam where nothing ends it."""
+    run = hold(tmp_path_factory.mktemp("whole"), SLOW_PROBLEMS, SLOW_ANSWERS, timeout=TIMEOUT, workers=2)
+    return digest(run, ["gpt"])
+
+
 @pytest.fixture
 def looping(tmp_path):
-    """An exam that takes longer than the test waits: loops and quick answers, of which two at least are marked."""
-    problems = [problem(f"p{i:02}") for i in range(18)]
-    answers = [answer(f"p{i:02}", GOOD if i < 10 else f"# {i}\n{LOOP}") for i in range(18)]
+    """An exam that takes longer than the test waits: loops, sleepers and quick answers, of which two at least are marked."""
+    problems, answers = SLOW_PROBLEMS, SLOW_ANSWERS
     benchmark = write_rows(tmp_path / "benchmark.jsonl", problems)
     solutions = write_rows(tmp_path / "answers.jsonl", answers)
     command = [
         sys.executable, "-m", "markbook", "exam", "--benchmark", str(benchmark), "--solutions", str(solutions),
-        "--output", str(tmp_path / "out"), "--isolation", "weak", "--timeout", "1.5", "--workers", "2",
+        "--output", str(tmp_path / "out"), "--isolation", "weak", "--timeout", str(TIMEOUT), "--workers", "2",
     ]  # fmt: skip
     process = subprocess.Popen(
         command,
@@ -126,7 +139,7 @@ def gone(pids):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_ended_run_leaves_no_process_and_resumes_to_the_same_bytes(looping, tmp_path, number, code):
+def test_ended_run_leaves_no_process_and_resumes_to_the_same_bytes(looping, whole_digest, tmp_path, number, code):
     process, workers, problems, answers, folder = looping
 
     os.kill(process.pid, number)
@@ -139,12 +152,11 @@ def test_ended_run_leaves_no_process_and_resumes_to_the_same_bytes(looping, tmp_
     status = open_run(folder).status
     assert status == ("running" if number == signal.SIGKILL else "interrupted")
     assert len(list(open_run(folder).rows("outcome"))) >= 2
-    whole = hold(tmp_path / "whole", problems, answers, timeout=1.5, workers=2)
     (tmp_path / "in").mkdir()
     for name in ("benchmark", "answers"):
         (tmp_path / "in" / f"{name}.jsonl").write_bytes((tmp_path / f"{name}.jsonl").read_bytes())
-    again = hold(tmp_path, problems, answers, timeout=1.5, workers=2, resume=folder)
-    assert digest(again, ["gpt"]) == digest(whole, ["gpt"])
+    again = hold(tmp_path, problems, answers, timeout=TIMEOUT, workers=2, resume=folder)
+    assert digest(again, ["gpt"]) == whole_digest
 
 
 def test_partial_run_says_how_much_it_scored(looping):
@@ -275,7 +287,7 @@ def test_scores_of_an_exam_of_nothing_but_killers_are_zero(tmp_path):
     names = list(KILLERS)
 
     run = hold(
-        tmp_path, [problem(name) for name in names], [answer(name, KILLERS[name]) for name in names], timeout=1.0
+        tmp_path, [problem(name) for name in names], [answer(name, KILLERS[name]) for name in names], timeout=TIMEOUT
     )
 
     assert scores(run)["total"] == 0.0

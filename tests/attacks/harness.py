@@ -69,6 +69,15 @@ class Program:
     attempts: int = 1
     canonicals: tuple[bool, ...] = (True, False)
     holds: tuple[str, ...] = ()
+    only: frozenset[tuple[str, bool]] | None = None
+    """Which of its cases are run; None for all."""
+
+    def cases(self) -> list[tuple[str, bool]]:
+        """Return each shape that it is tried against, with its right answer given (True) or without."""
+        every = [
+            (name, known) for name in self.shapes for known in self.canonicals if known or not SHAPES[name].proof
+        ]
+        return every if self.only is None else [case for case in every if case in self.only]
 
     def code(self, shape: Shape, marker: str) -> str:
         """Return the whole solution."""
@@ -159,13 +168,7 @@ class Range:
 
     def run(self, program: Program, modules: tuple[str, ...] = ()) -> None:
         """Run a program against those of its shapes that need these modules, and honest answers after it."""
-        tried = [
-            (SHAPES[name], known)
-            for name in program.shapes
-            if SHAPES[name].modules == modules
-            for known in program.canonicals
-            if known or not SHAPES[name].proof
-        ]
+        tried = [(SHAPES[name], known) for name, known in program.cases() if SHAPES[name].modules == modules]
         if not tried:
             return
         with tempfile.NamedTemporaryFile(prefix="markbook-marker-") as file:

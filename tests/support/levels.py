@@ -62,18 +62,26 @@ QUICK = frozenset(
 def honest_file(params):
     """Return the file of `honest/` in which the program of a case stands, and what is run of it."""
     name, *rest = params["case"] if "case" in params else (params["name"],)
-    return honest_kit.files()[name], *rest
+    return ("slow",) if name in honest_kit.slow() else (honest_kit.files()[name], *rest)
 
 
 def honest_name(params):
-    """Return the program of a case: both ways and both texts of a program are drawn together, as they share its plain run."""
-    return params["case"][0] if "case" in params else params["name"]
+    """Return the program of a case: both ways and both texts of a program are drawn together, as they share its plain run.
+
+    Of programs of seconds single cases are drawn.
+    """
+    name, *rest = params["case"] if "case" in params else (params["name"],)
+    return " ".join((name, *rest)) if name in honest_kit.slow() else name
 
 
 PARTS = {
-    "test_verdicts_are_those_of_a_plain_run": (6, honest_file, honest_name),
-    "test_verdicts_are_those_of_a_plain_run_at_level_b": (4, honest_file, honest_name),
-    "test_the_programs_are_what_they_say": (6, honest_file, honest_name),
+    "test_verdicts_are_those_of_a_plain_run": (14, honest_file, honest_name),
+    "test_verdicts_are_those_of_a_plain_run_at_level_b": (14, honest_file, honest_name),
+    "test_the_programs_are_what_they_say": (14, honest_file, honest_name),
+    "test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved": (6, lambda params: params["claim"], None),
+    "test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up": (3, lambda params: params["name"], None),
+    "test_no_secret_is_written_or_said_whatever_the_server_does": (2, lambda params: params["fault"], None),
+    "test_what_a_limit_ends_once_all_is_said_is_not_proved_by_that": (2, lambda _params: "", None),
     "test_a_forgery_is_not_proved_and_the_right_answer_passes": (2, lambda params: params["forgery"].name, None),
 }
 """By the name of a test: one case in how many, the stratum of a case's parameters, and the name it is drawn by
