@@ -65,6 +65,8 @@ def pytest_collection_modifyitems(config, items):
     """Leave out what this level does not run, and begin with the files that take longest."""
     items[:], left = levels.select(items, config.option.level, levels.seed())
     config.hook.pytest_deselected(items=left)
+    if config.option.level != "all":
+        levels.with_fewer_examples(items)
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path.stem, len(LONG)))
 

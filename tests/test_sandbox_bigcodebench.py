@@ -34,11 +34,7 @@ def rows(shared_data, part):
         pytest.skip("BigCodeBench is not beside this checkout")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         found = [json.loads(line) for line in lines]
-    usable = [
-        row
-        for row in found
-        if all(map(find_spec, imported(row))) and (part.is_whole or row["id"] not in SLOW)
-    ]
+    usable = [row for row in found if all(map(find_spec, imported(row))) and (part.is_whole or row["id"] not in SLOW)]
     if not usable:
         pytest.skip(f"none of the packages that {len(found)} problems need is installed")
     return usable

@@ -74,9 +74,7 @@ class Program:
 
     def cases(self) -> list[tuple[str, bool]]:
         """Return each shape that it is tried against, with its right answer given (True) or without."""
-        every = [
-            (name, known) for name in self.shapes for known in self.canonicals if known or not SHAPES[name].proof
-        ]
+        every = [(name, known) for name in self.shapes for known in self.canonicals if known or not SHAPES[name].proof]
         return every if self.only is None else [case for case in every if case in self.only]
 
     def code(self, shape: Shape, marker: str) -> str:

@@ -15,6 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import honest_kit
+from hypothesis import settings
 
 LEVELS = ("quick", "test", "all")
 DRAW = "MARKBOOK_TEST_DRAW"
@@ -82,6 +83,14 @@ PARTS = {
     "test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up": (3, lambda params: params["name"], None),
     "test_no_secret_is_written_or_said_whatever_the_server_does": (2, lambda params: params["fault"], None),
     "test_what_a_limit_ends_once_all_is_said_is_not_proved_by_that": (2, lambda _params: "", None),
+    "test_it_equals_the_stored_values": (2, lambda params: (params["runtime"], params["longest"] > 250), None),
+    "test_other_models_get_their_measured_score": (5, lambda _params: "", None),
+    "test_a_suite_of_tests_is_called": (2, lambda params: params["tests"], None),
+    "test_the_limit_of_a_problem_is_its_canonical_solutions_unless_one_for_all_is_asked_for": (
+        2,
+        lambda params: params["adapts"],
+        None,
+    ),
     "test_a_forgery_is_not_proved_and_the_right_answer_passes": (2, lambda params: params["forgery"].name, None),
 }
 """By the name of a test: one case in how many, the stratum of a case's parameters, and the name it is drawn by
@@ -136,6 +145,21 @@ def select(items, level, seed):
         )
         leave |= set(members) - set(chosen)
     return [item for item in items if item not in leave], [item for item in items if item in leave]
+
+
+EXAMPLES = 4
+"""Of the examples that a law is tried with, one in so many; at least ten."""
+
+
+def with_fewer_examples(items):
+    """Let laws be tried with fewer examples, drawn by the same seed."""
+    for function in {item.obj for item in items if hasattr(item.obj, "hypothesis")}:
+        given = getattr(function, _SETTINGS, None) or settings.default
+        few = min(given.max_examples, max(10, given.max_examples // EXAMPLES))
+        setattr(function, _SETTINGS, settings(given, max_examples=few))
+
+
+_SETTINGS = "_hypothesis_internal_use_settings"
 
 
 class Part:
