@@ -4,6 +4,7 @@ Examples are drawn by a fixed seed and tests run in a fixed shuffled order, so t
 fuzz` searches with new seeds; what it finds becomes an `@example` beside its test.
 """
 
+import os
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,11 @@ def pytest_report_header(config):
 def pytest_ignore_collect(collection_path, config):
     """Leave out files that a level has nothing of."""
     return levels.is_left_out(collection_path, config.option.level) or None
+
+
+def pytest_xdist_auto_num_workers():
+    """Return two processes a core: half of the suite's time is waiting for programs that sleep or are started."""
+    return min(8, 2 * len(os.sched_getaffinity(0)))
 
 
 LONG = (
