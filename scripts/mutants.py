@@ -72,7 +72,7 @@ def changes(node: ast.AST) -> Iterator[str]:
             yield f"({value!r} + 1)"
         case ast.IfExp(test=test, body=body, orelse=orelse):
             yield f"(({ast.unparse(orelse)}) if ({ast.unparse(test)}) else ({ast.unparse(body)}))"
-        case ast.Return(value=ast.expr()):
+        case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
             yield "return None"
         case ast.Expr(value=ast.Call()) | ast.Raise() | ast.Continue() | ast.Break():
             yield "pass"

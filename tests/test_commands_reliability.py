@@ -142,7 +142,7 @@ def test_a_kill_at_any_moment_asks_nothing_twice(name, long_command, tmp_path, r
         found = sorted(output.glob("evaluation_*")) if output.exists() else []
         before = kept(found[0], long_command.kind) if found else 0
         process = long_command.start("--output", output, *(("--resume", found[0]) if found else ()))
-        wanted = before + chance.randint(3, 12)
+        wanted = before + chance.randint(3, 9)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and process.poll() is None:
             now = sorted(output.glob("evaluation_*")) if output.exists() else []

@@ -153,7 +153,7 @@ def test_no_rows_give_no_measurements():
 
 @pytest.mark.slow
 def test_ten_megabytes_have_a_value_or_a_reason(part):
-    """One megabyte with `make test`: it has the same values and reasons."""
+    """Of `make test` one megabyte, which has the same values and reasons."""
     smaller = 1 if part.is_whole else 10
     text = "the quick brown fox jumps over the lazy dog. " * (233_000 // smaller)
     other = "a slow red hen walks under the eager cat, twice. " * (214_000 // smaller)

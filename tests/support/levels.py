@@ -83,7 +83,8 @@ PARTS = {
     "test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up": (3, lambda params: params["name"], None),
     "test_no_secret_is_written_or_said_whatever_the_server_does": (2, lambda params: params["fault"], None),
     "test_what_a_limit_ends_once_all_is_said_is_not_proved_by_that": (2, lambda _params: "", None),
-    "test_it_equals_the_stored_values": (2, lambda params: (params["runtime"], params["longest"] > 250), None),
+    "test_a_fault_at_any_position_fabricates_nothing_and_spares_the_others": (3, lambda params: params["fault"], None),
+    "test_the_table_of_character_classes_is_that_of_regex": (3, lambda _params: "", None),
     "test_other_models_get_their_measured_score": (5, lambda _params: "", None),
     "test_a_suite_of_tests_is_called": (2, lambda params: params["tests"], None),
     "test_the_limit_of_a_problem_is_its_canonical_solutions_unless_one_for_all_is_asked_for": (
@@ -95,6 +96,37 @@ PARTS = {
 }
 """By the name of a test: one case in how many, the stratum of a case's parameters, and the name it is drawn by
 (None: its own)."""
+
+
+LAWS = {"test_metrics_laws": ("name", 3)}
+"""By the name of a file: of every test that has this parameter one case in so many."""
+RARE = frozenset(
+    (
+        "test_memory_does_not_grow_with_the_attempts",
+        "test_memory_of_reviews_and_tasks_hardly_grows",
+        "test_mypy_refuses_a_typo_and_takes_what_is_right",
+        "test_ten_megabytes_have_a_value_or_a_reason",
+        "test_it_equals_the_stored_values[torchmetrics_single-exclude-10000-numpy]",
+        "test_it_equals_the_stored_values[bert_score_single-match-10000-numpy]",
+    )
+)
+"""Long tests of large inputs, whose rules are held by small ones too."""
+RARELY = 4
+"""One in so many of the long tests is run."""
+
+
+def group_of(item):
+    """Return what a case is drawn among, and how: its share, stratum and the name that it is drawn by; None if it is not."""
+    if item.name in RARE:
+        return "rare", RARELY, "", item.nodeid
+    params = getattr(item, "callspec", None) and item.callspec.params
+    if item.originalname in PARTS:
+        share, stratum, key = PARTS[item.originalname]
+        return item.originalname, share, stratum(params), key(params) if key else item.nodeid
+    parameter, share = LAWS.get(item.path.stem, ("", 1))
+    if params and parameter in params:
+        return f"{item.path.stem} {item.originalname}", share, "", item.nodeid
+    return None
 
 
 def sources_digest():
@@ -130,20 +162,14 @@ def select(items, level, seed):
     leave = {item for item in items if item.get_closest_marker("exhaustive")}
     if level == "quick":
         leave |= {item for item in items if item.get_closest_marker("slow")}
-    by_test = defaultdict(list)
+    groups = defaultdict(list)
     for item in items:
-        if item not in leave and item.originalname in PARTS:
-            by_test[item.originalname].append(item)
-    for name, members in by_test.items():
-        share, stratum, key = PARTS[name]
-        chosen = draw(
-            members,
-            share,
-            seed,
-            key=lambda item, key=key: key(item.callspec.params) if key else item.nodeid,
-            stratum=lambda item, stratum=stratum: stratum(item.callspec.params),
-        )
-        leave |= set(members) - set(chosen)
+        if item not in leave and (found := group_of(item)):
+            name, share, stratum, key = found
+            groups[name, share].append((item, stratum, key))
+    for (_, share), members in groups.items():
+        chosen = draw(members, share, seed, key=lambda member: member[2], stratum=lambda member: member[1])
+        leave |= {item for item, _, _ in members} - {item for item, _, _ in chosen}
     return [item for item in items if item not in leave], [item for item in items if item in leave]
 
 
