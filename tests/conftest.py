@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import levels
+from support import byte_code, levels
 from support.times import Times
 
 SEED = 20261121
@@ -36,6 +36,7 @@ def pytest_configure(config):
     if getattr(config.option, "randomly_seed", None) == "default":
         config.option.randomly_seed = SEED
     levels.seed()  # before workers start, so that they draw alike
+    byte_code.share(config)
     if config.option.times:
         config.pluginmanager.register(Times(config.option.times))
 

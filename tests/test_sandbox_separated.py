@@ -277,10 +277,10 @@ def verdicts(outcomes, left_out):
 @pytest.mark.parametrize(
     ("path", "share", "every", "drawn"),
     [
-        ("codeeval-v1/benchmark", 0.98, 1, 2),
+        ("codeeval-v1/benchmark", 0.98, 1, 4),
         ("humaneval/HumanEval.jsonl.gz", 1.0, 1, 2),
-        ("humaneval/HumanEvalPlus-Mini.jsonl.gz", 0.99, 1, 8),
-        ("mbpp/mbpp.jsonl.gz", 1.0, 1, 6),
+        ("humaneval/HumanEvalPlus-Mini.jsonl.gz", 0.99, 1, 12),
+        ("mbpp/mbpp.jsonl.gz", 1.0, 1, 12),
         ("mbpp/MbppPlus.jsonl.gz", 0.99, 3, 10),  # all of them by `python -m bench.canonical`
     ],
 )
