@@ -59,12 +59,12 @@ def pytest_xdist_auto_num_workers():
 
 
 LONG = (
-    "test_sandbox_attacks_shapes", "test_sandbox_separated", "test_sandbox_honest", "test_sandbox_attacks", "test_languages",
-    "test_language_forgers", "test_language_tampering", "test_sandbox_bigcodebench", "test_sandbox_beside", "test_sandbox_forgeries",
-    "test_exam_reliability", "test_commands_reliability", "test_docs", "test_server_attacks", "test_store_crash", "test_extending",
-    "test_user_tasks", "test_browse",
+    "test_sandbox_attacks_shapes", "test_sandbox_beside", "test_commands_reliability", "test_exam_reliability", "test_published",
+    "test_cli", "test_sandbox_attacks", "test_metrics_laws", "test_sandbox_separated", "test_commands_hostile", "test_rewards",
+    "test_stdio_turns", "test_docs", "test_metrics_oracles", "test_language_forgers", "test_language_tampering", "test_judge_providers",
+    "test_cli_streams", "test_exam_commands", "test_suites", "test_sandbox_neighbours", "test_judge_client", "test_sandbox",
 )  # fmt: skip
-"""Files of minutes: with a process a core the last of them would be waited for alone."""
+"""The files that take longest, by the clock: the last of them would be waited for alone."""
 
 
 @pytest.hookimpl(trylast=True)
