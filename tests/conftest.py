@@ -53,6 +53,7 @@ def pytest_ignore_collect(collection_path, config):
     return levels.is_left_out(collection_path, config.option.level) or None
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """Return two processes a core: half of the suite's time is waiting for programs that sleep or are started."""
     return min(8, 2 * len(os.sched_getaffinity(0)))
