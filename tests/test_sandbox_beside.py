@@ -296,7 +296,7 @@ def test_of_several_tests_hardly_any_is_proved_by_a_coin():
     assert sum({"p": True, "v": "in_process"} in one for one in found) <= 1
 
 
-BURNS = "def f():\n    while time.process_time() < 0.12: pass\n    return 3\n"
+BURNS = "def f():\n    while time.process_time() < 0.25: pass\n    return 3\n"
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ BURNS = "def f():\n    while time.process_time() < 0.12: pass\n    return 3\n"
 def test_one_that_uses_its_time_to_be_tried_less_often_is_not_proved(box, canonical, label):
     test = Test(program="import time\nassert f() == 3\n")
 
-    assert labels(box, f"import time\n{BURNS}", test, kind="program", canonical=canonical, seconds=1.0) == [label]
+    assert labels(box, f"import time\n{BURNS}", test, kind="program", canonical=canonical) == [label]
 
 
 LOOKS_AT_CODE = """

@@ -88,6 +88,7 @@ PARTS = {
     "test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up": (3, lambda params: params["name"], None),
     "test_no_secret_is_written_or_said_whatever_the_server_does": (2, lambda params: params["fault"], None),
     "test_what_a_limit_ends_once_all_is_said_is_not_proved_by_that": (2, anything, None),
+    "test_one_that_uses_its_time_to_be_tried_less_often_is_not_proved": (2, lambda params: params["label"], None),
     "test_a_resume_says_what_is_lost_and_gives_the_same_bytes": (3, lambda params: params["damage"], None),
     "test_a_program_whose_tests_give_its_status_is_marked_by_it": (2, lambda params: params["name"], None),
     "test_a_bomb_stops_no_quality_score": (3, anything, None),
