@@ -36,17 +36,17 @@ demo: $(VENV)/.user  ## set up, mark the bundled exam, say where the report is
 	@$(BIN)/markbook demo
 
 # A file's tests stay together: many share what its first one made.
-PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder
 
 # What runs at which level: tests/support/levels.py.
-test: $(STAMP)  ## set up and run the test suite, a process a core (PARALLEL= for one after the other)
+test: $(STAMP)  ## set up and run the test suite, two processes a core (PARALLEL= for one after the other)
 	$(BIN)/python -m pytest --level test $(PARALLEL)
 
 test-all: $(STAMP)  ## every case: before a release
 	$(BIN)/python -m pytest --level all $(PARALLEL)
 
 quick: $(STAMP)  ## unit and law tests, in about a minute
-	$(BIN)/python -m pytest --level quick -n auto --maxprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest --level quick -n auto --dist worksteal
 
 LEVEL ?= test
 test-times: $(STAMP)  ## run `make test` and print the CPU seconds of each file and the dearest cases (LEVEL=all, quick)

@@ -100,7 +100,7 @@ def review(folder: Path) -> Command:
 
 
 MAKERS = {"exam": exam, "run": run, "review": review}
-REVIEW_ROWS = 60
+REVIEW_ROWS = 40
 
 
 def long_run(folder: Path) -> Command:

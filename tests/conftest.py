@@ -4,11 +4,12 @@ Examples are drawn by a fixed seed and tests run in a fixed shuffled order, so t
 fuzz` searches with new seeds; what it finds becomes an `@example` beside its test.
 """
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import levels
+from support import byte_code, levels
 from support.times import Times
 
 SEED = 20261121
@@ -35,6 +36,7 @@ def pytest_configure(config):
     if getattr(config.option, "randomly_seed", None) == "default":
         config.option.randomly_seed = SEED
     levels.seed()  # before workers start, so that they draw alike
+    byte_code.share(config)
     if config.option.times:
         config.pluginmanager.register(Times(config.option.times))
 
@@ -51,13 +53,19 @@ def pytest_ignore_collect(collection_path, config):
     return levels.is_left_out(collection_path, config.option.level) or None
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Return two processes a core: half of the suite's time is waiting for programs that sleep or are started."""
+    return min(8, 2 * len(os.sched_getaffinity(0)))
+
+
 LONG = (
-    "test_sandbox_attacks_shapes", "test_sandbox_separated", "test_sandbox_honest", "test_sandbox_attacks", "test_languages",
-    "test_language_forgers", "test_language_tampering", "test_sandbox_bigcodebench", "test_sandbox_beside", "test_sandbox_forgeries",
-    "test_exam_reliability", "test_commands_reliability", "test_docs", "test_server_attacks", "test_store_crash", "test_extending",
-    "test_user_tasks", "test_browse",
+    "test_sandbox_attacks_shapes", "test_sandbox_beside", "test_commands_reliability", "test_exam_reliability", "test_published",
+    "test_cli", "test_sandbox_attacks", "test_metrics_laws", "test_sandbox_separated", "test_commands_hostile", "test_rewards",
+    "test_stdio_turns", "test_docs", "test_metrics_oracles", "test_language_forgers", "test_language_tampering", "test_judge_providers",
+    "test_cli_streams", "test_exam_commands", "test_suites", "test_sandbox_neighbours", "test_judge_client", "test_sandbox",
 )  # fmt: skip
-"""Files of minutes: with a process a core the last of them would be waited for alone."""
+"""The files that take longest, by the clock: the last of them would be waited for alone."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -65,6 +73,8 @@ def pytest_collection_modifyitems(config, items):
     """Leave out what this level does not run, and begin with the files that take longest."""
     items[:], left = levels.select(items, config.option.level, levels.seed())
     config.hook.pytest_deselected(items=left)
+    if config.option.level != "all":
+        levels.with_fewer_examples(items)
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path.stem, len(LONG)))
 

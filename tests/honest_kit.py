@@ -81,6 +81,12 @@ def read_programs() -> list[Program]:
 
 
 @cache
+def slow() -> frozenset[str]:
+    """Return the names of the programs that take seconds."""
+    return frozenset(program.name for program in read_programs() if program.slow)
+
+
+@cache
 def files() -> dict[str, str]:
     """Return the file of every entry, by its name."""
     return {

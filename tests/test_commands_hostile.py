@@ -113,12 +113,14 @@ def obeying(request, _number=0):
 
 
 @pytest.mark.parametrize("script", [good, obeying], ids=["honest", "echoing"])
-def test_200_injections_in_reviewed_text_move_no_score(tmp_path, script, record_property):
+def test_200_injections_in_reviewed_text_move_no_score(tmp_path, script, record_property, part):
     """R11: only the structured reply counts; a judge that answers in the reviewed text's words has no score."""
     best = json.dumps(fill(schema_of_constructiveness(), integer=5))
+    count = 200 if part.is_whole else 50
+    assert count > len(INJECTIONS)
     rows = [
         {"paper_id": "two", "system": f"s{n}", "review": INJECTIONS[n % len(INJECTIONS)].replace("{good}", best) + f" {n}"}
-        for n in range(200)
+        for n in range(count)
     ]  # fmt: skip
     with FakeOpenAI(script) as server:
         code, _, _ = markbook(
@@ -128,11 +130,11 @@ def test_200_injections_in_reviewed_text_move_no_score(tmp_path, script, record_
         prompts = [request["messages"][-1]["content"] for request in server.requests]
 
     marks = [row["tier2"]["constructiveness"] for row in rows_of(only_run(tmp_path / "out")).values()]
-    assert len(marks) == 200
-    assert marks == ([0.75] * 200 if script is good else [None] * 200)
+    assert len(marks) == count
+    assert marks == ([0.75] * count if script is good else [None] * count)
     assert code == (0 if script is good else 3)
     assert len({prompt.split("<review ")[1].split(">")[0] for prompt in prompts}) == len(prompts)
-    record_property("injections", 200)
+    record_property("injections", count)
 
 
 def schema_of_constructiveness():

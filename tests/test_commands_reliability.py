@@ -13,6 +13,7 @@ import pytest
 from command_kit import LONG, MAKERS, slowly
 from fake_openai import FAULTS, FakeOpenAI, Reply
 from review_kit import only_run
+from support.load import allowed
 from test_exam_reliability import descendants, gone
 from test_store_faults import COUNTED
 
@@ -104,7 +105,7 @@ def test_every_operation_of_the_disk_may_be_the_last(command, tmp_path, monkeypa
     wanted = command.digest(tmp_path / "whole")
 
     tried = 0
-    step = 1 if part.is_whole else 7 if command.name == "exam" else 3  # odd: the two errors come in turn
+    step = 1 if part.is_whole else 13 if command.name == "exam" else 7  # odd: the two errors come in turn
     for operations in range(part.offset(step, f"{command.name} {what}"), 600, step):
         output = tmp_path / str(operations)
         with monkeypatch.context() as broken:
@@ -141,7 +142,7 @@ def test_a_kill_at_any_moment_asks_nothing_twice(name, long_command, tmp_path, r
         found = sorted(output.glob("evaluation_*")) if output.exists() else []
         before = kept(found[0], long_command.kind) if found else 0
         process = long_command.start("--output", output, *(("--resume", found[0]) if found else ()))
-        wanted = before + chance.randint(3, 12)
+        wanted = before + chance.randint(3, 9)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and process.poll() is None:
             now = sorted(output.glob("evaluation_*")) if output.exists() else []
@@ -187,7 +188,7 @@ def test_output_that_cannot_be_written_is_refused_before_anything_is_asked(comma
     assert code == 73
     assert "cannot be written" in err
     assert command.server is None or command.server.calls == 0
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - begun < allowed(30)
 
 
 @ALL
@@ -262,10 +263,10 @@ def test_a_second_run_in_the_folder_is_refused_with_the_owner(command, tmp_path)
 
 
 @ALL
-def test_the_hash_seed_changes_no_byte(command, tmp_path):
+def test_the_hash_seed_changes_no_byte(command, tmp_path, part):
     """R20."""
     digests = set()
-    for seed in ("0", "1", "12345"):
+    for seed in ("0", *part.of(("1", "12345"), 2)):
         process = command.start("--output", tmp_path / seed, env={**os.environ, "PYTHONHASHSEED": seed})
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
@@ -297,7 +298,7 @@ def test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up(name, long_comma
     _, err = process.communicate(timeout=30)
 
     assert process.returncode == code, err
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < allowed(5)
     assert gone(below)
     (folder,) = output.iterdir()
     assert open_run(folder).status == ("running" if number == signal.SIGKILL else "interrupted")

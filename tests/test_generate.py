@@ -151,20 +151,15 @@ def test_no_more_requests_run_at_a_time_than_allowed():
     def script(_request, number):
         running.add(number)
         peak.append(len(running))
-        return Wire(text("x").body, seconds=0.05)
+        time.sleep(0.05)
+        running.discard(number)  # before the reply is sent, as the next question may come at once
+        return Wire(text("x").body)
 
     with FakeOpenAI(script) as server:
-        original = server._send
-
-        def send(handler, reply):
-            original(handler, reply)
-            running.pop()
-
-        server._send = send
         generator = plugins.create("generators", "model", model="openai:m", base_url=server.base_url, concurrency=3)
         generator.generate(requests(12), lambda _reply: None)
 
-    assert max(peak) <= 3
+    assert 1 < max(peak) <= 3
 
 
 def test_the_rate_is_kept():

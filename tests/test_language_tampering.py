@@ -6,10 +6,11 @@ from test_languages import marked
 
 
 @pytest.mark.parametrize("key", SETS)
-def test_none_that_tampers_passes_and_a_right_answer_beside_it_does(key):
+def test_none_that_tampers_passes_and_a_right_answer_beside_it_does(key, part):
     one = SETS[key]
+    forgers = dict(part.of(one.forgers.items(), 3))
 
-    found = marked(key.partition(" ")[0], one.tests, {**one.forgers, "right": one.right})
+    found = marked(key.partition(" ")[0], one.tests, {**forgers, "right": one.right})
 
     assert {name for name, out in found.items() if out.passed} == {"right"}
 

@@ -109,10 +109,10 @@ CPP_FORGERS = {
 }
 
 
-def test_no_forger_in_cpp_passes_and_honest_answers_between_them_do():
+def test_no_forger_in_cpp_passes_and_honest_answers_between_them_do(part):
     right, _, tests = language("cpp").self_test
     answers = {}
-    for number, (name, text) in enumerate(CPP_FORGERS.items()):
+    for number, (name, text) in enumerate(part.of(CPP_FORGERS.items(), 4)):
         answers[name] = text
         if number % 6 == 0:
             answers[f"honest {number}"] = f"// {number}\n{right}"

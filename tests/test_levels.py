@@ -1,10 +1,14 @@
 """What each level of the suite runs: quick, test, all."""
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import honest_kit
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import integers
 from support import levels
 
 HERE = Path(__file__).parent
@@ -54,7 +58,76 @@ def test_what_the_levels_name_is_there():
     texts = {path.stem: path.read_text(encoding="utf-8") for path in HERE.glob("test_*.py")}
 
     assert levels.QUICK - texts.keys() == set()
-    assert [name for name in levels.PARTS if sum(f"def {name}(" in text for text in texts.values()) != 1] == []
+    assert levels.LAWS.keys() - texts.keys() == set()
+    named = levels.PARTS.keys() | {name.partition("[")[0] for name in levels.RARE}
+    assert [name for name in named if sum(f"def {name}(" in text for text in texts.values()) != 1] == []
+
+
+def test_laws_are_tried_with_fewer_examples_by_the_same_seed():
+    @settings(max_examples=60, deadline=None)
+    @given(integers())
+    def many(_number):
+        tried.append(1)
+
+    @settings(max_examples=8, derandomize=True)
+    @given(integers())
+    def few(_number):
+        tried.append(1)
+
+    counts = []
+    levels.with_fewer_examples([SimpleNamespace(obj=many), SimpleNamespace(obj=few), SimpleNamespace(obj=strata)])
+    for law in (many, few):
+        tried = []
+        law()
+        counts.append(len(tried))
+
+    assert counts == [15, 8]
+    assert many._hypothesis_internal_use_settings.deadline is None
+
+
+def test_of_the_long_tests_one_in_four_is_run_and_all_of_them_in_the_end():
+    names = sorted(levels.RARE)
+    items = [case(name, "test_any") for name in names]
+
+    kept = [[item.name for item in levels.select(items, "test", f"commit {n}")[0]] for n in range(40)]
+
+    assert {len(chosen) for chosen in kept} == {2}  # of six, rounded up
+    assert {name for chosen in kept for name in chosen} == set(names)
+    assert levels.select(items, "all", "any") == (items, [])
+
+
+def test_of_each_law_some_metrics_are_drawn():
+    items = [
+        case(f"test_{law}[{name}]", "test_metrics_laws", originalname=f"test_{law}", params={"name": name})
+        for law in ("one", "two")
+        for name in range(30)
+    ]
+
+    kept, left = levels.select(items, "test", "any")
+
+    assert Counter(item.originalname for item in kept) == {"test_one": 10, "test_two": 10}
+    assert len(kept) + len(left) == len(items)
+
+
+@dataclass(eq=False)
+class Case:
+    """What is read of a collected case."""
+
+    name: str
+    path: Path
+    originalname: str
+    callspec: SimpleNamespace
+
+    @property
+    def nodeid(self):
+        return f"{self.path}::{self.name}"
+
+    def get_closest_marker(self, _name):
+        return None
+
+
+def case(name, stem, *, originalname=None, params=None):
+    return Case(name, HERE / f"{stem}.py", originalname or name.partition("[")[0], SimpleNamespace(params=params or {}))
 
 
 def test_a_file_is_left_out_by_quick_alone():

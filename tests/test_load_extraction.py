@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from support.load import allowed
 
 from markbook.load.extraction import extract_code
 from markbook.load.replies import answer_of
@@ -112,4 +113,4 @@ def test_of_two_blocks_that_define_the_name_the_first_is_the_answer():
 def test_a_reply_of_nothing_but_tags_is_read_once(sign):
     began = time.monotonic()
     without_thoughts(sign * 100_000 + "</think>")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < allowed(5)

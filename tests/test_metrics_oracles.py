@@ -36,7 +36,7 @@ ODD = [
 
 
 @pytest.fixture(scope="module")
-def pairs():
+def pairs(part):
     """Return (candidate, references): edits of a reference, one to three references, some lines and oddities."""
     rng = random.Random(20261121)
     table = resources.files("markbook.metrics.text").joinpath("data", "synonyms.tsv").read_text("ascii")
@@ -69,7 +69,7 @@ def pairs():
         references = [text(rng.choice([0, 1, 3, 8, 20, 40, 80])) for _ in range(rng.choice([1, 1, 1, 2, 3]))]
         candidate = edited(rng.choice(references)) if rng.random() < 0.8 else text(rng.choice([0, 2, 10, 40]))
         made.append((candidate, references))
-    return made
+    return part.of(made, 4)
 
 
 def items(pairs):
@@ -286,25 +286,27 @@ def adversarial(n):
     return [text() for _ in range(n)]
 
 
-def test_treebank_tokens_are_nltks_where_re_and_regex_differ():
+def test_treebank_tokens_are_nltks_where_re_and_regex_differ(part):
     from nltk.tokenize import NLTKWordTokenizer
 
     from markbook.metrics.text.treebank import pieces, tokens
 
     split = NLTKWordTokenizer().tokenize
-    found = {text: [token for piece in tokens(pieces(text)) for token in piece] for text in adversarial(8000)}
+    found = {
+        text: [token for piece in tokens(pieces(text)) for token in piece] for text in part.of(adversarial(8000), 4)
+    }
 
     assert [text for text, held in found.items() if held != [token.lower() for token in split(text)]] == []
 
 
-def test_international_bleu_tokens_are_sacrebleus_where_the_tables_differ():
+def test_international_bleu_tokens_are_sacrebleus_where_the_tables_differ(part):
     from sacrebleu.tokenizers.tokenizer_intl import TokenizerV14International
 
     from markbook.metrics.text.bleu_tokens import cutter
 
     split, ours = TokenizerV14International(), cutter("intl", lowercase=False, keep_end=True)
 
-    assert [text for text in adversarial(8000) if ours(text) != split(text).split()] == []
+    assert [text for text in part.of(adversarial(8000), 4) if ours(text) != split(text).split()] == []
 
 
 @pytest.mark.parametrize(

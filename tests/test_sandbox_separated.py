@@ -257,11 +257,14 @@ def test_a_policy_allows_only_what_was_learned():
 
 SECONDS = 1.5
 """What a canonical solution may take; a few have loops that take many times as long."""
+SLEEPERS = {"codeeval-26"}
+"""Their tests wait for 4 seconds, ten times over; `make test-all` runs them."""
+GENEROUS = 60.0
+"""What it may take where it came to that limit in one way only: a busy machine is no difference between the ways."""
 
 
-def canonical_outcomes(path, every=1, **options):
-    samples = load_benchmark(path, "auto").samples[::every]
-    jobs = [Job(sample.id, sample.references[0], sample, Limits(seconds=SECONDS)) for sample in samples]
+def canonical_outcomes(samples, seconds=SECONDS, **options):
+    jobs = [Job(sample.id, sample.references[0], sample, Limits(seconds=seconds)) for sample in samples]
     with Sandbox(isolation="weak", **options) as box:
         return {job.key: outcome for job, outcome in box.run(jobs)}
 
@@ -272,26 +275,41 @@ def verdicts(outcomes, left_out):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("path", "share", "every"),
+    ("path", "share", "every", "drawn"),
     [
-        ("codeeval-v1/benchmark", 0.98, 1),
-        ("humaneval/HumanEval.jsonl.gz", 1.0, 1),
-        ("humaneval/HumanEvalPlus-Mini.jsonl.gz", 0.99, 1),
-        ("mbpp/mbpp.jsonl.gz", 1.0, 1),
-        ("mbpp/MbppPlus.jsonl.gz", 0.99, 3),  # all of them by `python -m bench.canonical`
+        ("codeeval-v1/benchmark", 0.98, 1, 4),
+        ("humaneval/HumanEval.jsonl.gz", 1.0, 1, 2),
+        ("humaneval/HumanEvalPlus-Mini.jsonl.gz", 0.99, 1, 12),
+        ("mbpp/mbpp.jsonl.gz", 1.0, 1, 12),
+        ("mbpp/MbppPlus.jsonl.gz", 0.99, 3, 10),  # all of them by `python -m bench.canonical`
     ],
 )
-def test_canonical_solutions_get_the_same_verdicts_either_way(shared_data, path, share, every):
-    apart = canonical_outcomes(shared_data / path, every)
-    beside = canonical_outcomes(shared_data / path, every, separate=False)
+def test_canonical_solutions_get_the_same_verdicts_either_way(shared_data, path, share, every, drawn, part):
+    """Of the samples `make test` draws one in `drawn`; of so few one may be slow, and one not wholly kept apart."""
+    every_one = load_benchmark(shared_data / path, "auto").samples[::every]
+    samples = [
+        sample
+        for sample in part.of(every_one, drawn, key=lambda sample: sample.id)
+        if part.is_whole or sample.id not in SLEEPERS
+    ]
+    apart = canonical_outcomes(samples)
+    beside = canonical_outcomes(samples, separate=False)
 
+    again = [sample for sample in samples if bool(apart[sample.id].limit) != bool(beside[sample.id].limit)]
+    apart |= canonical_outcomes(again, GENEROUS)
+    beside |= canonical_outcomes(again, GENEROUS, separate=False)
     slow = {key for key in apart if apart[key].limit or beside[key].limit}
     results = [result for key, one in apart.items() if key not in slow for result in one.tests]
     assert [key for key in slow if not all(is_slow(found[key]) for found in (apart, beside))] == []
-    assert len(slow) <= 0.02 * len(apart)
+    assert len(slow) <= (0.02 * len(apart) if part.is_whole else 1)
     assert verdicts(apart, slow) == verdicts(beside, slow)
-    assert sum(result.verdict == Verdict.SEPARATED for result in results) >= share * len(results)
+    beside_tests = [key for key, one in apart.items() if key not in slow and not all(map(is_separated, one.tests))]
+    assert sum(map(is_separated, results)) >= share * len(results) or (not part.is_whole and len(beside_tests) == 1)
     assert not {result.verdict for result in results} & {Verdict.FLAGGED, Verdict.UNCHECKED}
+
+
+def is_separated(result):
+    return result.verdict == Verdict.SEPARATED
 
 
 def is_slow(outcome):

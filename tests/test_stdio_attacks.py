@@ -83,14 +83,15 @@ ATTACKS = [
 HONEST = {"talks": f"input()\nprint({SECRET})", "checked": f"print({SECRET})"}
 
 
-def test_no_attack_on_a_judge_is_right_and_no_neighbour_changes(tmp_path):
-    answers = [answer(task, text, sample=n) for task in HONEST for n, text in enumerate(ATTACKS)]
+def test_no_attack_on_a_judge_is_right_and_no_neighbour_changes(tmp_path, part):
+    attacks = part.of(ATTACKS, 2)
+    answers = [answer(task, text, sample=n) for task in HONEST for n, text in enumerate(attacks)]
     answers += [answer(task, f"{text}  # {n}", "honest", sample=n) for task, text in HONEST.items() for n in range(6)]
     run = hold(tmp_path, [TALKS, CHECKED], answers, workers=2, isolation="auto")
     found = rows(run)
 
-    assert [ATTACKS[row["sample"]] for row in found if row["all_tests_passed"]] == []
-    assert len(found) == 2 * len(ATTACKS)
+    assert [attacks[row["sample"]] for row in found if row["all_tests_passed"]] == []
+    assert len(found) == 2 * len(attacks)
     assert {test["result"] for row in found for test in row["test_details"]} <= {"WA", "TLE", "MLE", "RTE", "OLE"}
     assert {row["all_tests_passed"] for row in rows(run, "honest")} == {True}
 

@@ -3,6 +3,7 @@
 The model is the gate: a random kill -9 passes designs that lose data. The mutants at the end are the test of the test.
 """
 
+import itertools
 import json
 from pathlib import Path
 
@@ -70,8 +71,8 @@ def status(disk):
     return json.loads(bytes(found[0].data))["status"] if found else ""
 
 
-def check(*, double=False):
-    """Return how many states were tried and every violation found."""
+def check(*, double=False, step=1, offset=0):
+    """Return how many states were tried and every violation found; of the cuts one in `step` is made."""
     clean = CrashDisk()
     execute(clean, Ledger())
     wanted = reports(clean)
@@ -124,7 +125,7 @@ def check(*, double=False):
         ledgers.append(Ledger())
         execute(disk, ledgers[-1])
 
-    for number, disk in points(attempt):
+    for number, disk in itertools.islice(points(attempt), offset, None, step):
         survey(disk, ledgers[-1], 1 if double else 0, f"cut at {number}")
     return states, faults
 
@@ -149,12 +150,14 @@ def test_every_cut_and_every_state_resumes_to_the_same_bytes(record_property):
 
 
 @pytest.mark.slow
-def test_a_second_cut_during_the_resume_changes_nothing(record_property):
-    states, faults = check(double=True)
+def test_a_second_cut_during_the_resume_changes_nothing(record_property, part):
+    """Whatever the first cut was; `make test` makes one in six of them."""
+    step = 1 if part.is_whole else 6
+    states, faults = check(double=True, step=step, offset=part.offset(step, "first cut"))
 
     record_property("states", states)
     assert faults == []
-    assert states > 5000
+    assert states > (5000 if part.is_whole else 300)
 
 
 def _no_truncation(monkeypatch):

@@ -69,6 +69,13 @@ class Program:
     attempts: int = 1
     canonicals: tuple[bool, ...] = (True, False)
     holds: tuple[str, ...] = ()
+    only: frozenset[tuple[str, bool]] | None = None
+    """Which of its cases are run; None for all."""
+
+    def cases(self) -> list[tuple[str, bool]]:
+        """Return each shape that it is tried against, with its right answer given (True) or without."""
+        every = [(name, known) for name in self.shapes for known in self.canonicals if known or not SHAPES[name].proof]
+        return every if self.only is None else [case for case in every if case in self.only]
 
     def code(self, shape: Shape, marker: str) -> str:
         """Return the whole solution."""
@@ -128,8 +135,9 @@ def is_forged(outcome: Outcome) -> bool:
 class Range:
     """A sandbox in which attacks are run one after the other; it is made anew where one of them ends it."""
 
-    def __init__(self, level: Isolation) -> None:
+    def __init__(self, level: Isolation, controls: int = len(_CONTROLS)) -> None:
         self.level = level
+        self._controls = controls
         self.found = Found()
         self._box: Sandbox | None = None
         self._samples = {
@@ -159,13 +167,7 @@ class Range:
 
     def run(self, program: Program, modules: tuple[str, ...] = ()) -> None:
         """Run a program against those of its shapes that need these modules, and honest answers after it."""
-        tried = [
-            (SHAPES[name], known)
-            for name in program.shapes
-            if SHAPES[name].modules == modules
-            for known in program.canonicals
-            if known or not SHAPES[name].proof
-        ]
+        tried = [(SHAPES[name], known) for name, known in program.cases() if SHAPES[name].modules == modules]
         if not tried:
             return
         with tempfile.NamedTemporaryFile(prefix="markbook-marker-") as file:
@@ -210,8 +212,9 @@ class Range:
             raise LookupError(f"{len(jobs) - heard} attempts without an outcome")
 
     def _control(self, program: Program) -> None:
-        names = _CONTROLS if "next" in program.holds else (_CONTROLS[self._turn % len(_CONTROLS)],)
-        self._turn += 1
+        count = self._controls if "next" in program.holds else 1
+        names = [_CONTROLS[(self._turn + at) % len(_CONTROLS)] for at in range(count)]
+        self._turn += count
         jobs = [Job(name, SHAPES[name].right, self._samples[name, True], LIMITS) for name in names]
         if "next" in program.holds:
             jobs.append(Job("writes", WRITES, self._samples["equal", True], LIMITS))
@@ -263,10 +266,13 @@ def temporary() -> Iterator[str]:
         subprocess.run(["rm", "-rf", folder], check=False)  # what is left there may be too deep for Python
 
 
-def run(level: Isolation, chosen: list[Program]) -> Found:
-    """Run programs at one level, those against packages that are slow to fork with last."""
+def run(level: Isolation, chosen: list[Program], controls: int = len(_CONTROLS)) -> Found:
+    """Run programs at one level, those against packages that are slow to fork with last.
+
+    After one that must leave its neighbours alone come so many honest answers, in turn.
+    """
     with temporary() as folder:
-        with Range(level) as made:
+        with Range(level, controls) as made:
             for modules in ((), ("numpy",)):
                 for program in chosen:
                     made.run(program, modules)

@@ -15,6 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import honest_kit
+from hypothesis import settings
 
 LEVELS = ("quick", "test", "all")
 DRAW = "MARKBOOK_TEST_DRAW"
@@ -62,22 +63,97 @@ QUICK = frozenset(
 def honest_file(params):
     """Return the file of `honest/` in which the program of a case stands, and what is run of it."""
     name, *rest = params["case"] if "case" in params else (params["name"],)
-    return honest_kit.files()[name], *rest
+    return ("slow",) if name in honest_kit.slow() else (honest_kit.files()[name], *rest)
 
 
 def honest_name(params):
-    """Return the program of a case: both ways and both texts of a program are drawn together, as they share its plain run."""
-    return params["case"][0] if "case" in params else params["name"]
+    """Return the program of a case: both ways and both texts of a program are drawn together, as they share its plain run.
+
+    Of programs of seconds single cases are drawn.
+    """
+    name, *rest = params["case"] if "case" in params else (params["name"],)
+    return " ".join((name, *rest)) if name in honest_kit.slow() else name
+
+
+def anything(_params):
+    """Return one stratum for all cases."""
+    return ""
 
 
 PARTS = {
-    "test_verdicts_are_those_of_a_plain_run": (6, honest_file, honest_name),
-    "test_verdicts_are_those_of_a_plain_run_at_level_b": (4, honest_file, honest_name),
-    "test_the_programs_are_what_they_say": (6, honest_file, honest_name),
+    "test_verdicts_are_those_of_a_plain_run": (14, honest_file, honest_name),
+    "test_verdicts_are_those_of_a_plain_run_at_level_b": (14, honest_file, honest_name),
+    "test_the_programs_are_what_they_say": (14, honest_file, honest_name),
+    "test_one_that_tosses_a_coin_for_every_run_is_hardly_ever_proved": (6, lambda params: params["claim"], None),
+    "test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up": (3, lambda params: params["name"], None),
+    "test_no_secret_is_written_or_said_whatever_the_server_does": (2, lambda params: params["fault"], None),
+    "test_what_a_limit_ends_once_all_is_said_is_not_proved_by_that": (2, anything, None),
+    "test_one_that_uses_its_time_to_be_tried_less_often_is_not_proved": (2, lambda params: params["label"], None),
+    "test_a_resume_says_what_is_lost_and_gives_the_same_bytes": (3, lambda params: params["damage"], None),
+    "test_a_program_whose_tests_give_its_status_is_marked_by_it": (2, lambda params: params["name"], None),
+    "test_a_bomb_stops_no_quality_score": (3, anything, None),
+    "test_a_bomb_has_a_value_or_a_reason_on_either_side": (3, anything, None),
+    "test_a_gate_that_can_hold_nothing_is_refused_before_any_work": (4, lambda params: params["gate"], None),
+    "test_nothing_lent_leads_to_what_the_test_expects": (2, lambda params: params["thing"], None),
+    "test_hostile_solutions_change_no_verdict_and_end_no_worker": (3, anything, None),
+    "test_wrong_answers_stay_wrong_and_broken_ones_broken": (3, lambda params: params["text"], None),
+    "test_a_benchmarks_own_solution_may_be_whole_or_only_a_body": (2, lambda params: params["canonical"], None),
+    "test_the_chosen_interval_covers_partial_credit": (4, lambda params: params["shape"], None),
+    "test_an_honest_answer_of_another_make_passes": (2, lambda params: params["name"], None),
+    "test_honest_programs_pass_at_the_weak_levels_too": (2, anything, None),
+    "test_killer_answers_change_nobody_elses_verdict": (2, anything, None),
+    "test_none_that_tampers_passes_and_a_right_answer_beside_it_does": (
+        2,
+        lambda params: params["key"].partition(" ")[0],
+        None,
+    ),
+    "test_other_tools_and_groups_know_the_same_rows": (2, lambda params: (params["first"], params["second"]), None),
+    "test_a_busy_server_is_asked_again": (3, lambda params: params["provider"], None),
+    "test_a_hostile_judge_ends_and_loses_nothing": (2, anything, None),
+    "test_a_fault_at_any_position_fabricates_nothing_and_spares_the_others": (3, lambda params: params["fault"], None),
+    "test_the_table_of_character_classes_is_that_of_regex": (3, anything, None),
+    "test_other_models_get_their_measured_score": (5, anything, None),
+    "test_a_suite_of_tests_is_called": (2, lambda params: params["tests"], None),
+    "test_the_limit_of_a_problem_is_its_canonical_solutions_unless_one_for_all_is_asked_for": (
+        2,
+        lambda params: params["adapts"],
+        None,
+    ),
     "test_a_forgery_is_not_proved_and_the_right_answer_passes": (2, lambda params: params["forgery"].name, None),
 }
 """By the name of a test: one case in how many, the stratum of a case's parameters, and the name it is drawn by
 (None: its own)."""
+
+
+LAWS = {"test_metrics_laws": ("name", 3)}
+"""By the name of a file: of every test that has this parameter one case in so many."""
+RARE = frozenset(
+    (
+        "test_memory_does_not_grow_with_the_attempts",
+        "test_memory_of_reviews_and_tasks_hardly_grows",
+        "test_mypy_refuses_a_typo_and_takes_what_is_right",
+        "test_ten_megabytes_have_a_value_or_a_reason",
+        "test_it_equals_the_stored_values[torchmetrics_single-exclude-10000-numpy]",
+        "test_it_equals_the_stored_values[bert_score_single-match-10000-numpy]",
+    )
+)
+"""Long tests of large inputs, whose rules are held by small ones too."""
+RARELY = 4
+"""One in so many of the long tests is run."""
+
+
+def group_of(item):
+    """Return what a case is drawn among, and how: its share, stratum and the name that it is drawn by; None if it is not."""
+    if item.name in RARE:
+        return "rare", RARELY, "", item.nodeid
+    params = getattr(item, "callspec", None) and item.callspec.params
+    if item.originalname in PARTS:
+        share, stratum, key = PARTS[item.originalname]
+        return item.originalname, share, stratum(params), key(params) if key else item.nodeid
+    parameter, share = LAWS.get(item.path.stem, ("", 1))
+    if params and parameter in params:
+        return f"{item.path.stem} {item.originalname}", share, "", item.nodeid
+    return None
 
 
 def sources_digest():
@@ -113,21 +189,30 @@ def select(items, level, seed):
     leave = {item for item in items if item.get_closest_marker("exhaustive")}
     if level == "quick":
         leave |= {item for item in items if item.get_closest_marker("slow")}
-    by_test = defaultdict(list)
+    groups = defaultdict(list)
     for item in items:
-        if item not in leave and item.originalname in PARTS:
-            by_test[item.originalname].append(item)
-    for name, members in by_test.items():
-        share, stratum, key = PARTS[name]
-        chosen = draw(
-            members,
-            share,
-            seed,
-            key=lambda item, key=key: key(item.callspec.params) if key else item.nodeid,
-            stratum=lambda item, stratum=stratum: stratum(item.callspec.params),
-        )
-        leave |= set(members) - set(chosen)
+        if item not in leave and (found := group_of(item)):
+            name, share, stratum, key = found
+            groups[name, share].append((item, stratum, key))
+    for (_, share), members in groups.items():
+        chosen = draw(members, share, seed, key=lambda member: member[2], stratum=lambda member: member[1])
+        leave |= {item for item, _, _ in members} - {item for item, _, _ in chosen}
     return [item for item in items if item not in leave], [item for item in items if item in leave]
+
+
+EXAMPLES = 4
+"""Of the examples that a law is tried with, one in so many; at least ten."""
+
+
+def with_fewer_examples(items):
+    """Let laws be tried with fewer examples, drawn by the same seed."""
+    for function in {item.obj for item in items if hasattr(item.obj, "hypothesis")}:
+        given = getattr(function, _SETTINGS, None) or settings.default
+        few = min(given.max_examples, max(10, given.max_examples // EXAMPLES))
+        setattr(function, _SETTINGS, settings(given, max_examples=few))
+
+
+_SETTINGS = "_hypothesis_internal_use_settings"
 
 
 class Part:
