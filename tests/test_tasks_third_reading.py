@@ -3,6 +3,7 @@
 import json
 import random
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 
 import pytest
 from review_kit import markbook as command, only_run
@@ -255,3 +256,136 @@ def test_map_is_of_plain_tables_beside_files_that_say_themselves_what_they_hold(
     assert code == 0, messages
     (pair,) = json.loads(shown)["pairs"]
     assert abs(pair["difference"]) == pytest.approx(0.25)
+
+
+DRAWN = "process_docs: !function utils.draw\nmetric_list: [{metric: exact_match}]\n"
+
+
+def draw_by(folder, seed):
+    """Write the task's function so that it draws other choices for another seed."""
+    (folder / "utils.py").write_text(
+        "import random\n"
+        "def draw(docs):\n"
+        f"    generator = random.Random({seed})\n"
+        "    return [{**doc, 'q': doc['q'] + generator.choice('ABCDEFGH'), 'a': generator.choice('AB')} for doc in docs]\n"
+    )
+
+
+def harness_sample(doc_id, prompt, target, reply, **more):
+    arguments = {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n"]}}}
+    return {"doc_id": doc_id, "doc": {}, "target": target, "arguments": arguments, "resps": [[reply]], **more}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("arguments", {"gen_args_0": {"arg_0": "another question", "arg_1": {}}}, "another prompt than row '1'"),
+        ("target", "other", "another right answer than row '1'"),
+    ],
+)
+def test_samples_of_the_harness_are_refused_where_they_answer_another_question(folder, field, value, message):
+    task(folder, GENERATED + "metric_list: [{metric: exact_match}]\n", A_ROWS)
+    samples = [harness_sample(0, "q0", "a0", "a0"), harness_sample(1, "q1", "a1", "a1")]
+    write(folder / "said.jsonl", samples)
+    code, metrics, _ = run_task()
+    assert (code, metrics["exact_match"]["value"]) == (0, 1.0)
+    write(folder / "said.jsonl", [samples[0], {**samples[1], field: value}])
+
+    code, _, messages = run_task()
+
+    assert code == 2, messages
+    assert message in messages
+    assert "said.jsonl:2" in messages
+    assert f"`{field}`" in messages  # the way round
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "<|user|>\nq1<|end|>\n<|assistant|>\n",
+        '[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "q1"}]',
+    ],
+    ids=["chat template", "chat as JSON"],
+)
+def test_samples_asked_through_a_chat_template_answer_the_same_question(folder, prompt):
+    task(folder, GENERATED + "metric_list: [{metric: exact_match}]\n", A_ROWS)
+    write(folder / "said.jsonl", [harness_sample(0, prompt.replace("q1", "q0"), "a0", "a0"), harness_sample(1, prompt, "a1", "x")])  # fmt: skip
+
+    code, metrics, messages = run_task()
+
+    assert (code, metrics["exact_match"]["value"]) == (0, 0.5), messages
+
+
+def test_samples_with_hashes_alone_are_bound_by_them(folder):
+    task(folder, GENERATED + "metric_list: [{metric: exact_match}]\n", A_ROWS)
+    digests = [
+        {"prompt_hash": sha256(f"q{n}".encode()).hexdigest(), "target_hash": sha256(f"a{n}".encode()).hexdigest()}
+        for n in (0, 1)
+    ]
+    rows = [{"doc_id": n, "resps": [[f"a{n}"]]} for n in (0, 1)]
+    write(folder / "said.jsonl", [{**row, **digest} for row, digest in zip(rows, digests, strict=True)])
+    right = run_task()
+    write(folder / "said.jsonl", [{**row, **digest} for row, digest in zip(rows, reversed(digests), strict=True)])
+
+    wrong = run_task()
+
+    assert (right[0], right[1]["exact_match"]["value"]) == (0, 1.0)
+    assert wrong[0] == 2
+    assert "another prompt" in wrong[2]
+
+
+@pytest.mark.parametrize("changed", ["order of the choices", "target"])
+def test_weighed_choices_in_another_order_are_refused(folder, changed):
+    lines = GENERATED.replace("generate_until", "multiple_choice").replace("'{{a}}'", "a")
+    task(folder, lines + "doc_to_choice: c\nmetric_list: [{metric: acc}]\n",
+         [{"q": "q0", "c": ["yes", "no"], "a": 0}, {"q": "q1", "c": ["yes", "no"], "a": 1}])  # fmt: skip
+
+    def sample(n, choices, target):
+        arguments = {f"gen_args_{k}": {"arg_0": f"q{n}", "arg_1": f" {text}"} for k, text in enumerate(choices)}
+        weighed = [[["-1.0", "True"]], [["-2.0", "False"]]]
+        return {"doc_id": n, "target": target, "arguments": arguments, "resps": weighed}
+
+    write(folder / "said.jsonl", [sample(0, ["yes", "no"], "0"), sample(1, ["yes", "no"], "1")])
+    code, metrics, messages = run_task()
+    assert (code, metrics["acc"]["value"]) == (0, 0.5), messages
+    other = sample(1, ["no", "yes"], "1") if changed != "target" else sample(1, ["yes", "no"], "0")
+    write(folder / "said.jsonl", [sample(0, ["yes", "no"], "0"), other])
+
+    code, _, messages = run_task()
+
+    assert code == 2, messages
+    assert "said.jsonl:2" in messages
+    assert ("another right answer" if changed == "target" else "another prompt") in messages
+
+
+def test_answers_of_a_run_are_not_marked_against_rows_that_were_drawn_anew(folder):
+    task(folder, GENERATED + DRAWN, A_ROWS)
+    draw_by(folder, 1)
+    said(folder, ["A", "B"])
+    first = run_task("--output", "first")[1]["exact_match"]
+    recorded = only_run(folder / "first")
+    again = command("run", "lm.yaml", "--predictions", recorded, "--allow-code", "--output", "second", "--json")
+    draw_by(folder, 3)
+
+    code, _, messages = command("run", "lm.yaml", "--predictions", recorded, "--allow-code", "--json")
+
+    assert again[0] == 0
+    assert json.loads(again[1])["tasks"]["demo"]["metrics"]["exact_match"] == first
+    assert code == 2, messages
+    assert "another prompt than row '0'" in messages
+
+
+def test_a_run_is_not_resumed_with_rows_that_were_drawn_anew(folder):
+    task(folder, GENERATED + DRAWN, A_ROWS)
+    draw_by(folder, 1)
+    said(folder, ["A", "B"])
+    run_task("--output", "out")
+    run = only_run(folder / "out")
+    before = (run / "results.jsonl").read_bytes()
+    draw_by(folder, 3)
+
+    code, _, messages = run_task("--resume", run)
+
+    assert code == 2
+    assert "prompts_and_targets" in messages
+    assert (run / "results.jsonl").read_bytes() == before

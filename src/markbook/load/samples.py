@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,6 +49,8 @@ class TaskRows:
     """Whether any sample has a right answer."""
     has_tests: bool = False
     """Whether any has tests."""
+    digest: str = ""
+    """SHA-256 over what is asked and what is right, row by row: answers belong to these rows alone."""
 
 
 def load_samples(
@@ -97,6 +101,7 @@ def load_samples(
         reading.unsure,
         builder.has_references,
         builder.has_tests,
+        builder.digest.hexdigest(),
     )
 
 
@@ -121,9 +126,18 @@ def _sampled(builder: _Builder, reading: Reading, examples: Examples, limit: int
                 raise DataError(f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {first}")
             seen.add(sample.id)
         samples.append(sample)
+        builder.digest.update(_question_record(sample, builder).encode("utf-8", "surrogatepass"))
         builder.has_references = builder.has_references or bool(sample.references)
         builder.has_tests = builder.has_tests or bool(sample.tests)
     return samples
+
+
+def _question_record(sample: Sample, builder: _Builder) -> str:
+    """Return what a row asks and what is right, as one text that no other row has."""
+    weighing, turns = builder.weighings.get(sample.id), builder.turns.get(sample.id)
+    weighed = None if weighing is None else [weighing.pairs, weighing.choices, str(weighing.gold)]
+    tests = [test.program for test in sample.tests]
+    return json.dumps([sample.id, sample.system, turns, sample.input, sample.references, tests, weighed])
 
 
 def check_sources(task: Task, find: Find = nothing) -> None:
@@ -177,6 +191,7 @@ class _Builder:
         self.tests = task.tests
         self.has_own_target = False
         self.has_references = self.has_tests = False
+        self.digest = hashlib.sha256()
         self.weigher = None if task.output == "generate_until" else Weigher(task, find)
         self.weighings: SpooledMap[Weighing] = SpooledMap()
         self.as_turns = turns and self.weigher is None

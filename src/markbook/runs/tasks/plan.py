@@ -255,7 +255,7 @@ def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, seve
     shared = not alone and (path == predictions or path.name == "results.jsonl")
     unsure = "" if task.data.id_field else rows.unsure
     return read_answers(
-        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighs=bool(rows.weighings),
+        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighings=rows.weighings,
         model=model_name(predictions),  # one for all tasks, also where each has a file of its own
     )  # fmt: skip
 

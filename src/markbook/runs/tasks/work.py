@@ -244,6 +244,8 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         "model": options.model,
         "base_url": without_secrets(options.base_url),
         "tasks": {each.task.name: {**each.task.resolved, "context": each.mode} for each in work.tasks},
+        # Replies in the journal are kept by their place: they belong to these prompts and right answers alone.
+        "prompts_and_targets": {each.task.name: each.rows.digest for each in work.tasks},
         "groups": {group.name: dict(group.resolved) for group, _names in work.groups},
     }
     if judges := {name: metric.signature for name, metric in judges_of(work.tasks)}:
