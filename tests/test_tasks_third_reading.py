@@ -389,3 +389,123 @@ def test_a_run_is_not_resumed_with_rows_that_were_drawn_anew(folder):
     assert code == 2
     assert "prompts_and_targets" in messages
     assert (run / "results.jsonl").read_bytes() == before
+
+
+def test_a_list_of_one_stays_a_list_through_filters(folder):
+    steps = "[{function: custom, filter_fn: !function utils.keep}]"
+    entries = "metric_list: [{metric: !function utils.count}]\n"
+    (folder / "utils.py").write_text(
+        "def keep(resps, docs):\n    return [list(r) for r in resps]\n"
+        "def count(references, predictions):\n    return len(predictions[0])\n"
+    )
+    said(folder, ["hello", "hello"])
+    values = {}
+    for name, filters in (("list", f"filter_list: [{{name: f, filter: {steps}}}]\n"), ("text", "")):
+        task(folder, GENERATED + filters + entries, A_ROWS)
+        values[name] = run_task("--output", name)[1]["count"]["value"]
+
+    assert values == {"list": 1.0, "text": 5.0}  # len(["hello"]) and len("hello"), as in the harness
+
+
+def test_results_of_a_row_stay_a_list_of_one_for_a_function_of_the_task(folder):
+    steps = "[{function: custom, filter_fn: !function utils.keep}]"
+    lines = f"filter_list: [{{name: f, filter: {steps}}}]\nprocess_results: !function utils.mark\nmetric_list: [{{metric: depth}}]\n"
+    task(folder, GENERATED + lines, A_ROWS)
+    (folder / "utils.py").write_text(
+        "def keep(resps, docs):\n    return [list(r) for r in resps]\n"
+        "def mark(doc, results):\n    return {'depth': float(results == [['hello']])}\n"
+    )
+    said(folder, ["hello", "hello"])
+
+    _, metrics, messages = run_task()
+
+    assert metrics["depth"]["value"] == 1.0, messages
+
+
+@pytest.mark.parametrize(
+    ("entries", "values"),
+    [
+        ("[{metric: exact_match}, {metric: !function utils.em}]", {"exact_match": 1.0, "utils.em.exact_match": 0.25}),
+        ("[{metric: !function utils.em}, {metric: !function utils.second}]", {"exact_match": 0.25, "utils.second.exact_match": 0.5}),
+    ],
+    ids=["ours and a function's", "two functions'"],
+)  # fmt: skip
+def test_two_metrics_that_give_one_name_both_have_their_number(folder, entries, values):
+    task(folder, GENERATED + f"metric_list: {entries}\n", A_ROWS)
+    (folder / "utils.py").write_text(
+        "def em(references, predictions):\n    return {'exact_match': 0.25}\n"
+        "def second(references, predictions):\n    return {'exact_match': 0.5}\n"
+    )
+    said(folder, ["a0", "a1"])
+
+    _, metrics, messages = run_task()
+
+    assert {name: number["value"] for name, number in metrics.items()} == values, messages
+
+
+def test_the_correlation_of_texts_needs_no_aggregation_in_the_file(folder):
+    task(folder, GENERATED + "metric_list: [{metric: mcc}]\n", A_ROWS)
+    said(folder, ["a0", "a1"])
+
+    code, metrics, messages = run_task()
+
+    assert (code, metrics["mcc"]["value"]) == (0, 1.0), messages
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("agregation: mean", "a metric's entry has no key 'agregation' (did you mean 'aggregation'?)"),
+        ("aggregation: nonsense", "aggregation 'nonsense' of 'exact_match' is not supported"),
+        ("ignore_cases: true", "has no option 'ignore_cases' (did you mean"),
+        ("higher_is_better: false", "higher_is_better: false contradicts exact_match"),
+    ],
+)
+def test_an_error_of_a_metrics_key_names_the_keys_own_line(folder, key, message):
+    task(folder, GENERATED + f"metric_list:\n- metric: exact_match\n  {key}\n", A_ROWS)
+    said(folder, ["a0", "a1"])
+
+    code, _, messages = run_task()
+
+    line = len(GENERATED.splitlines()) + 3
+    assert code == 2
+    assert message in messages
+    assert f"lm.yaml:{line}:" in messages
+
+
+def test_an_unknown_option_of_our_own_format_is_named_at_its_own_line(folder):
+    task(folder, OWN + "metrics:\n- name: bleu\n  options:\n    smoth_method: exp\n", [{"id": "0", **A_ROWS[0]}])
+    said(folder, ["a0", "a1"])
+
+    code, _, messages = run_task()
+
+    assert code == 2
+    assert "no option 'smoth_method'" in messages
+    assert f"lm.yaml:{len(OWN.splitlines()) + 4}:5" in messages
+
+
+def test_a_misspelt_key_of_a_weighed_metric_is_refused_too(folder):
+    lines = GENERATED.replace("generate_until", "multiple_choice").replace("'{{a}}'", "0")
+    task(folder, lines + "doc_to_choice: [x, y]\nmetric_list: [{metric: acc, agregation: median}]\n")
+    write(folder / "said.jsonl", [{"doc_id": n, "likelihoods": [[-1.0, True], [-2.0, False]]} for n in range(2)])
+
+    code, _, messages = run_task()
+
+    assert code == 2
+    assert "'agregation'" in messages
+
+
+def test_code_of_a_task_that_runs_what_a_model_writes_is_allowed_by_name_alone(folder):
+    task(folder, GENERATED + "unsafe_code: true\nmetric_list: [{metric: !function utils.same}]\n", A_ROWS)
+    (folder / "utils.py").write_text(
+        "def same(references, predictions):\n    return float(references == predictions)\n"
+    )
+    said(folder, ["a0", "a1"])
+
+    refused = run_task()
+    allowed = run_task("--allow-unsafe-code")
+
+    assert refused[0] == 2
+    assert "outside the sandbox" in refused[2]
+    assert f"lm.yaml:{len(GENERATED.splitlines()) + 1}:" in refused[2]
+    assert (allowed[0], allowed[1]["same"]["value"]) == (0, 1.0)

@@ -201,6 +201,12 @@ def _plan_one(
 ) -> TaskPlan:
     loaded, base, mode = wanted
     task = overridden(loaded.task, options)
+    if task.unsafe_at and options.allow_code and not options.allow_unsafe_code:
+        raise ConfigError(
+            f"the code of {task.name!r} runs what a model writes, outside the sandbox and with your rights",
+            at=task.unsafe_at,
+            hint="--allow-unsafe-code allows it; `pass_at_k` of our own format runs tests in the sandbox",
+        )
     with seed_generators() if options.allow_code else contextlib.nullcontext():
         rows = _rows(task, options, mode, find)
     if task.output != "generate_until":

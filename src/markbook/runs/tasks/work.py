@@ -260,6 +260,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
             "predictions": None if options.predictions is None else os.fspath(options.predictions),
             "data": None if options.data is None else os.fspath(options.data),
             **({"allow_download": True} if options.allow_download else {}),
+            **({"allow_unsafe_code": True} if options.allow_unsafe_code else {}),
             **({} if options.against is None else {"against": os.fspath(options.against)}),
         },
         ASKING: options.kept(ASKING),

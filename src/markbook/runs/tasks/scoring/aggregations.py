@@ -53,7 +53,11 @@ def aggregation_of(use: Use, find: Find) -> Aggregation | None:
     if named in ("", "mean"):
         return None
     if named not in AGGREGATIONS:
-        raise ConfigError(f"unknown aggregation {named!r}", at=use.at, hint=suggest(named, ["mean", *AGGREGATIONS]))
+        raise ConfigError(
+            f"unknown aggregation {named!r}",
+            at=use.place_of("aggregation"),
+            hint=suggest(named, ["mean", *AGGREGATIONS]),
+        )
     return AGGREGATIONS[named]
 
 

@@ -96,7 +96,7 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
         known[name] = _with_default(name, use, scored_of(name, use, find, f"{name}|foreign:{function.name}|v1"))
 
     def give(row: RowAnswer) -> Mapping[str, object]:
-        results: list[Any] = list(row.texts) if len(row.texts) < 2 else [list(row.texts)]
+        results: list[Any] = [row.result] if row.texts else []
         if row.weighing is not None:
             likelihoods, greedy = read_likelihoods(row.texts[0])
             is_rolling = task.output == "loglikelihood_rolling"
