@@ -154,6 +154,18 @@ def plan_tasks(options: TaskOptions) -> Plan:
     )
 
 
+def planned_signatures(plans: Sequence[TaskPlan], key: str) -> dict[str, str]:
+    """Return what a metric will be measured by in each task that has it, as far as that is known before the work."""
+    found: dict[str, str] = {}
+    for each in plans:
+        signatures = {bound.key: bound.metric.signature for bound in each.metrics}
+        signatures |= {name: scorer.scored(name).signature for scorer in each.scorers for name in scorer.keys}
+        named = {each.key(name, of.pipeline): mark for of in each.pipelines for name, mark in signatures.items()}
+        if key in named:
+            found[each.task.name] = named[key]
+    return found
+
+
 def group_keys(wanted: GroupMetric, plans: Sequence[TaskPlan]) -> list[str]:
     """Return the names in results that a group's metric sums up over some tasks."""
     own = result_keys(wanted.metric)

@@ -5,9 +5,13 @@ What a scorer gives for a row need not be a number: an aggregation of the task's
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from markbook.config import Function, Task, Use
@@ -81,7 +85,7 @@ class Scorer:
             return self.known[key]
         if self.renames:
             (entry,) = self.known.values()
-            return Scored(key, self.signature, entry.direction, entry.range, entry.aggregation)
+            return replace(entry, key=key)
         return Scored(key, self.signature)
 
 
@@ -162,14 +166,16 @@ def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
         return {key: (references[0] if len(references) == 1 else list(references), text)}
 
     signature = f"{name}|pairs|v1"
-    summed = use if use.aggregation else replace(use, aggregation=_PAIRED[name])
-    return Scorer({key: scored_of(key, summed, find, signature)}, give, signature)
+    given = use if use.aggregation else replace(use, aggregation=_PAIRED[name])
+    return Scorer({key: scored_of(key, given, find, signature)}, give, signature)
 
 
 def _of_function(name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:
     """Return a metric function of lm-evaluation-harness: it takes references and predictions, or one list of both."""
     key = use.key or name.name.rpartition(".")[2]
-    signature = f"{key}|foreign:{name.name}|v1"
+    options = json.dumps(use.options, sort_keys=True, default=str) if use.options else ""
+    parts = [key, f"foreign:{name.name}", f"code:{code_digest(function)}", *([f"options:{options}"] if options else [])]
+    signature = "|".join((*parts, "v1"))
 
     def once(reference: str, result: str | list[str]) -> Any:
         try:
@@ -196,7 +202,24 @@ def scored_of(key: str, use: Use, find: Find, signature: str, limits: tuple[floa
         ConfigError: an aggregation that is neither known nor a function that may be called.
     """
     direction: Direction = "lower" if use.higher_is_better is False else "higher"
-    return Scored(key, signature, direction, limits, aggregation_of(use, find))
+    return summed(Scored(key, signature, direction, limits), aggregation_of(use, find))
+
+
+def summed(scored: Scored, aggregation: Aggregation | None) -> Scored:
+    """Return how rows are summed up, with that in the signature; of one name two aggregations are two numbers."""
+    if aggregation is None:
+        return scored
+    signature = f"{scored.signature}|aggregation:{aggregation.signature}"
+    return replace(scored, signature=signature, aggregation=aggregation)
+
+
+def code_digest(function: Callable[..., Any]) -> str:
+    """Return what the Python file of a function is known by; empty where it has none."""
+    try:
+        path = inspect.getsourcefile(function)
+        return "" if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
+    except (TypeError, OSError):
+        return ""
 
 
 def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer], names: ScoreNames) -> list[RowScore]:
