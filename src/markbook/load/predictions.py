@@ -375,6 +375,12 @@ def _ordered(
             )
             continue
         if first is not None:
+            if each.model != first.model:
+                raise DataError(
+                    f"answers of two models: {first.model or 'one without a name'!r} and {each.model or 'none'!r}",
+                    at=each.source,
+                    hint=f"the other to {sample_id!r} is at {first.source}; run each model's answers from a file of their own",
+                )
             raise DataError(
                 f"a second answer to {sample_id!r} that differs from the first",
                 at=each.source,

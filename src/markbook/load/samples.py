@@ -353,6 +353,7 @@ class _Builder:
         )
         system = self.system
         before = "" if self.as_turns else description + "".join(map(self.shot, examples))
+        entry_point = row.get(task.entry_point) if task.entry_point else None
         name = str(field_texts(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number)
         if self.weigher is not None:
             self.weighings.add(name, self.weigher.weighing(row, before))
@@ -364,7 +365,7 @@ class _Builder:
             input=before + self.question(row),
             references=self.target(row),
             tests=(Test(program="\n".join(field_texts(row, self.tests))),) if self.tests else (),
-            entry_point=str(row.get(task.entry_point, "")) if task.entry_point else "",
+            entry_point="" if entry_point is None else str(entry_point),
             source=numbered.at,
             system=system,
             context=context if isinstance(context := row.get("context"), str) else "",

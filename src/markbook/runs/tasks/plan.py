@@ -149,7 +149,7 @@ def plan_tasks(options: TaskOptions) -> Plan:
         tuple(plans),
         tuple((group, tuple(names)) for group, names in groups) if not options.contexts else (),
         _inputs(plans),
-        tuple(_warnings(plans, predictions)),
+        (*_warnings(plans, predictions), *_first_token_notes(plans, options)),
         tuple(rejections),
     )
 
@@ -225,6 +225,8 @@ def _plan_one(
         for pipeline in task.pipelines:
             check_likelihood_filters(pipeline)
     whole, scorers = row_scorer(task, find), function_scorers(task, find)
+    if whole is not None and _omits_first_token(task, options):
+        whole = whole.signed("without first token")
     metrics, passes = bind(
         task if whole is None else dataclasses.replace(task, metrics=()),
         options.profile,
@@ -251,6 +253,20 @@ def _plan_one(
         count=count,
         answers=answers,
     )
+
+
+def _first_token_notes(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
+    return [
+        f"{each.task.name}: the first token of each text is left out, for no server says how likely it is;"
+        " --system names what stands before it, such as <|endoftext|>"
+        for each in plans
+        if _omits_first_token(each.task, options)
+    ]
+
+
+def _omits_first_token(task: Task, options: TaskOptions) -> bool:
+    """Whether whole texts are weighed by a server: how likely a first token is, with nothing before it, none says."""
+    return task.output == "loglikelihood_rolling" and options.model is not None and not options.system
 
 
 def _rows(task: Task, options: TaskOptions, mode: ContextMode | None, find: Find) -> TaskRows:

@@ -79,6 +79,11 @@ class Scorer:
         """The names in results, as far as they are known before it is called."""
         return tuple(self.known)
 
+    def signed(self, part: str) -> Scorer:
+        """Return the same scorer with one more part in every signature."""
+        known = {key: replace(each, signature=f"{each.signature}|{part}") for key, each in self.known.items()}
+        return replace(self, known=known, signature=f"{self.signature}|{part}")
+
     def scored(self, key: str) -> Scored:
         """Return how a key is summed up; what a function adds is summed up as the entry that names it."""
         if key in self.known:
