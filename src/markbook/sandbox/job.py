@@ -157,6 +157,8 @@ def task_name(sample: Sample) -> str:
     judge = sample.judge
     judged = judge and (judge.name, judge.flags, judge.is_interactive, judge.passes)
     points = [test.points for test in sample.tests if test.points is not None]
+    if any(test.judge_flags is not None for test in sample.tests):
+        judged = (judged, [test.judge_flags for test in sample.tests])
     own = (
         sample.language,
         sample.canonical_language,

@@ -149,13 +149,14 @@ def judge_phases(
     files |= {f"feedback/{name}": content for name, content in kept.items()}
     if printed is not None and judge.convention != "icpc":
         files["output"] = printed
+    flags = judge.flags if test.judge_flags is None else test.judge_flags
     given, output, answer = (f"{WORK}/{name}" for name in ("input", "output", "answer"))
     if judge.convention == "icpc":
-        words = checkers.icpc_arguments(given, answer, f"{WORK}/feedback", judge.flags)
+        words = checkers.icpc_arguments(given, answer, f"{WORK}/feedback", flags)
     elif judge.convention == "function":
         words = [_placed(BUILD, "0"), given, output, answer]
     else:
-        words = [*checkers.testlib_arguments(given, output, answer), *judge.flags]
+        words = [*checkers.testlib_arguments(given, output, answer), *flags]
     heard = printed or b"" if judge.convention == "icpc" else b""
     return tuple(
         replace(call, argv=(*call.argv, *words), stdin=heard, work=files, takes="feedback")
