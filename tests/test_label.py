@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from browsers import Watched, axe_source, chromium, serious_faults
+from exam_kit import answer, hold, problem
 from made_files import task_row, task_run
 from review_kit import markbook
 
@@ -497,3 +498,27 @@ def test_axe_finds_no_serious_fault_on_the_label_page(run, tmp_path):
         for dark in (False, True):
             with Watched(browser, ann.server.address_of("ann"), offline=False, dark=dark) as seen:
                 assert serious_faults(seen.page, source) == []
+
+
+def test_a_torn_last_line_of_pair_labels_is_taken_off_too(run):
+    with sitting(run, "ann", rubric=BETTER, pair=("zebra-1", "yak-2"), count=5) as (_, (ann,)):
+        ann.label("first", "winner")
+    path = run / "labels" / "ann.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[: len(whole) // 2])
+
+    with sitting(run, "ann", rubric=BETTER, pair=("zebra-1", "yak-2"), count=5) as (_, (ann,)):
+        assert "1 of 5 labelled" in ann.ask("GET", "/")[1]
+
+    assert path.read_bytes() == whole
+
+
+def test_who_rates_an_answer_is_not_told_why_it_failed(tmp_path):
+    rows = [problem(str(n), tests=[{"assertion": "func(1) == 2"}]) for n in range(3)]
+    held = hold(tmp_path, rows, [answer(row["task_id"], "def f(x):\n    return x\n") for row in rows])
+
+    with sitting(held.folder, "ann", count=3) as (_, (ann,)):
+        page = ann.ask("GET", "/")[1]
+
+    assert "return x" in page
+    assert "Why it failed" not in page

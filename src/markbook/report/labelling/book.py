@@ -15,8 +15,8 @@ from markbook.judge.labels import Key, Label, is_id, label_of
 from markbook.store.disk import Disk, RealDisk
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-_OPENING = b'{"draw": "'
-"""How every line begins that this writes: keys are sorted."""
+_OPENINGS = (b'{"draw": "', b'{"against": "')
+"""How every line begins that this writes: keys are sorted, and of a pair the other system comes first."""
 
 
 def check_rater(name: str) -> None:
@@ -59,7 +59,7 @@ class LabelBook:
         data = b"".join(self.disk.chunks(self.path))
         whole = data[: data.rfind(b"\n") + 1]
         torn = data[len(whole) :]
-        if not torn.startswith(_OPENING[: len(torn)]):
+        if not any(torn.startswith(opening[: len(torn)]) for opening in _OPENINGS):
             raise DataError("this is no file of labels: its last line is not one of ours", at=str(self.path))
         self._read(is_torn=bool(torn))
         self._size = len(whole)
