@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import numpy as np
@@ -27,6 +28,7 @@ from markbook.report.browse.rendering import label_script
 from markbook.report.labelling.book import LabelBook
 from markbook.report.labelling.open import SittingOptions, open_sitting
 from markbook.report.labelling.pages import LabelPages
+from markbook.report.labelling.session import Said
 from markbook.stats import corrected_mean
 from markbook.store.disk import RealDisk
 
@@ -522,3 +524,27 @@ def test_who_rates_an_answer_is_not_told_why_it_failed(tmp_path):
 
     assert "return x" in page
     assert "Why it failed" not in page
+
+
+def test_labels_by_another_rubric_or_scale_are_no_labels_by_this_one(run):
+    with sitting(run, "ann", count=5) as (_, (ann,)):
+        ann.label("2")
+    wider = replace(QUALITY, scale=(0, 8))
+
+    with pytest.raises(UsageError, match="by another rubric or scale"), sitting(run, "ann", rubric=wider, count=5):
+        pass
+
+    with sitting(run, "ann", count=5) as (_, (ann,)):
+        assert "1 of 5 labelled" in ann.ask("GET", "/")[1]
+
+
+def test_one_goes_back_to_the_item_labelled_last_also_after_a_restart(run):
+    with sitting(run, "ann", count=5) as (session, (ann,)):
+        ann.label("2")
+        ann.label("3")
+        first = session.order("ann")[0].item
+        session.take("ann", session.token(first), Said({"mark": 1}))
+        before = session.last_place("ann")
+
+    with sitting(run, "ann", count=5) as (session, _):
+        assert session.last_place("ann") == before == 0

@@ -130,7 +130,8 @@ def _gelu(x: Array) -> Array:
 
 def _gelu_by_tanh(x: Array) -> Array:
     inner: Array = np.tanh(np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x**3))
-    return np.float32(0.5) * x * (1 + inner)
+    half: Array = np.float32(0.5) * x * (1 + inner)
+    return half
 
 
 def _relu(x: Array) -> Array:
