@@ -155,7 +155,7 @@ def test_a_label_is_on_the_disk_with_its_probability(run):
     assert "1 of 20 labelled" in page
     assert rows_of(run, "ann") == [
         {"id": first.item.id, "system": first.item.system, "rater": "ann", "label": 0.75, "marks": {"mark": 4},
-         "probability": first.probability, "draw": session.draw}
+         "probability": first.probability, "draw": session.draw, "rubric": f"quality-{QUALITY.digest}"}
     ]  # fmt: skip
 
 

@@ -135,11 +135,13 @@ def _gelu_by_tanh(x: Array) -> Array:
 
 
 def _relu(x: Array) -> Array:
-    return np.maximum(x, np.float32(0))
+    positive: Array = np.maximum(x, np.float32(0))
+    return positive
 
 
 def _silu(x: Array) -> Array:
-    return x / (1 + np.exp(-x))
+    gated: Array = x / (1 + np.exp(-x))
+    return gated
 
 
 _ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
