@@ -162,16 +162,6 @@ def plain(text, folder=""):
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
-def _rows(text):
-    """Return the JSON values that stand one after the other in a text."""
-    decoder, at, found = json.JSONDecoder(), 0, []
-    while at < len(text):
-        value, at = decoder.raw_decode(text, at)
-        found.append(value)
-        at += len(text[at:]) - len(text[at:].lstrip())
-    return found
-
-
 class Session:
     """Runs the blocks of one page, in order, in a folder of its own."""
 
@@ -220,7 +210,8 @@ class Session:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = block.text + "\n"
         if block.file.endswith(".jsonl"):
-            text = "".join(json.dumps(row) + "\n" for row in _rows(block.text))
+            for row in block.text.splitlines():
+                json.loads(row)  # as a reader copies it: one row a line
             if block.file in self.written:
                 text = path.read_text(encoding="utf-8") + text
         elif block.file.endswith(".json"):

@@ -590,3 +590,32 @@ def test_the_first_page_of_a_finished_run_asks_nothing_that_takes_its_whole_jour
 
     assert run.folder.name in site.page(f"/run/{number}", {})
     assert threading.main_thread() not in asked  # the index may, beside the page
+
+
+def test_counts_of_a_run_that_is_still_read_are_said_to_be_so_far(folder):
+    from markbook.report.browse.listing import run_page
+
+    index = locations(folder, "exam")
+    about = {
+        "title": "t", "facts": [], "size": 50, "failure": "", "has_report": False, "is_live": False, "planned": 0,
+        "headline": "",
+    }  # fmt: skip
+
+    class StillRead:
+        """Is done only when the page is nearly made, as a thread that ends while it is written."""
+
+        is_done = False
+
+        def __getattr__(self, name):
+            if name == "errors":
+                self.is_done = True
+            return getattr(index, name)
+
+        def __len__(self):
+            return len(index)
+
+    page = run_page(StillRead(), 1, about, {})
+
+    assert "read so far; reload for more" in page
+    assert all("so far)" in link for link in re.findall(r"<a href=\"/run/1\?error=[^>]*>[^<]*</a>", page))
+    assert "read so far" not in run_page(index, 1, about, {})

@@ -173,7 +173,7 @@ def test_a_task_file_decides_neither_where_a_key_goes_nor_what_is_paid(task, opt
 
     assert (code, folder) == (2, None)
     assert "not for a task file to choose" in err
-    assert "t.yaml:6:" in err
+    assert "t.yaml:8:" in err
 
 
 def test_60_injections_in_answers_of_a_task_give_no_score():
@@ -366,3 +366,32 @@ def test_a_panel_on_the_command_line_says_how_far_it_agrees(tmp_path):
     assert code == 0, err
     assert (panel["value"], panel["n"], panel["judges"]) == (1.0, 9, ["openai:a", "openai:b"])
     assert "agreement is 1.000 (Krippendorff's alpha over 9 marks)" in shown
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("--max-cost", "0.000001", "--judge-price", "1000/1000")], ids=["unusable", "budget"]
+)
+def test_a_judge_that_did_nothing_ends_the_command_with_3(tmp_path, more):
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps({"question": "Q?", "candidate": f"a{n}"}) + "\n" for n in range(3)))
+
+    with FakeOpenAI(lambda _request, _n: text("I would rather not.")) as server:
+        code, out, err = markbook("score", "judge", file, "--rubric", "helpfulness", "--judge", MODEL, "--base-url",
+                                  server.base_url, "--max-retries", 0, "--json", *more)  # fmt: skip
+
+    found = json.loads(out)["metrics"]["judge"]
+    assert (code, found["value"]) == (3, None), err
+    assert sum(found["n_missing"].values()) == 3
+
+
+def test_rows_of_a_judge_hold_its_marks_and_reasons(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"question": "Q?", "candidate": "x"}\n')
+
+    with FakeOpenAI(good) as server:
+        _, out, err = markbook("score", "judge", file, "--rubric", "helpfulness", "--judge", MODEL, "--base-url",
+                               server.base_url, "--rows")  # fmt: skip
+
+    row = json.loads(out)
+    assert "because of the text" in json.dumps(row["stats"]["judge"]), err
+    assert row["judge"] == 0.75

@@ -9,11 +9,13 @@ import sys
 import threading
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 from browsers import Watched, axe_source, chromium, serious_faults
+from exam_kit import answer, hold, problem
 from made_files import task_row, task_run
 from review_kit import markbook
 
@@ -26,6 +28,7 @@ from markbook.report.browse.rendering import label_script
 from markbook.report.labelling.book import LabelBook
 from markbook.report.labelling.open import SittingOptions, open_sitting
 from markbook.report.labelling.pages import LabelPages
+from markbook.report.labelling.session import Said
 from markbook.stats import corrected_mean
 from markbook.store.disk import RealDisk
 
@@ -152,7 +155,7 @@ def test_a_label_is_on_the_disk_with_its_probability(run):
     assert "1 of 20 labelled" in page
     assert rows_of(run, "ann") == [
         {"id": first.item.id, "system": first.item.system, "rater": "ann", "label": 0.75, "marks": {"mark": 4},
-         "probability": first.probability, "draw": session.draw}
+         "probability": first.probability, "draw": session.draw, "rubric": f"quality-{QUALITY.digest}"}
     ]  # fmt: skip
 
 
@@ -497,3 +500,51 @@ def test_axe_finds_no_serious_fault_on_the_label_page(run, tmp_path):
         for dark in (False, True):
             with Watched(browser, ann.server.address_of("ann"), offline=False, dark=dark) as seen:
                 assert serious_faults(seen.page, source) == []
+
+
+def test_a_torn_last_line_of_pair_labels_is_taken_off_too(run):
+    with sitting(run, "ann", rubric=BETTER, pair=("zebra-1", "yak-2"), count=5) as (_, (ann,)):
+        ann.label("first", "winner")
+    path = run / "labels" / "ann.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[: len(whole) // 2])
+
+    with sitting(run, "ann", rubric=BETTER, pair=("zebra-1", "yak-2"), count=5) as (_, (ann,)):
+        assert "1 of 5 labelled" in ann.ask("GET", "/")[1]
+
+    assert path.read_bytes() == whole
+
+
+def test_who_rates_an_answer_is_not_told_why_it_failed(tmp_path):
+    rows = [problem(str(n), tests=[{"assertion": "func(1) == 2"}]) for n in range(3)]
+    held = hold(tmp_path, rows, [answer(row["task_id"], "def f(x):\n    return x\n") for row in rows])
+
+    with sitting(held.folder, "ann", count=3) as (_, (ann,)):
+        page = ann.ask("GET", "/")[1]
+
+    assert "return x" in page
+    assert "Why it failed" not in page
+
+
+def test_labels_by_another_rubric_or_scale_are_no_labels_by_this_one(run):
+    with sitting(run, "ann", count=5) as (_, (ann,)):
+        ann.label("2")
+    wider = replace(QUALITY, scale=(0, 8))
+
+    with pytest.raises(UsageError, match="by another rubric or scale"), sitting(run, "ann", rubric=wider, count=5):
+        pass
+
+    with sitting(run, "ann", count=5) as (_, (ann,)):
+        assert "1 of 5 labelled" in ann.ask("GET", "/")[1]
+
+
+def test_one_goes_back_to_the_item_labelled_last_also_after_a_restart(run):
+    with sitting(run, "ann", count=5) as (session, (ann,)):
+        ann.label("2")
+        ann.label("3")
+        first = session.order("ann")[0].item
+        session.take("ann", session.token(first), Said({"mark": 1}))
+        before = session.last_place("ann")
+
+    with sitting(run, "ann", count=5) as (session, _):
+        assert session.last_place("ann") == before == 0

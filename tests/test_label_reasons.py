@@ -151,3 +151,22 @@ def test_who_comes_from_another_page_is_led_on_by_a_page(log):
     assert (reply.status, 'content="0;url=/find?id=e"' in body) == (200, True)
     assert reply.headers["Set-Cookie"].startswith(f"markbook_token_{server.server_address[1]}=")
     assert (found[0], lost[0]) == (200, 404)
+
+
+def test_reasons_that_are_alike_as_far_as_they_are_kept_are_refused():
+    with pytest.raises(UsageError, match="each once"):
+        reason_rubric(["x" * 80 + " one", "x" * 80 + " two"])
+
+
+def test_traces_called_as_others_are_numbered_are_all_shown(monkeypatch):
+    import types
+
+    from markbook.report.labelling import failed
+
+    traces = [types.SimpleNamespace(id=name) for name in ("a #3", "a", "a")]
+    monkeypatch.setattr(failed, "read_traces", lambda _path: iter(traces))
+
+    names = [name for name, _ in failed._named("log")]
+
+    assert len(set(names)) == 3
+    assert names[:2] == ["a #3", "a"]

@@ -307,3 +307,67 @@ def test_three_numbers_share_one_pass(monkeypatch):
     bertscore.BertScore.together(metrics, items)
 
     assert sum(calls) == 3  # one, two, same: each distinct text once
+
+
+def tiny_model(folder, width=8):
+    """Write the weights of a network of one layer."""
+    random = np.random.default_rng(0)
+    shapes = {
+        "embeddings.word_embeddings.weight": (12, width),
+        "embeddings.position_embeddings.weight": (20, width),
+        "embeddings.token_type_embeddings.weight": (1, width),
+    }
+    at = "encoder.layer.0."
+    for name in ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"):
+        shapes |= {f"{at}{name}.weight": (width, width), f"{at}{name}.bias": (width,)}
+    shapes |= {f"{at}intermediate.dense.weight": (16, width), f"{at}intermediate.dense.bias": (16,)}
+    shapes |= {f"{at}output.dense.weight": (width, 16), f"{at}output.dense.bias": (width,)}
+    for name in ("embeddings.LayerNorm", f"{at}attention.output.LayerNorm", f"{at}output.LayerNorm"):
+        shapes |= {f"{name}.weight": (width,), f"{name}.bias": (width,)}
+    tensors = {name: random.normal(size=shape).astype("<f4") for name, shape in shapes.items()}
+    header, start = {}, 0
+    for name, tensor in tensors.items():
+        header[name] = {"dtype": "F32", "shape": tensor.shape, "data_offsets": [start, start + tensor.nbytes]}
+        start += tensor.nbytes
+    text = json.dumps(header).encode()
+    data = len(text).to_bytes(8, "little") + text + b"".join(tensor.tobytes() for tensor in tensors.values())
+    (folder / "model.safetensors").write_bytes(data)
+    return folder
+
+
+CONFIG = {"model_type": "bert", "num_attention_heads": 2, "pad_token_id": 1}
+
+
+def states(folder, **config):
+    from markbook.metrics.semantic.encoder_numpy import NumpyEncoder
+
+    return NumpyEncoder(folder, {**CONFIG, **config}, 1).encode([[2, 5, 7, 3]])[0]
+
+
+def test_camembert_counts_positions_as_roberta_does(tmp_path):
+    folder = tiny_model(tmp_path)
+
+    assert np.array_equal(states(folder, model_type="camembert"), states(folder, model_type="xlm-roberta"))
+    assert not np.allclose(states(folder, model_type="camembert"), states(folder, model_type="bert"))
+
+
+def test_the_activation_is_the_configs(tmp_path):
+    folder = tiny_model(tmp_path)
+
+    assert np.array_equal(states(folder), states(folder, hidden_act="gelu"))
+    assert not np.allclose(states(folder), states(folder, hidden_act="relu"))
+    # The approximation by tanh is near the exact function, and not it.
+    assert 0 < np.abs(states(folder) - states(folder, hidden_act="gelu_new")).max() < 0.01
+    with pytest.raises(ValueError, match="activation 'strange' is not known"):
+        states(folder, hidden_act="strange")
+
+
+def test_a_model_that_gives_no_finite_numbers_has_no_score(monkeypatch):
+    from markbook.metrics.semantic.encoder_numpy import NumpyEncoder
+
+    monkeypatch.setattr(NumpyEncoder, "encode", lambda _, batch: [np.full((len(ids), 4), np.nan) for ids in batch])
+
+    found = markbook.measure("bertscore", ["not seen before"], ["nor this one"], model=MODEL, runtime="numpy")
+
+    assert [found[name][0].value for name in NAMES] == [None] * 3
+    assert "no finite numbers" in found[NAMES[0]][0].missing.detail

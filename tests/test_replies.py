@@ -38,3 +38,42 @@ def test_a_line_that_only_looks_like_an_import_is_not_taken_from_the_prompt():
     text, _, _ = answer_of("```go\nfunc twice(x int) int {\n  return 2 * x\n}\n```", prompt, "func TestTwice() { }\n")
 
     assert text == 'import (\n    "testing"\n)\n\n// use it\nfunc twice(x int) int {\n  return 2 * x\n}\n'
+
+
+JAVA = "import java.util.*;\nimport org.javatuples.*;\nclass Problem {\n    // twice\n    public static long twice(String string) {\n"
+JAVA_TESTS = "    }\n    public static void main(String[] args) { }\n}\n"
+
+
+def test_a_whole_program_without_the_prompts_imports_has_its_class_once():
+    reply = (
+        "```java\nclass Problem {\n    public static long twice(String string) {\n        return 2;\n    }\n}\n```\n"
+    )
+
+    text, _, form = answer_of(reply, JAVA, JAVA_TESTS)
+
+    assert form == "whole"
+    assert text == (
+        "import java.util.*;\nimport org.javatuples.*;\nclass Problem {\n"
+        "    public static long twice(String string) {\n        return 2;\n"
+    )
+
+
+def test_a_whole_program_may_name_its_parameters_otherwise():
+    reply = "```java\nimport java.util.*;\nclass Problem {\n    public static long twice(String input) {\n        return twice2(input);\n    }\n}\n```\n"
+
+    text, _, form = answer_of(reply, JAVA, JAVA_TESTS)
+
+    assert form == "whole"
+    assert text.count("class Problem") == 1
+    assert text.count("public static long twice(") == 1
+    assert text.endswith("        return twice2(input);\n")  # the brace that ends it is the tests'
+
+
+def test_the_end_mark_of_php_does_not_hide_the_tests():
+    prompt = "<?php\n// twice\nfunction twice($x) {\n"
+
+    text, _, _ = answer_of(
+        "```php\n<?php\nfunction twice($n) {\n    return 2 * $n;\n}\n?>\n```\n", prompt, "\ncandidate();\n"
+    )
+
+    assert text == "<?php\nfunction twice($n) {\n    return 2 * $n;\n}\n"

@@ -520,7 +520,28 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("value", "words"), BAD)
+OF_THE_ITEM = (
+    "does not parse",
+    "no regular expression",
+    "has no task",
+    "unknown comparison",
+    "calls and asserts nothing",
+)
+"""What nobody can mark, however well it is written: the others of its batch are none the worse."""
+
+
+@pytest.mark.parametrize(("value", "words"), [case for case in BAD if any(one in case[1] for one in OF_THE_ITEM)])
+def test_an_item_that_nobody_can_mark_is_undefined_by_itself(tmp_path, value, words):
+    write_rows(tmp_path / "b.jsonl", [problem("t/1")])
+    good = {"code": "x", "tests": TESTS}
+
+    first, second = read_items([value, good], BenchmarkShelf(tmp_path), Defaults(), 10)
+
+    assert (first.missing.kind, words in first.missing.detail) == (MissingKind.UNDEFINED, True), first.missing.detail
+    assert second.missing is None
+
+
+@pytest.mark.parametrize(("value", "words"), [case for case in BAD if not any(one in case[1] for one in OF_THE_ITEM)])
 def test_a_bad_item_is_refused_with_a_sentence(tmp_path, value, words):
     write_rows(tmp_path / "b.jsonl", [problem("t/1")])
     write_rows(tmp_path / "cobol.jsonl", [{"task_id": "a", "language": "cobol", "tests": "1"}])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,23 @@ def test_a_limit_ends_a_program_and_is_named(box, text, limit):
     (found,) = executed(box, script(text, limits=Limits(seconds=0.5, output_bytes=1 << 16, processes=24)))
 
     assert (found.limit, found.is_good) == (limit, False)
+
+
+def test_the_kernels_own_count_of_time_ends_nothing_that_may_still_run(box):
+    (found,) = executed(box, script("ulimit -t", limits=Limits(seconds=20)))
+
+    # Kernels that count by sampled ticks take 20 seconds for up to 26 where the machine is busy.
+    assert int(found.stdout) >= 40
+
+
+def test_a_worker_that_died_while_it_was_idle_costs_no_run(box):
+    executed(box, script("echo one"))
+    for worker in box.worker_pool.workers:
+        worker.sock.shutdown(socket.SHUT_RDWR)
+
+    (found,) = executed(box, script("echo two"))
+
+    assert found.stdout == b"two\n"
 
 
 def test_a_sleeper_ends_by_the_wall_clock(box):

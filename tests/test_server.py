@@ -358,8 +358,21 @@ BAD = [
     ({"json": {"items": [item(f"{RIGHT}#{n}") for n in range(20)]}}, 413, "20 items never fit into the queue"),
     ({"json": {"items": [item(RIGHT)] * 1025}}, 400, "1025 items are too many at once (send at most 1024)"),
     ({"json": {"items": [{"code": "x", "benchmark": "../quiz", "task_id": "t/1"}]}}, 400, "no benchmark '../quiz'"),
-    ({"json": {"items": [{"code": "x", "benchmark": "quiz", "task_id": "t/9"}]}}, 400, "'quiz' has no task 't/9'"),
 ]
+
+
+def test_an_item_that_nobody_can_mark_does_not_refuse_its_batch(client):
+    items = [
+        item(RIGHT), {"code": RIGHT, "benchmark": "quiz", "task_id": "t/9"}, {"code": RIGHT, "tests": ["def f(:"]},
+        item(RIGHT),
+    ]  # fmt: skip
+
+    got = client.post("/v1/mark", json={"items": items}).json()["results"]
+
+    assert [one["reward"] for one in got] == [1.0, None, None, 1.0]
+    assert [one["reason"] for one in got] == [None, "undefined", "undefined", None]
+    assert "'quiz' has no task 't/9'" in got[1]["message"]
+    assert "does not parse" in got[2]["message"]
 
 
 @pytest.mark.parametrize(("request_", "status", "words"), BAD)

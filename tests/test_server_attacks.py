@@ -55,8 +55,8 @@ def quiet(running):
     for logger in loggers:
         logger.removeHandler(faults)
     assert faults.said == []
-    assert {name: count for name, count in running.pool.counts.items() if name != "refused"} == {
-        name: count for name, count in before.items() if name != "refused"
+    assert {name: count for name, count in running.pool.counts.items() if name not in ("refused", "undefined")} == {
+        name: count for name, count in before.items() if name not in ("refused", "undefined")
     }
 
 
@@ -141,7 +141,21 @@ MARKED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "words"), MARKED, ids=range(len(MARKED)))
+OF_THE_ITEM = ("does not parse", "no regular expression", "has no task", "is no distance")
+UNMARKABLE = [case for case in MARKED if any(one in case[1] for one in OF_THE_ITEM)]
+REFUSED = [case for case in MARKED if case not in UNMARKABLE]
+
+
+@pytest.mark.parametrize(("body", "words"), UNMARKABLE, ids=range(len(UNMARKABLE)))
+def test_a_hostile_item_that_nobody_can_mark_is_undefined(client, body, words):
+    got = client.post("/v1/mark", content=body, headers=JSON)
+
+    assert got.status_code == 200, got.text
+    (reward,) = got.json()["results"]
+    assert (reward["reward"], reward["reason"], words in reward["message"]) == (None, "undefined", True), got.text
+
+
+@pytest.mark.parametrize(("body", "words"), REFUSED, ids=range(len(REFUSED)))
 def test_a_hostile_batch_is_refused_with_a_sentence(client, body, words):
     got = client.post("/v1/mark", content=body, headers=JSON)
     assert (got.status_code, words in got.json()["error"]) == (400, True), got.text

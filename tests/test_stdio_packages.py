@@ -245,3 +245,66 @@ def test_a_requirement_that_names_no_group_is_refused_with_its_place(tmp_path):
     with pytest.raises(ConfigError, match="'require_pass' is no list") as caught:
         load_benchmark(path)
     assert "test_group.yaml" in caught.value.at
+
+
+TOLERANT = {
+    **PLAIN,
+    "data/secret/g1/1.in": "1 3",
+    "data/secret/g1/1.ans": "0.3333",
+    "data/secret/g2/1.in": "1 3",
+    "data/secret/g2/1.ans": "0.3333",
+    "submissions/accepted/a.py": "print(0.33330001)",
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "file", "text"),
+    [
+        ("2025-09", "data/secret/g1/test_group.yaml", "output_validator_args: [float_tolerance, 1e-4]\n"),
+        ("2025-09", "data/secret/g1/1.yaml", "output_validator_args: [float_tolerance, 1e-4]\n"),
+        ("legacy", "data/secret/g1/testdata.yaml", "output_validator_flags: float_tolerance 1e-4\n"),
+    ],
+)
+def test_flags_of_the_validator_in_a_group_are_those_of_its_tests(tmp_path, version, file, text):
+    head = "name: Sum\n" if version == "legacy" else "problem_format_version: 2025-09\nname: Sum\n"
+    found = read_package(folder(tmp_path, {**TOLERANT, "problem.yaml": head, file: text}))
+
+    rules = {case.name: test.checker for case, test in zip(found.cases, found.sample().tests, strict=True)}
+
+    assert "1e-4" in rules["secret/g1/1"] or "0.0001" in rules["secret/g1/1"]
+    assert rules["secret/g2/1"] == rules["sample/1"]
+    assert rules["secret/g2/1"] != rules["secret/g1/1"]
+
+
+def test_flags_of_a_group_reach_a_validator_of_the_packages_own(tmp_path):
+    validator = "import sys\nsys.exit(42 if sys.stdin.read().strip() == sys.argv[4] else 43)\n"
+    files = {
+        **PLAIN,
+        "problem.yaml": "problem_format_version: 2025-09\nname: Sum\n",
+        "output_validator/v.py": validator,
+        "data/test_group.yaml": "output_validator_args: ['3']\n",
+        "data/secret/g1/1.in": "4 5",
+        "data/secret/g1/1.ans": "",
+        "data/secret/g1/test_group.yaml": "output_validator_args: ['9']\n",
+    }
+    files = {
+        name: text
+        for name, text in files.items()
+        if not name.startswith(("submissions", "data/secret/1", "data/secret/2"))
+    }
+    files |= {"submissions/accepted/a.py": "print(sum(map(int, input().split())))"}
+
+    sample = read_package(folder(tmp_path, files)).sample()
+
+    assert sample.judge.flags == ("3",)
+    assert [test.judge_flags for test in sample.tests][-1] == ("9",)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("data/secret/g1/1.yaml", "args: [--fast]\n"), ("data/secret/g1/1.files/x", "y")]
+)
+def test_a_test_that_gives_a_program_more_than_its_input_is_refused(tmp_path, name, text):
+    files = {**TOLERANT, "problem.yaml": "problem_format_version: 2025-09\nname: Sum\n", name: text}
+
+    with pytest.raises(ConfigError, match="beside its standard input"):
+        read_package(folder(tmp_path, files))

@@ -221,7 +221,8 @@ if not os.path.exists(state):
     open(state, "w").write(text)
     open(os.path.join(folder, "nextpass.in"), "w").write("decode " + text)
     sys.exit(42)
-sys.exit(42 if text == open(sys.argv[1]).read().split()[1] else 43)
+# What was given in this pass, as the format's authors have it: the word that the first pass printed.
+sys.exit(42 if ["decode", text[::-1]] == open(sys.argv[1]).read().split() else 43)
 """
 
 
@@ -234,6 +235,63 @@ def test_a_problem_of_two_passes(tmp_path):
     assert found == {"right": ["AC"], "wrong": ["WA"]}
     one = {**problem, "checker": {**checker, "passes": 1}}
     assert marked(tmp_path / "one", one, [("right", right, {})]) == {"right": ["JE"]}
+
+
+def test_an_interactor_sees_the_input_of_each_pass(tmp_path):
+    source = (
+        "import os, sys\n"
+        "word = open(sys.argv[1]).read().strip()\n"
+        "print(word, flush=True)\n"
+        "if sys.stdin.readline().strip() != word:\n    sys.exit(43)\n"
+        "if word == 'first':\n    open(os.path.join(sys.argv[3], 'nextpass.in'), 'w').write('second')\n"
+        "sys.exit(42)\n"
+    )
+    checker = {"language": "python", "source": source, "convention": "icpc", "passes": 2, "interactive": True}
+    problem = {"task_id": "echo", "tests": [{"stdin": "first", "stdout": ""}], "checker": checker}
+
+    found = marked(tmp_path, problem, [("echo", "print(input())", {}), ("fixed", "print('first')", {})])
+
+    assert found == {"echo": ["AC"], "fixed": ["WA"]}
+
+
+def test_an_interactor_that_ends_its_words_is_heard_to_end_while_it_lives(tmp_path):
+    source = (
+        "import os, sys, time\n"
+        "print(1, flush=True)\nos.close(1)\n"
+        "said = sys.stdin.read()\n"  # as long as the program has not ended
+        "sys.exit(42 if said.split() == ['end'] else 43)\n"
+    )
+    checker = {"language": "python", "source": source, "convention": "icpc", "interactive": True}
+    problem = {"task_id": "eof", "time_limit": 2, "tests": [{"stdin": "", "stdout": ""}], "checker": checker}
+    reads = "import sys\nsys.stdin.read()\nprint('end')"
+
+    assert marked(tmp_path, problem, [("reads", reads, {})]) == {"reads": ["AC"]}
+
+
+def test_a_program_holds_no_pipe_of_its_interactor_but_its_own_two(tmp_path):
+    looks = (
+        "import os, stat\n"
+        "pipes = [n for n in range(3, 64) if os.path.exists(f'/proc/self/fd/{n}')"
+        " and stat.S_ISFIFO(os.fstat(n).st_mode)]\n"
+        "print(len(pipes), flush=True)\n"
+    )
+    source = "import sys\nsys.exit(42 if sys.stdin.readline().strip() == '0' else 43)\n"
+    checker = {"language": "python", "source": source, "convention": "icpc", "interactive": True}
+    problem = {"task_id": "pipes", "tests": [{"stdin": "", "stdout": ""}], "checker": checker}
+
+    assert marked(tmp_path, problem, [("looks", looks, {})]) == {"looks": ["AC"]}
+
+
+def test_a_flood_is_explained_by_the_same_bytes_in_every_run(tmp_path):
+    problem = {"task_id": "sum", "tests": [{"stdin": "1 2", "stdout": "3\n"}]}
+    flood = [answer("sum", 'import sys\nwhile True:\n    sys.stdout.write("1\\n" * 5000)', "gpt")]
+    found = [
+        hold(tmp_path / str(n), [{**problem, "language": "python"}], flood).read("gpt/test_results.jsonl")
+        for n in range(3)
+    ]
+
+    assert json.loads(found[0])["test_details"][0]["result"] == "OLE"
+    assert found[0] == found[1] == found[2]
 
 
 def test_the_same_bytes_for_any_number_of_workers(tmp_path):

@@ -86,6 +86,18 @@ def test_a_whole_text_is_weighed_but_for_its_first_token(folder):
     done, _ = asked(folder, lines, weigh, rows=[{"a": "one two three"}])
 
     assert rows_of(done)[0]["likelihoods"] == [[-4 / 4 - 6 / 4, False]]
+    summary = json.loads((done.folder / "summary.json").read_text())["tasks"]["demo"]["metrics"]["bits_per_byte"]
+    assert summary["signature"].endswith("|without first token")  # another number than that of the whole text
+    assert any("the first token of each text is left out" in warning for warning in done.manifest["warnings"])
+
+
+def test_an_example_without_an_answer_is_a_question_alone(folder):
+    shots = "num_fewshot: 2\nfewshot_config: {sampler: first_n, samples: [{q: one, a: ''}, {q: two, a: B}]}\n"
+
+    _, received = asked(folder, PLAIN + shots, lambda _r, _n: text("x"), model="openai:m", turns=True)
+
+    said = [(one["role"], one["content"]) for one in received[0]["messages"]]
+    assert said == [("user", "one"), ("user", "two"), ("assistant", "B"), ("user", "q0")]
 
 
 @pytest.mark.parametrize(

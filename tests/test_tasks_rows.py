@@ -224,7 +224,7 @@ def test_filters_do_what_those_of_their_name_do_in_the_harness():
     assert pipeline(("regex", {"regex_pattern": r"(x)|(y)"}))(["none"]) == ["[invalid]"]
     assert pipeline(("regex", {"regex_pattern": r"(x)|(y)"}))(["y"]) == ["y"]
     assert pipeline(("majority_vote", {}))(texts) == ["It is 7"]
-    assert pipeline(("take_first", {}))(texts) == texts[:1]
+    assert pipeline(("take_first", {}))(texts) == texts[0]
     assert pipeline(("take_first_k", {"k": 2}))(texts) == texts[:2]
     assert pipeline(("remove_whitespace", {}), ("uppercase", {}))(["  a b "]) == ["A B"]
     assert pipeline(("map", {"mapping_dict": {"a": 1}, "default_value": "?"}))(["a", "b"]) == ["1", "?"]

@@ -139,7 +139,7 @@ def test_every_filter_pipeline_has_its_own_marks(folder):
     ("metric", "words"),
     [
         ("blue", r"task\.yaml:7:5: unknown metric 'blue' \(did you mean 'bleu'"),
-        ("{name: rouge1, options: {stem: true}}", r"task\.yaml:7:5: .*no option 'stem' \(did you mean 'stemmer'"),
+        ("{name: rouge1, options: {stem: true}}", r"task\.yaml:7:30: .*no option 'stem' \(did you mean 'stemmer'"),
         ("path_convergence", r"task\.yaml:7:5: path_convergence does not mark texts"),
         ("{name: rouge2}", "two metrics are named 'rouge2'"),
         (
@@ -171,7 +171,7 @@ def test_a_direction_that_is_upside_down_is_refused(folder):
         encoding="utf-8",
     )
 
-    with pytest.raises(ConfigError, match=r"lm\.yaml:7:24: higher_is_better: true contradicts edit_distance"):
+    with pytest.raises(ConfigError, match=r"lm\.yaml:7:55: higher_is_better: true contradicts edit_distance"):
         markbook.run_task("lm.yaml", predictions=answers(folder, WORDS))
 
 
@@ -207,7 +207,7 @@ def test_allowed_code_brings_rows_prompts_targets_and_filters(folder):
     (folder / "lm.yaml").write_text(
         "task: demo\ndataset_path: json\ndataset_kwargs: {data_files: rows.jsonl}\ntest_split: train\n"
         "process_docs: !function utils.docs\ndoc_to_text: !function utils.ask\ndoc_to_target: !function utils.target\n"
-        "filter_list: [{name: f, filter: [{function: custom, filter_fn: !function utils.shout}]}]\n"
+        "filter_list: [{name: f, filter: [{function: custom, filter_fn: !function utils.shout}, {function: take_first}]}]\n"
         "metric_list: [{metric: !function utils.both}, {metric: exact_match}]\n",
         encoding="utf-8",
     )

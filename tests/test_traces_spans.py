@@ -511,3 +511,18 @@ def test_a_handoff_is_inferred_from_the_times_where_the_tree_is_flat(written):
 
     assert [(step.agent, step.target) for step in trace.interactions()] == [("boss", "worker")]
     assert trace.notes == ("1 hand-offs known only from the times",)
+
+
+def test_a_span_of_an_unknown_operation_that_names_a_placeholder_is_no_agent(written):
+    nobody = {"gen_ai__agent__name": "OpenAI Agent", "gen_ai__operation__name": "unknown"}
+    spans = [
+        agent(1, "coordinator"),
+        span(2, 1, "unknown", **nobody),
+        tool(3, 2, "add", gen_ai__agent__name="OpenAI Agent"),
+        agent(4, "math_specialist", 2),
+    ]
+
+    trace = read_trace(written(document(*spans)))
+
+    assert list(trace.agents) == ["coordinator", "math_specialist"]
+    assert [(step.agent, step.name) for step in trace.tools()] == [("coordinator", "add")]

@@ -66,3 +66,5 @@ class Column:
 
     range: tuple[float, float] = (0.0, 1.0)
     direction: Direction = "higher"
+    is_verdict: bool = False
+    """Whether its values are verdicts of tests: 1 where all passed."""

@@ -96,6 +96,8 @@ class Test:
     """How the two are compared, such as `float:1e-6`; `tokens` if empty. See `markbook.sandbox.guest.examination.rules`."""
     points: float | None = None
     """What it is worth, where tests are not all or nothing."""
+    judge_flags: tuple[str, ...] | None = None
+    """What the problem's own judge is told about this test, where that is not the same for all."""
 
 
 class ProblemType(StrEnum):

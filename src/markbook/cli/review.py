@@ -167,10 +167,12 @@ class _Lines(Watcher):
             UsageError: the baseline lacks a counterpart of a system.
         """
         from markbook.runs.reviews.plan import ReviewPlan
+        from markbook.runs.reviews.sheet import review_signatures
 
         assert isinstance(plan, ReviewPlan)
         if self._baseline is not None:
-            self._baseline.check(sorted({attempt.model for attempt in plan.attempts}))
+            signatures = review_signatures(plan.manifest.config)
+            self._baseline.check(sorted({attempt.model for attempt in plan.attempts}), signatures=signatures)
 
     def noted(self, line: str, *, topic: str = "") -> None:  # noqa: ARG002 - all are said
         """Say it."""

@@ -102,6 +102,11 @@ class _Run(SpreadCommand):
     help="Let a task name code: `!function` a Python file beside it, a metric `package.module:factory`.",
 )
 @click.option(
+    "--allow-unsafe-code",
+    is_flag=True,
+    help="With --allow-code: also tasks that say `unsafe_code: true`, which run a model's programs with your rights.",
+)
+@click.option(
     "--allow-download", is_flag=True, help="Fetch the data sets of the Hugging Face hub that tasks name, by its client."
 )
 @click.option("--strict", is_flag=True, help="Refuse (exit 65) if any row or answer would be skipped.")
@@ -179,6 +184,11 @@ _KEPT = (
     KeptOption("judge_url", "judging.judge_url", sent_a_key),
     KeptOption("cassette", "judging.cassette", lambda path: written(Path(path))),
     KeptOption("allow_download", "sources.allow_download", lambda is_allowed: "would fetch data" if is_allowed else ""),
+    KeptOption(
+        "allow_unsafe_code",
+        "sources.allow_unsafe_code",
+        lambda is_allowed: "would run a model's programs with your rights" if is_allowed else "",
+    ),
     KeptOption(
         "allow_code", "config.allow_code", lambda is_allowed: "would run code that its tasks name" if is_allowed else ""
     ),

@@ -287,12 +287,17 @@ def _print_rows(read: _Read, found: dict[str, list[Measurement]]) -> None:
     for i, place in enumerate(read.places):
         row: dict[str, object] = {"at": place}
         missing = {}
+        stats = {}
         for name, measured in found.items():
             one = measured[i]
+            if name == "judge" and one.stats:
+                stats[name] = dict(one.stats)  # the marks by criterion, and what each judge gives as its reasons
             row[name] = one.value
             if one.missing is not None:
                 missing[name] = one.missing.to_record()
         row["missing"] = missing
+        if stats:
+            row["stats"] = stats
         click.echo(json.dumps(row, ensure_ascii=False))
 
 
@@ -329,15 +334,16 @@ def _print_panels(panels: Mapping[str, PanelAgreement]) -> None:
 
 
 def _exit_code(found: dict[str, list[Measurement]]) -> int:
-    """Return 3 if a metric could not do its work, else 0."""
+    """Return 3 if a metric could not do its work on some row, else 0: what leaves a run incomplete."""
     from markbook.types import MissingKind
 
-    unavailable = {
-        one.missing.detail
+    broken = [
+        one.missing
         for measured in found.values()
         for one in measured
-        if one.missing is not None and one.missing.kind is MissingKind.UNAVAILABLE
-    }
-    for detail in sorted(unavailable):
+        if one.missing is not None and one.missing.kind.is_ours
+    ]
+    said = {why.detail for why in broken if why.kind is not MissingKind.FAILED}  # of those the first is said
+    for detail in sorted(said):
         say(f"markbook: {detail}")
-    return 3 if unavailable else 0
+    return 3 if broken else 0

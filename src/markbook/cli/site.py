@@ -26,6 +26,9 @@ Examples:
 )
 @click.option("--title", default="Leaderboard", show_default=True, help="What it is called.")
 @click.option("--metric", multiple=True, help="By this metric; several times, each run by the first that it has.")
+@click.option(
+    "--ignore-signatures", is_flag=True, help="Also numbers that were measured differently (another judge, options)."
+)
 @map_option
 @click.option("--alpha", type=Number(0.0001, 0.5), default=0.05, show_default=True, help="Error of all claims.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For what is drawn.")
@@ -41,7 +44,8 @@ def command(runs: tuple[str, ...], output: str, **options: Any) -> int:
     from markbook.results.compare import read_sheets
     from markbook.results.leaderboard import leaderboard
 
-    sheet = read_sheets(opened_runs(runs, options["columns"]), metric=options["metric"])
+    opened = opened_runs(runs, options["columns"])
+    sheet = read_sheets(opened, metric=options["metric"], ignore_signatures=options["ignore_signatures"])
     board = leaderboard(sheet, alpha=options["alpha"], seed=options["seed"])
     made = pages(sheet, board, title=options["title"], alpha=options["alpha"])
     count = new_site(Path(output), made)

@@ -6,9 +6,11 @@ name here: what it may stand for is decided where tasks are resolved, from regis
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import Any
 
+from markbook import plugins
 from markbook.config import spec
 from markbook.config.check import check
 from markbook.config.lmeval_keys import FewshotConfig, GenerationKwargs, GroupFile, GroupMember, MetricEntry, TaskFile
@@ -20,6 +22,8 @@ TASK_KEYS = frozenset(
 )
 """A file with one of these is a task of lm-evaluation-harness."""
 
+_ENTRY_KEYS = ("aggregation", "higher_is_better", "hf_evaluate")
+"""What an entry of `metric_list` may say beside the metric and its options."""
 _DEFAULT_MAX_TOKENS = 256
 _LOCAL = ("json", "csv", "parquet", "arrow")
 """Values of dataset_path that mean files."""
@@ -105,6 +109,7 @@ def _task(model: TaskFile, node: Node, file: Path) -> spec.Task:
         delimiters=(model.target_delimiter, model.fewshot_delimiter),
         tags=tuple(dict.fromkeys([*model.tag, *model.group])),
         alias=model.task_alias,
+        unsafe_at=find(node, ("unsafe_code",)).at if model.unsafe_code else "",
         resolved=_recorded(node),
     )
 
@@ -250,12 +255,21 @@ def _use(model: MetricEntry, node: Node, place: int, output: spec.Output) -> spe
             at=find(entry, ("hf_evaluate",)).at,
             hint="`markbook list metrics` shows what is here",
         )
+    options = dict(model.model_extra or {})
+    for option in options:
+        if difflib.get_close_matches(option, _ENTRY_KEYS, n=1, cutoff=0.8):
+            raise ConfigError(
+                f"a metric's entry has no key {option!r}",
+                at=entry.key_at(option),
+                hint=plugins.suggest(option, list(_ENTRY_KEYS)),
+            )
     return spec.Use(
         name=model.metric,
-        options=dict(model.model_extra or {}),
+        options=options,
         aggregation=model.aggregation,
         higher_is_better=model.higher_is_better,
         at=find(entry, ("metric",)).at,
+        places={key: entry.key_at(key) for key in (*options, "aggregation", "higher_is_better") if key in entry.keys},
     )
 
 

@@ -179,10 +179,13 @@ def _few_shot(model: TaskModel, node: Node) -> spec.FewShot:
 
 def _use(model: str | MetricModel, metrics: Node, place: int) -> spec.Use:
     assert isinstance(metrics.value, list)
-    at = metrics.value[place].at
+    entry = metrics.value[place]
     if isinstance(model, str):
-        return spec.Use(model, at=at)
-    return spec.Use(model.name, model.key, dict(model.options), at=at)
+        return spec.Use(model, at=entry.at)
+    assert isinstance(entry.value, dict)
+    options = entry.value.get("options")
+    places = {} if options is None else {key: options.key_at(key) for key in model.options}
+    return spec.Use(model.name, model.key, dict(model.options), at=entry.at, places=places)
 
 
 def _group(node: Node, file: Path) -> spec.TaskGroup:

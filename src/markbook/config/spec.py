@@ -64,6 +64,12 @@ class Use:
     aggregation: str | Function = "mean"
     higher_is_better: bool | None = None
     at: str = ""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where each key of the entry stands."""
+
+    def place_of(self, key: str) -> str:
+        """Return where a key of the entry stands, as `file:line:column`; where the entry stands if it has no such key."""
+        return self.places.get(key, self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +169,8 @@ class Task:
     """Between a worked example's question and answer, and between examples."""
     tags: tuple[str, ...] = ()
     alias: str = ""
+    unsafe_at: str = ""
+    """Where the file says that its own code runs what a model writes; empty where it does not."""
     resolved: Mapping[str, object] = field(default_factory=dict)
     """The file with everything it extends merged in, as plain values: what the run folder records."""
 

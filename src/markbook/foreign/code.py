@@ -31,7 +31,7 @@ class EvalPlusResults:
         is_old = any(isinstance(one, dict) for one in found.values())
         rows = [row for task, tried in found.items() for row in _solutions(model, task, tried)]
         version = "lists (0.1)" if is_old else "records"
-        return Marked(rows, columns_of(rows, first=("plus", "base")), version)
+        return Marked(rows, columns_of(rows, first=("plus", "base"), are_verdicts=True), version)
 
 
 def _solutions(model: str, task: str, tried: object) -> Iterator[Row]:
@@ -87,7 +87,7 @@ class HumanEvalResults:
                 lost[line.reason] += 1
             else:
                 rows.append(_completion(model, line.record))
-        return Marked(rows, columns_of(rows), "", dict(lost))
+        return Marked(rows, columns_of(rows, are_verdicts=True), "", dict(lost))
 
 
 def _completion(model: str, record: Mapping[str, object]) -> Row:

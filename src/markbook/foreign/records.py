@@ -198,13 +198,16 @@ def objects(found: object) -> list[Mapping[str, object]]:
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
-def columns_of(rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterable[str] = ()) -> dict[str, Column]:
+def columns_of(
+    rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterable[str] = (), are_verdicts: bool = False
+) -> dict[str, Column]:
     """Return the metrics of rows; the range is 0..1 where every value lies in it, else it has no ends.
 
     Args:
         rows: all of them.
         first: the metrics that come first, where they are there.
         lower: those of which less is better.
+        are_verdicts: whether their values are verdicts of tests.
     """
     ranges: dict[str, bool] = {}
     if isinstance(rows, MarkedRows):
@@ -217,7 +220,7 @@ def columns_of(rows: Iterable[Row], *, first: Sequence[str] = (), lower: Iterabl
     found = {}
     for name in names:
         direction: Direction = "lower" if name in less else "higher"
-        found[name] = Column((0.0, 1.0) if ranges[name] else UNBOUNDED, direction)
+        found[name] = Column((0.0, 1.0) if ranges[name] else UNBOUNDED, direction, are_verdicts)
     return found
 
 

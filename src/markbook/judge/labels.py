@@ -29,6 +29,7 @@ class LabelRecord(TypedDict, total=False):
     reason: str
     probability: float
     draw: str
+    rubric: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class Label:
     """Of which draw it is: probabilities of several do not go together."""
     reason: str = ""
     """Why it failed, where that was asked; the label is then 1 for what did not fail."""
+    rubric: str = ""
+    """By which rubric: its name and digest; empty where the file does not say."""
     at: str = ""
 
     @property
@@ -73,6 +76,8 @@ class Label:
             found["probability"] = self.probability
         if self.draw:
             found["draw"] = self.draw
+        if self.rubric:
+            found["rubric"] = self.rubric
         return found
 
 
@@ -153,6 +158,7 @@ def label_of(line: Line) -> Label:
         marks={str(key): value for key, value in held.items() if isinstance(value, int)},
         draw=str(record.get("draw") or ""),
         reason=str(record.get("reason") or ""),
+        rubric=str(record.get("rubric") or ""),
         at=line.at,
     )
 

@@ -166,7 +166,9 @@ def prefix_of(source: str, row: Row, at: str) -> str:
     """Return how a row's reply begins: a field's value, or what a template makes of the row."""
     if not source:
         return ""
-    return str(row[source]) if source in row else render(source, row, at)
+    if source in row:
+        return "" if row[source] is None else str(row[source])
+    return render(source, row, at)
 
 
 def _listed(text: str) -> Any:

@@ -18,8 +18,10 @@ from markbook.load.replies import answer_of
 from markbook.load.rows import Row
 from markbook.plugins import suggest
 
-Step = Callable[[Sequence[str], Row], list[str]]
-"""From the texts of one row's replies, and the row, to what is left of them, in order."""
+Left = str | list[str]
+"""What filters leave of one row's replies: a list, or a text alone, which lm-evaluation-harness tells from a list of one."""
+Step = Callable[[Left, Row], Left]
+"""From one row's replies, and the row, to what is left of them, in order."""
 
 PYTHON = ("python", "python3", "py")
 _BODIES = ("def _():\n    ", "class _:\n    def _(self):\n        ")
@@ -28,17 +30,17 @@ _BODIES = ("def _():\n    ", "class _:\n    def _(self):\n        ")
 
 def take_first() -> Step:
     """Keep the first reply."""
-    return lambda texts, _row: list(texts[:1])
+    return lambda texts, _row: texts if isinstance(texts, str) or not texts else texts[0]
 
 
 def take_first_k(k: int) -> Step:
     """Keep the first k replies."""
-    return lambda texts, _row: list(texts[:k])
+    return lambda texts, _row: texts if isinstance(texts, str) else texts[:k]
 
 
 def majority_vote() -> Step:
     """Keep the most frequent reply; among equals the one that came first."""
-    return lambda texts, _row: [text for text, _count in Counter(texts).most_common(1)]
+    return lambda texts, _row: [text for text, _count in Counter(as_list(texts)).most_common(1)]
 
 
 def regex(regex_pattern: str = r"#### (\-?[0-9\.\,]+)", group_select: int = 0, fallback: str = "[invalid]") -> Step:
@@ -83,7 +85,7 @@ def multi_choice_regex(
             text = "".join(sign for sign in text if not unicodedata.category(sign).startswith("P"))
         return text
 
-    def step(texts: Sequence[str], row: Row) -> list[str]:
+    def step(texts: Left, row: Row) -> Left:
         choices = row.get("choices")
         if not isinstance(choices, list) or len(choices) > len(string.ascii_uppercase):
             raise ForeignError("multi_choice_regex needs a list `choices` of at most 26 texts in each row")
@@ -101,7 +103,7 @@ def multi_choice_regex(
                 named = f"({letter})"
             return named or fallback
 
-        return [one(text) for text in texts]
+        return _each(one)(texts, row)
 
     return step
 
@@ -184,7 +186,12 @@ def _is_code(text: str) -> bool:
 
 
 def _each(change: Callable[[str], str]) -> Step:
-    return lambda texts, _row: [change(text) for text in texts]
+    return lambda texts, _row: change(texts) if isinstance(texts, str) else [change(text) for text in texts]
+
+
+def as_list(left: Left) -> list[str]:
+    """Return what filters left as a list."""
+    return [left] if isinstance(left, str) else left
 
 
 _KNOWN: Mapping[str, Callable[..., Step]] = {
@@ -214,8 +221,8 @@ def build(pipeline: Pipeline, find: Find = nothing) -> Step:
     """
     steps = [_step(each, find) for each in pipeline.filters]
 
-    def run(texts: Sequence[str], row: Row) -> list[str]:
-        left = list(texts)
+    def run(texts: Left, row: Row) -> Left:
+        left = texts
         for step in steps:
             left = step(left, row)
         return left
@@ -246,9 +253,10 @@ def check_likelihood_filters(pipeline: Pipeline) -> None:
         ConfigError: there is one, at its place.
     """
     for filter_ in pipeline.filters:
-        if filter_.name in _CHANGE_TEXT:
+        if isinstance(filter_.name, Function) or filter_.name in _CHANGE_TEXT:
+            shown = f"!function {filter_.name.name}" if isinstance(filter_.name, Function) else repr(filter_.name)
             raise ConfigError(
-                f"filter {filter_.name!r} changes texts, and this task's answers are log-likelihoods",
+                f"filter {shown} changes texts, and this task's answers are log-likelihoods",
                 at=filter_.at,
                 hint="leave it out, or ask for texts with output_type: generate_until",
             )

@@ -109,17 +109,23 @@ def selected(function: Function, found: Callable[..., Any], rows: Sequence[Row])
     return chosen
 
 
-def filtered(function: Function, found: Callable[..., Any], texts: Sequence[str], row: Row) -> list[str]:
-    """Return what a filter function leaves of the replies to one row; a text alone is one reply.
+def filtered(function: Function, found: Callable[..., Any], texts: str | list[str], row: Row) -> str | list[str]:
+    """Return what a filter function leaves of the replies to one row.
 
     Raises:
         ForeignError: it raised, or gives something else.
     """
     try:
-        left = next(iter(called(function, found, [list(texts)], [dict(row)])))
+        given = texts if isinstance(texts, str) else list(texts)
+        left = next(iter(called(function, found, [given], [dict(row)])))
     except (StopIteration, TypeError) as error:
         raise ForeignError(f"{function.name} gives nothing for a row") from error
-    return [left] if isinstance(left, str) else [str(text) for text in left]
+    if isinstance(left, str):
+        return left
+    try:
+        return [str(text) for text in left]
+    except TypeError:
+        return str(left)  # a number, say, which stands for itself
 
 
 def _import(path: Path, name: str, function: Function) -> ModuleType | None:

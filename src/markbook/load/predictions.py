@@ -15,6 +15,8 @@ from markbook.errors import DataError, beside
 from markbook.files.jsonl import Line, Rejection
 from markbook.files.spool import Spool, SpooledMap
 from markbook.files.tables import SUFFIXES, read_table, suffix
+from markbook.load.choices import Weighing
+from markbook.load.recorded import RecordedQuestion, check_recorded, recorded_question
 from markbook.types import Attempt, Sample
 
 TEXTS = (
@@ -51,6 +53,8 @@ class Prediction:
     model: str = ""
     filtered: bool = False
     """Whether it went through the filters already."""
+    question: RecordedQuestion | None = None
+    """What the row says about the question it answers, where it does."""
 
 
 @dataclass(slots=True)
@@ -110,13 +114,14 @@ def read_answers(
     several: bool,
     shared: bool = False,
     unsure: str = "",
-    weighs: bool = False,
+    weighings: Mapping[str, Weighing] | None = None,
     model: str = "",
 ) -> Predictions:
     """Return the answers of a file to a task's samples.
 
     Rows are matched by `id`, `sample_id` or `task_id`, or by `doc_id`, the row's place; where no row has any of
-    these, by their order, and then there must be as many as samples.
+    these, by their order, and then there must be as many as samples. Rows that say what was asked and what is right (the
+    harness's samples, our own results) must say what the samples do.
 
     Args:
         path: what `find_file` returned.
@@ -124,21 +129,25 @@ def read_answers(
         samples: the task's.
         several: whether more than one answer to a row is expected (pass@k): else a second one that differs is refused.
         shared: whether the file answers several tasks, so that each row must name its `task`.
-        weighs: whether answers are log-likelihoods instead of texts.
+        weighings: by sample id what is weighed, where answers are log-likelihoods instead of texts.
         unsure: a line of the task's data that cannot be read and that may or may not be one of its rows: answers that
             name rows by their place are refused, for any place after it would be a guess.
         model: what to call the model where a row does not; the file's name if it is empty.
 
     Raises:
-        DataError: no row holds an answer, two answers to one row, a count that does not fit, or places that are unsure.
+        DataError: no row holds an answer, two answers to one row, a count that does not fit, places that are unsure, or
+            an answer that was given to another prompt or has another right answer.
     """
     answers = Predictions()
     found: Spool[Prediction] = Spool()
     rows = 0
+    has_questions = False
     for line in _rows_of(path, task, answers, shared=shared):
         rows += 1
         try:
-            found.extend([_likelihoods(line)] if weighs else list(_predictions(line)))
+            answered = [_likelihoods(line)] if weighings else list(_predictions(line))
+            found.extend(answered)
+            has_questions = has_questions or answered[0].question is not None
         except ValueError as error:
             answers.rejections.append(Rejection(line.at, str(error)))
     if not found and (answers.rejections if shared else rows or answers.rejections):
@@ -150,7 +159,9 @@ def read_answers(
             at=unsure,
             hint="mend or remove the line, or name the rows by a field (`data.id`)",
         )
-    _match(found, samples, answers, several=several, model=model or model_name(path))
+    entries = _match(found, samples, answers, several=several, model=model or model_name(path))
+    if has_questions:
+        _check_questions(found, samples, entries, weighings or {})
     return answers
 
 
@@ -188,6 +199,7 @@ def _predictions(line: Line) -> Iterator[Prediction]:
     """
     record = line.record
     texts, filtered = _texts(record)
+    question = recorded_question(record)
     name = next((record[key] for key in IDS if record.get(key) is not None), None)
     if isinstance(name, list | dict | float | bool):
         raise ValueError("the id is neither text nor a whole number")  # noqa: TRY004 - the caller turns it into a rejection
@@ -202,6 +214,7 @@ def _predictions(line: Line) -> Iterator[Prediction]:
             index=place if len(texts) > 1 else index,
             model=str(record.get("model") or ""),
             filtered=filtered,
+            question=question if place == 0 else None,
         )
 
 
@@ -224,6 +237,7 @@ def _likelihoods(line: Line) -> Prediction:
         doc_id=_whole(record.get("doc_id"), "doc_id"),
         model=str(record.get("model") or ""),
         filtered=True,
+        question=recorded_question(record),
     )
 
 
@@ -281,8 +295,8 @@ def _whole(value: object, key: str) -> int | None:
 
 def _match(
     found: Sequence[Prediction], samples: Sequence[Sample], answers: Predictions, *, several: bool, model: str
-) -> None:
-    """Put the answers to their samples."""
+) -> dict[str, list[tuple[int | None, int]]]:
+    """Put the answers to their samples; return by sample the index and the place of each of its answers."""
     nameless = [place for place, each in enumerate(found) if each.id is None and each.doc_id is None]
     named = len(nameless) < len(found)
     if named and nameless:
@@ -314,6 +328,25 @@ def _match(
         kept = _ordered(sample_id, [(index, found[place]) for index, place in entries], answers, several=several)
         answers.model = answers.model or next((each.model or model for each in kept), "")
         answers.attempts.add(sample_id, [_attempt(sample_id, index, each, model) for index, each in enumerate(kept)])
+    return seen
+
+
+def _check_questions(
+    found: Sequence[Prediction],
+    samples: Sequence[Sample],
+    entries: Mapping[str, Sequence[tuple[int | None, int]]],
+    weighings: Mapping[str, Weighing],
+) -> None:
+    """Refuse an answer that was given to another question than its sample's.
+
+    Raises:
+        DataError: there is one.
+    """
+    for sample in samples:
+        for _, place in entries.get(sample.id, ()):
+            answer = found[place]
+            if answer.question is not None:
+                check_recorded(answer.question, sample, weighings.get(sample.id), answer.source)
 
 
 def _attempt(sample_id: str, index: int, answer: Prediction, model: str) -> Attempt:
@@ -342,6 +375,12 @@ def _ordered(
             )
             continue
         if first is not None:
+            if each.model != first.model:
+                raise DataError(
+                    f"answers of two models: {first.model or 'one without a name'!r} and {each.model or 'none'!r}",
+                    at=each.source,
+                    hint=f"the other to {sample_id!r} is at {first.source}; run each model's answers from a file of their own",
+                )
             raise DataError(
                 f"a second answer to {sample_id!r} that differs from the first",
                 at=each.source,

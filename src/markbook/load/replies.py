@@ -13,7 +13,7 @@ _FENCE = re.compile(
 )
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
-_IMPORT = re.compile(r"\s*(?:(?:using|import|use)\s[^()]*;|#\s*include\b.*)\s*")
+_IMPORT = re.compile(r"\s*(?:(?:using|import|use)\s[^()]*;?|#\s*include\b.*)\s*")
 _COMMENT = ("//", "#", "--", ";", "%", "*", "/*")
 
 
@@ -22,9 +22,9 @@ def answer_of(
 ) -> tuple[str, Literal["as_is", "fence"], Literal["whole", "completion"]]:
     """Return a reply's answer with the prompt that it completes, how it was found, and which of the two it was.
 
-    An answer that repeats the last line of the prompt is whole: what stands before that line is kept in the place of
-    the prompt, with those of its imports that it lacks, or behind the prompt if it lacks that's first line of code; what
-    stands behind the end of that definition is left out, for tests of its own and a `main` would stand in the way of the benchmark's. Where the tests begin with
+    An answer that repeats the last line of the prompt is whole, also with other names of parameters: what stands before
+    that line is kept in the place of the prompt, with those of its imports that it lacks, or behind the prompt if it has
+    no line of what the prompt defines before; what stands behind the end of that definition is left out, for tests of its own and a `main` would stand in the way of the benchmark's. Where the tests begin with
     the brace that ends the definition, it is left to them.
 
     Args:
@@ -35,15 +35,20 @@ def answer_of(
     """
     begun = _begun(prompt)
     code, step = _fenced(without_thoughts(reply), begun) if raw else (reply, "as_is")
+    if prompt.lstrip().startswith("<?php"):
+        code = code.rstrip().removesuffix("?>")  # the benchmark's tests behind it would be no code
     lines = code.split("\n")
     place = next((number for number, line in enumerate(lines) if begun and _same(line, begun)), None)
+    if place is None and begun:
+        place = next((number for number, line in enumerate(lines) if _defines_alike(line, begun)), None)
     if not begun or place is None:
         whole = bool(begun) and bool(re.search(rf"\b{re.escape(_name(begun))}\s*[(<=]", code)) and step == "fence"
         return (code, step, "whole") if whole or not prompt else (prompt + code, step, "completion")  # type: ignore[return-value]
     head = lines[:place]
     before = prompt[: prompt.rstrip().rfind("\n") + 1]
-    first = next((line for line in before.split("\n") if line.strip() and not line.strip().startswith(_COMMENT)), "")
-    if first and not any(_same(line, first) for line in head):
+    outermost = [line for line in before.split("\n") if line[:1].strip() and _WORD.search(line)]
+    frame = [line for line in outermost if not line.startswith(_COMMENT) and not _IMPORT.fullmatch(line)]
+    if frame and not any(_same(line, other) for line in head for other in frame):
         head = [before.rstrip("\n"), *head]
     else:
         known = {_SPACE.sub("", line) for line in head}
@@ -72,6 +77,13 @@ def _begun(prompt: str) -> str:
 def _same(line: str, other: str) -> bool:
     """Whether two lines say the same; the brace that opens a definition may stand on the next."""
     return _SPACE.sub("", line).removesuffix("{") == _SPACE.sub("", other).removesuffix("{")
+
+
+def _defines_alike(line: str, begun: str) -> bool:
+    """Whether a line begins the same definition with other parameters."""
+    head, bracket, _ = _SPACE.sub("", begun).partition("(")
+    other, other_bracket, rest = _SPACE.sub("", line).partition("(")
+    return bool(bracket and other_bracket) and head == other and not rest.endswith(";")
 
 
 def _name(line: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,6 +49,8 @@ class TaskRows:
     """Whether any sample has a right answer."""
     has_tests: bool = False
     """Whether any has tests."""
+    digest: str = ""
+    """SHA-256 over what is asked and what is right, row by row: answers belong to these rows alone."""
 
 
 def load_samples(
@@ -97,6 +101,7 @@ def load_samples(
         reading.unsure,
         builder.has_references,
         builder.has_tests,
+        builder.digest.hexdigest(),
     )
 
 
@@ -121,9 +126,18 @@ def _sampled(builder: _Builder, reading: Reading, examples: Examples, limit: int
                 raise DataError(f"two rows have the id {sample.id!r}", at=numbered.at, hint=f"the first is {first}")
             seen.add(sample.id)
         samples.append(sample)
+        builder.digest.update(_question_record(sample, builder).encode("utf-8", "surrogatepass"))
         builder.has_references = builder.has_references or bool(sample.references)
         builder.has_tests = builder.has_tests or bool(sample.tests)
     return samples
+
+
+def _question_record(sample: Sample, builder: _Builder) -> str:
+    """Return what a row asks and what is right, as one text that no other row has."""
+    weighing, turns = builder.weighings.get(sample.id), builder.turns.get(sample.id)
+    weighed = None if weighing is None else [weighing.pairs, weighing.choices, str(weighing.gold)]
+    tests = [test.program for test in sample.tests]
+    return json.dumps([sample.id, sample.system, turns, sample.input, sample.references, tests, weighed])
 
 
 def check_sources(task: Task, find: Find = nothing) -> None:
@@ -177,6 +191,7 @@ class _Builder:
         self.tests = task.tests
         self.has_own_target = False
         self.has_references = self.has_tests = False
+        self.digest = hashlib.sha256()
         self.weigher = None if task.output == "generate_until" else Weigher(task, find)
         self.weighings: SpooledMap[Weighing] = SpooledMap()
         self.as_turns = turns and self.weigher is None
@@ -338,6 +353,7 @@ class _Builder:
         )
         system = self.system
         before = "" if self.as_turns else description + "".join(map(self.shot, examples))
+        entry_point = row.get(task.entry_point) if task.entry_point else None
         name = str(field_texts(row, task.data.id_field)[0]) if task.data.id_field else str(numbered.number)
         if self.weigher is not None:
             self.weighings.add(name, self.weigher.weighing(row, before))
@@ -349,7 +365,7 @@ class _Builder:
             input=before + self.question(row),
             references=self.target(row),
             tests=(Test(program="\n".join(field_texts(row, self.tests))),) if self.tests else (),
-            entry_point=str(row.get(task.entry_point, "")) if task.entry_point else "",
+            entry_point="" if entry_point is None else str(entry_point),
             source=numbered.at,
             system=system,
             context=context if isinstance(context := row.get("context"), str) else "",

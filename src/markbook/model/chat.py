@@ -118,7 +118,9 @@ class Talk(ServerQuestion):
         request = self.request
         messages = [{"role": "system", "content": request.system}] if request.system else []
         for question, answer in request.turns:
-            messages += [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+            messages.append({"role": "user", "content": question})
+            if answer:  # an example without an answer is a question alone, as in the harness
+                messages.append({"role": "assistant", "content": answer})
         messages.append({"role": "user", "content": request.prompt})
         return {"model": self.server.name, "messages": messages, **self.settings()}
 

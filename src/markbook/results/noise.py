@@ -9,6 +9,7 @@ from markbook.errors import DataError
 from markbook.results.alignment import merged
 from markbook.results.compare import RunLike, opened, sheets_of
 from markbook.results.sheet import Sheet
+from markbook.results.signatures import check_signatures
 from markbook.stats.noise import Noise, noise_of, pass_hat_of, repeats_needed
 from markbook.stats.records import Estimate
 from markbook.text import Table
@@ -55,6 +56,7 @@ def noise(runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None,
         DataError: no item has two values.
     """
     sheets = sheets_of(opened(runs), metric)
+    check_signatures(sheets)
     sheet = merged(sheets)
     found = [
         _of_model(model, _repeats(sheet, model), sheet, seed)

@@ -155,6 +155,16 @@ def difference_of(
     return replace(found, low=low, high=high, method="wilson-bound", note="every difference is the same")
 
 
+def _valueless(sheet: Sheet, names: Sequence[str]) -> str:
+    """Return which model has no value at all, and why; empty where each has one."""
+    for name in names:
+        cells = list(sheet.marks[name].values())
+        reasons = [cell.missing.detail for cell in cells if cell.missing is not None]
+        if cells and len(reasons) == len(cells):
+            return f"{name!r} has no value in any of {len(cells)} samples: {reasons[0]}"
+    return ""
+
+
 def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, seed: int = 0) -> list[Pair]:
     """Return the pairs of the named models that share a sample with a value, in their order.
 
@@ -165,6 +175,9 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
     raw = [one for one in every if one[2]]
     if every and not raw:
         who = f"{names[0]!r} and {names[1]!r} share no sample" if len(names) == 2 else "no two models share a sample"
+        valueless = _valueless(sheet, names)
+        if valueless:
+            raise DataError(valueless, hint="scores must be numbers, or true and false")
         hint = sentences(("compare runs of the same benchmark or task", *sheet.notes)).removesuffix(".")
         raise DataError(f"{who} with a value", hint=hint)
     clusters = [sheet.clusters_of(samples) for _, _, samples, *_ in raw]

@@ -119,6 +119,8 @@ class Sheet:
     """The only task of its run, where ids of runs of several begin with the task's name."""
     aliases: Callable[[], Mapping[str, Aliases]] = _nothing
     """aliases()[sample_id]: what else its content is known by."""
+    signatures: Mapping[str, str] = field(default_factory=_nothing)
+    """What the numbers were measured by: options, version, judge. By task, under no name where there are none."""
     alignment: Mapping[str, object] = field(default_factory=_nothing)
     """How the samples of several runs were paired, and how many were not."""
     notes: tuple[str, ...] = ()

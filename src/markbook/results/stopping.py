@@ -16,6 +16,7 @@ from markbook.errors import DataError, UsageError
 from markbook.results.alignment import merged
 from markbook.results.compare import counterpart
 from markbook.results.sheet import Cell, Sheet
+from markbook.results.signatures import check_signatures
 from markbook.stats.records import Estimate, EstimateRecord
 from markbook.stats.sequential import anytime_difference, anytime_mean
 from markbook.stats.sequential_signs import SequentialSigns
@@ -242,6 +243,7 @@ def _held_against(model: str, plan: Sheet, baseline: Sheet | None) -> _Held | No
     if baseline is None:
         return None
     name = counterpart(model, baseline.models)
+    check_signatures([("this run", plan), ("the baseline", baseline)], is_planned=True)
     together = merged([("run", _only(plan, model)), ("baseline", _only(baseline, name))])
     ours, theirs = together.marks.values()
     # Names of the whole are given in the plan's own order.

@@ -11,6 +11,7 @@ from markbook.load.benchmark import data_files, load_benchmark
 from markbook.load.faults import without_faults
 from markbook.plugins import suggest
 from markbook.rewards.languages import installed
+from markbook.rewards.records import UnmarkableError
 from markbook.runs.programs.unending import language_fault
 from markbook.types import Sample
 
@@ -75,11 +76,12 @@ class BenchmarkShelf:
 
         Raises:
             DataError: the benchmark cannot be read.
-            UsageError: there is none, or no such task in it.
+            UsageError: there is none.
+            UnmarkableError: it has no such task.
         """
         samples = self.load(name)
         if task_id not in samples:
             near = suggest(task_id[:80], list(samples)) if len(samples) < 2000 else ""
             hint = near if near.startswith("did") else f"it has {len(samples)}, such as {next(iter(samples))!r}"
-            raise UsageError(f"{name!r} has no task {task_id[:80]!r}", hint=hint)
+            raise UnmarkableError(f"{name!r} has no task {task_id[:80]!r}", hint=hint)
         return samples[task_id]

@@ -9,6 +9,7 @@ from typing import Any
 from markbook.errors import UsageError
 from markbook.load.faults import fault_of
 from markbook.plugins import suggest
+from markbook.rewards.records import UnmarkableError
 from markbook.text import python
 from markbook.types import Test
 
@@ -123,7 +124,7 @@ def _test(value: object, at: str, elsewhere: bool, entry: str) -> Test:  # noqa:
     if test.program and (test.setup or test.assertion):
         raise UsageError("it has a 'program' beside 'setup' or 'assertion'", at=at, hint="a program stands alone")
     if fault := fault_of(test, entry):
-        raise UsageError(fault, at=at)
+        raise UnmarkableError(fault, at=at)
     return test
 
 
@@ -137,7 +138,7 @@ def _of_streams(value: Mapping[Any, Any], at: str) -> Test:
         raise UsageError(f"'points' is {str(points)[:40]}, and has to be a number of 0 or more", at=at)
     test = Test(**{"stdin": "", **texts}, points=None if points is None else float(points))
     if fault := fault_of(test):
-        raise UsageError(fault, at=at)
+        raise UnmarkableError(fault, at=at)
     return test
 
 

@@ -12,7 +12,7 @@ from markbook.plugins import suggest
 from markbook.rewards.benchmarks import BenchmarkShelf
 from markbook.rewards.item_tests import PlacedItem, read_tests
 from markbook.rewards.languages import installed, toolchain
-from markbook.rewards.records import Order
+from markbook.rewards.records import Order, UnmarkableError
 from markbook.runs.exam.marks import ErrorPolicy
 from markbook.types import Limits, Missing, MissingKind, ProblemType, Sample
 
@@ -39,7 +39,9 @@ class Defaults:
 
 
 def read_items(values: object, shelf: BenchmarkShelf, defaults: Defaults, most: int) -> list[Order]:
-    """Return the orders of a batch; nothing of it is taken if anything is wrong with it.
+    """Return the orders of a batch; nothing of it is taken if anything is wrong with how it is written.
+
+    An item whose tests are broken, or whose task is unknown, is an order without anything to run: `undefined`.
 
     Raises:
         UsageError: what is wrong, and in which item.
@@ -65,8 +67,11 @@ def read_item(value: object, at: str, shelf: BenchmarkShelf, defaults: Defaults)
         if name not in _FIELDS:
             raise UsageError(f"unknown field {str(name)[:40]!r}", at=at, hint=suggest(str(name)[:40], list(_FIELDS)))
     item = PlacedItem(value, at)
-    sample = _sample(item, shelf, defaults)
-    missing, code = _code(item, sample)
+    try:
+        sample = _sample(item, shelf, defaults)
+        missing, code = _code(item, sample)
+    except UnmarkableError as error:
+        sample, missing, code = Sample(id=""), Missing(MissingKind.UNDEFINED, str(error)), ""
     limits = Limits(
         seconds=item.number("timeout", defaults.timeout, defaults.most_timeout),
         memory_bytes=int(item.number("memory_mb", defaults.memory_mb, defaults.most_memory_mb, least=64)) << 20,
@@ -93,7 +98,7 @@ def _sample(item: PlacedItem, shelf: BenchmarkShelf, defaults: Defaults) -> Samp
     try:
         sample = shelf.sample(name, task)
     except UsageError as error:
-        raise UsageError(error.message, at=item.at, hint=error.hint) from None
+        raise type(error)(error.message, at=item.at, hint=error.hint) from None
     try:
         return _in_language(sample, item.text("language", 80))
     except UsageError as error:

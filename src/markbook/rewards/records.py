@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
 
-from markbook.errors import MarkbookError
+from markbook.errors import MarkbookError, UsageError
 from markbook.runs.exam.marks import ErrorPolicy, counted_tests, mark
 from markbook.runs.exam.pages.rows import TestDetail, test_detail
 from markbook.sandbox.outcomes import LOST
@@ -43,6 +43,10 @@ class Order:
     """How long its caller waits for it; None for as long as for the request."""
     missing: Missing | None = None
     """Why there is nothing to mark, such as a model that gave no answer at all."""
+
+
+class UnmarkableError(UsageError):
+    """An item that nobody can mark: its tests are broken, or its task is unknown. The others of its batch are none the worse."""
 
 
 class RewardRecord(TypedDict):

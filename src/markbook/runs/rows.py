@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from markbook.errors import UsageError
 from markbook.marks import Column, Row, RowRecord
@@ -36,6 +36,7 @@ class MetricSummary(TypedDict):
 
     range: list[float | None]
     direction: Direction
+    is_verdict: NotRequired[bool]
     models: dict[str, SummaryRecord]
 
 
@@ -79,6 +80,7 @@ def summary_of(records: Iterable[RowRecord], metrics: Mapping[str, Column]) -> R
             name: {
                 "range": range_record(column.range),
                 "direction": column.direction,
+                **({"is_verdict": True} if column.is_verdict else {}),  # type: ignore[typeddict-item]  # a key or none
                 "models": {one.model: one.summary.to_record() for one in standings(_sheet(records, name, column))},
             }
             for name, column in metrics.items()
@@ -104,8 +106,17 @@ def _sheet(records: Iterable[RowRecord], metric: str, column: Column) -> Sheet:
     marks: dict[str, dict[str, Cell]] = {}
     for model in list(found):
         samples = found.pop(model)  # so that not all are there twice
-        marks[model] = {sample: cell_of(values, column.range) for sample, values in samples.items()}
+        marks[model] = {
+            sample: cell_of(values, column.range, passed=_all_passed(values) if column.is_verdict else None)
+            for sample, values in samples.items()
+        }
     return Sheet(metric, marks, column.range, column.direction, meta, digests=digests, loose=loose)
+
+
+def _all_passed(values: Sequence[float | Missing]) -> bool | None:
+    """Whether all tests passed in every attempt; None where no attempt has a verdict."""
+    known = [value for value in values if not isinstance(value, Missing)]
+    return all(value == 1 for value in known) if known else None
 
 
 def _known_by(sample: str, prompt: object) -> str:
@@ -119,7 +130,10 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
     @property
     def columns(self) -> dict[str, Column]:
         """The run's metrics, the main one first."""
-        return {name: Column(range_of(one["range"]), one["direction"]) for name, one in self.summary["metrics"].items()}
+        return {
+            name: Column(range_of(one["range"]), one["direction"], one.get("is_verdict", False))
+            for name, one in self.summary["metrics"].items()
+        }
 
     def sheet(self, metric: str | None) -> Sheet:
         """Return one metric's marks, of the main one if none is named.
@@ -150,10 +164,11 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
 
     def entries(self) -> Iterator[Entry]:
         """Yield every attempt with its mark by the main metric."""
-        main = next(iter(self.columns), "")
+        main, column = next(iter(self.columns.items()), ("", Column()))
         for place, row in self.located_rows():
             value = row["metrics"].get(main)
-            yield Entry(place, str(row["model"]), str(row["id"]), status_of(row), value)
+            status = status_of(row, main if column.is_verdict else "")
+            yield Entry(place, str(row["model"]), str(row["id"]), status, value)
 
     def shown(self, location: int) -> Shown:
         """Return the attempt whose row begins at a place of results.jsonl.
@@ -162,15 +177,23 @@ class RowsResults(FilesView[RowRecord, RowsSummary]):
             ValueError: none begins there.
         """
         row = self.row_at(location)
+        main, column = next(iter(self.columns.items()), ("", Column()))
+        status = status_of(row, main if column.is_verdict else "")
         facts = tuple((name, f"{value:.4f}") for name, value in row["metrics"].items() if value is not None)
         text = cut(str(row["text"]), _TEXT_CAP)
-        return Shown(
-            str(row["model"]), str(row["id"]), status_of(row), facts, str(row["prompt"]), text, reasons_text(row)
-        )
+        return Shown(str(row["model"]), str(row["id"]), status, facts, str(row["prompt"]), text, reasons_text(row))
 
 
-def status_of(row: RowRecord) -> Status:
-    """Return how an attempt stands: marked by all its metrics, by some, or by none."""
+def status_of(row: RowRecord, verdict: str = "") -> Status:
+    """Return how an attempt stands: marked by all its metrics, by some, or by none.
+
+    Args:
+        row: the attempt's.
+        verdict: the metric that says whether all tests passed; empty where none does.
+    """
     values = list(row["metrics"].values())
+    said = row["metrics"].get(verdict)
+    if said is not None:
+        return "passed" if said == 1 else "failed"
     known = sum(value is not None for value in values)
     return "scored" if known == len(values) else "partial" if known else "absent"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from markbook.marks import Column
 from markbook.report.page import Page, Problem, Section, ShownAnswer
 from markbook.report.words import missing_text, number
 from markbook.results.headline import run_headline
@@ -62,13 +63,14 @@ def _interval(found: Interval | None) -> str:
 
 def _problems(results: RowsResults) -> Iterator[Problem]:
     """Yield each sample with its attempts, in order of first appearance."""
-    main = next(iter(results.columns), "")
+    main, column = next(iter(results.columns.items()), ("", Column()))
     found: dict[str, tuple[str, list[ShownAnswer]]] = {}
     for row in results.rows():
         value = row["metrics"].get(main)
         label = f"{row['model']} [{row['index']}]" if row["index"] else str(row["model"])
         text = cut(str(row["text"]), _TEXT_CAP)
-        answer = ShownAnswer(str(row["model"]), label, status_of(row), value, 0, 0, text, reasons_text(row))
+        status = status_of(row, main if column.is_verdict else "")
+        answer = ShownAnswer(str(row["model"]), label, status, value, 0, 0, text, reasons_text(row))
         found.setdefault(str(row["id"]), (str(row["prompt"]), []))[1].append(answer)
     for name, (prompt, answers) in found.items():
         outcomes = tuple((one.model, one.status, number(one.score)) for one in answers)

@@ -157,6 +157,7 @@ def task_name(sample: Sample) -> str:
     judge = sample.judge
     judged = judge and (judge.name, judge.flags, judge.is_interactive, judge.passes)
     points = [test.points for test in sample.tests if test.points is not None]
+    flags = [test.judge_flags for test in sample.tests]
     own = (
         sample.language,
         sample.canonical_language,
@@ -165,6 +166,7 @@ def task_name(sample: Sample) -> str:
         points,
         judged,
         sample.group,
+        *([flags] if any(each is not None for each in flags) else []),
     )
     return digest(task_text(sample), repr(own), *sample.references[:1])
 

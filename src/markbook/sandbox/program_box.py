@@ -94,6 +94,8 @@ class ProgramSandbox(WorkerBox):
         while not self._done:
             self._feed()
             if not any(worker.jobs for worker in self._worker_pool.workers):
+                if self._done or self._waiting:
+                    continue  # a worker had died while it was idle: what it was given waits for the next one
                 raise IndexError("nothing was submitted")
             self._collect()
         self._feed()

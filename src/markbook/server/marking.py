@@ -17,6 +17,7 @@ from markbook.rewards.records import Busy, Closing, Order, Reward
 from markbook.rewards.rewarder import rewards
 from markbook.server.answers import HEADERS, as_json
 from markbook.server.guard import Refused, client_of, read_object
+from markbook.types import MissingKind
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -77,6 +78,9 @@ class Marking:
         known(body, _REWARD_FIELDS)
         items = labelled(body)  # none for a server that has nothing to do when there are more servers than queries
         orders = await self._orders(request, items, self._defaults) if items else []
+        reasons = [order.missing for order in orders if order.missing is not None]
+        if broken := [reason.detail for reason in reasons if reason.kind is MissingKind.UNDEFINED]:
+            raise Refused(400, broken[0])  # there is no place for a reason in this shape, and asking again is of no use
         tickets = self._offer(request, orders, self._deadline)
         marked = await self._all(request, rewards(self._pool, orders, tickets), tickets, began)
         if unmeasured := [reward for reward in marked if not reward.valid]:

@@ -37,7 +37,7 @@ RUN: Sections = {
         "judges", "judge_url", "cassette", "judge_samples", "judge_temperature", "judge_mode", "judge_token_weights",
         "judge_retries", "judge_timeout", "judge_per_minute", "judge_workers", "judge_max_cost", "judge_price",
     ),
-    "What tasks may do": ("allow_code", "allow_download", "timeout"),
+    "What tasks may do": ("allow_code", "allow_unsafe_code", "allow_download", "timeout"),
     "Gates and stopping": _GATES,
     "This machine": _MACHINE,
     "The run": _RUN,

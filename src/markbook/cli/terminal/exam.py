@@ -20,6 +20,7 @@ from rich.text import Text
 from markbook.cli.options import usage_text
 from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.exam.plan import ExamPlan
+from markbook.runs.exam.sheet import exam_signatures
 from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.text import terminal
 from markbook.types import Verdict
@@ -84,7 +85,7 @@ class ExamTerminal(Watcher):
         benchmark, answers = plan.paper, plan.answers
         check_gates(self._gates, [exam_mark(model) for model in plan.models])
         if self._baseline is not None:
-            self._baseline.check(plan.models)
+            self._baseline.check(plan.models, signatures=exam_signatures(plan.manifest.config))
         self._skipped("benchmark rows", len(benchmark.rejections), benchmark.rejections)
         for name, log in (
             ("invalid answers", answers.invalid),

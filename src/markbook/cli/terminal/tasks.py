@@ -18,7 +18,7 @@ from markbook.cli.options import usage_text
 from markbook.results.gates import Gate, GateMark, check_gates
 from markbook.runs.kind import Planned, Start, Step, Watcher
 from markbook.runs.tasks.pages.tables import tables
-from markbook.runs.tasks.plan import group_keys
+from markbook.runs.tasks.plan import group_keys, planned_signatures
 from markbook.runs.tasks.work import TasksPlan
 from markbook.text import terminal
 from markbook.types import range_of
@@ -83,7 +83,9 @@ class TaskTerminal(Watcher):
         check_gates(self._gates, self.marks)
         if self._baseline is not None:
             self.metric = self.marks[0].names[0] if self.marks else None
-            self._baseline.check([self._model] if self._model else _models(plan.plan), metric=self.metric)
+            signatures = planned_signatures(plan.plan.tasks, self.metric) if self.metric else {}
+            models = [self._model] if self._model else _models(plan.plan)
+            self._baseline.check(models, metric=self.metric, signatures=signatures)
         for warning in plan.plan.warnings:
             click.echo(f"warning: {terminal(warning, limit=500)}", err=True)
         if self._verbose:

@@ -54,6 +54,8 @@ class PackageTest:
     input: str
     answer: str
     """Empty where there is none, as interactive problems may have it."""
+    flags: tuple[str, ...] = ()
+    """Of its output validator: those of its group, else of the groups around that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +103,7 @@ class Package:
         Raises:
             ConfigError: its judge cannot be called, or the flags of the default one are unknown.
         """
-        rule = "" if self.validator else icpc_name(self.flags)
-        tests = tuple(
-            Test(stdin=self._text(case.input), stdout=self._text(case.answer), checker=rule) for case in self.cases
-        )
+        tests = tuple(map(self._test, self.cases))
         names = {case.name: str(place) for place, case in enumerate(self.cases)}
         return replace(
             program_sample(
@@ -118,6 +117,12 @@ class Package:
             judge=self._judge(),
             group=renamed(self.group, names) if self.is_scored else None,
         )
+
+    def _test(self, case: PackageTest) -> Test:
+        stdin, stdout = self._text(case.input), self._text(case.answer)
+        if self.validator:
+            return Test(stdin=stdin, stdout=stdout, judge_flags=None if case.flags == self.flags else case.flags)
+        return Test(stdin=stdin, stdout=stdout, checker=icpc_name(case.flags))
 
     def _judge(self) -> Judge | None:
         """Return the package's own validator, None where the default one compares."""
@@ -150,7 +155,7 @@ def read_package(path: Path) -> Package:
     limits = about.get("limits")
     limits = limits if isinstance(limits, Mapping) else {}
     custom = tuple(bundle.below(_VALIDATORS[version])) or tuple(bundle.below("output_validators"))
-    cases = _cases(bundle)
+    cases = _cases(bundle, version, flags)
     if not cases:
         raise DataError("the package has no tests below data", at=str(path))
     return Package(
@@ -162,7 +167,7 @@ def read_package(path: Path) -> Package:
         is_scored="scoring" in kinds,
         passes=min(_MOST_PASSES, int(_limit(limits, "validation_passes", 2))) if "multi-pass" in kinds else 1,
         validator=custom if version != "legacy" or kinds & {"custom", "interactive"} else (),
-        flags=flags or _data_flags(bundle, version),
+        flags=_flags_in(bundle, "", version, flags),
         seconds=_seconds(bundle, limits),
         **_times(limits, version),
         memory_bytes=_mib(limits, "memory"),
@@ -235,13 +240,27 @@ def _words(value: object) -> list[str]:
         return str(value).split()
 
 
-def _data_flags(bundle: Bundle, version: Version) -> tuple[str, ...]:
-    name, key = (
-        ("data/test_group.yaml", "output_validator_args")
+def _flags_in(bundle: Bundle, folder: str, version: Version, always: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the output validator's flags in a folder below `data`: its own, else those of the nearest one around it.
+
+    Args:
+        bundle: the package.
+        folder: empty for all tests.
+        version: of the format.
+        always: those of `problem.yaml`, which stand before the others.
+    """
+    file, key = (
+        ("test_group.yaml", "output_validator_args")
         if version == "2025-09"
-        else ("data/testdata.yaml", "output_validator_flags")
+        else ("testdata.yaml", "output_validator_flags")
     )
-    return tuple(_words(_yaml(bundle, name).get(key))) if name in bundle else ()
+    parts = folder.split("/") if folder else []
+    for depth in range(len(parts), -1, -1):
+        name = "/".join(["data", *parts[:depth], file])
+        about = _yaml(bundle, name) if name in bundle else {}
+        if key in about:
+            return (*always, *_words(about[key]))
+    return always
 
 
 def _limit(limits: Mapping[str, object], key: str, usual: float) -> float:
@@ -278,14 +297,40 @@ def _seconds(bundle: Bundle, limits: Mapping[str, object]) -> float | None:
     return found if found is not None and 0 < found <= MAX_SECONDS else None
 
 
-def _cases(bundle: Bundle) -> tuple[PackageTest, ...]:
-    """Return the tests in the order of their names, sample before secret."""
+_UNKNOWN_OF_TESTS = ("args", "files")
+"""What a test of 2025-09 may give a program beside its standard input, and what nothing here gives it."""
+
+
+def _cases(bundle: Bundle, version: Version, always: tuple[str, ...]) -> tuple[PackageTest, ...]:
+    """Return the tests in the order of their names, sample before secret.
+
+    Raises:
+        ConfigError: a test wants arguments or files beside its standard input.
+    """
     found = []
-    for name in bundle.below("data"):
+    flags: dict[str, tuple[str, ...]] = {}
+    names = bundle.below("data")
+    with_files = {name.partition(".files/")[0] for name in names if ".files/" in name and version == "2025-09"}
+    for name in names:
         stem, _, ending = name.rpartition(".")
         if ending == "in":
             answer = f"{stem}.ans" if f"{stem}.ans" in bundle else ""
-            found.append(PackageTest(stem.removeprefix("data/"), name, answer))
+            case = stem.removeprefix("data/")
+            folder = case.rpartition("/")[0]
+            if folder not in flags:
+                flags[folder] = _flags_in(bundle, folder, version, always)
+            own = flags[folder]
+            about = _yaml(bundle, f"{stem}.yaml") if version == "2025-09" and f"{stem}.yaml" in bundle else {}
+            beside = next((key for key in _UNKNOWN_OF_TESTS if about.get(key)), "")
+            if beside or stem in with_files:
+                what = "arguments" if beside == "args" else "files"
+                raise ConfigError(
+                    f"this test gives the program {what} beside its standard input, which is not supported",
+                    at=bundle.at(f"{stem}.yaml" if beside else f"{stem}.files"),
+                )
+            if "output_validator_args" in about:
+                own = (*always, *_words(about["output_validator_args"]))
+            found.append(PackageTest(case, name, answer, own))
     return tuple(found)
 
 

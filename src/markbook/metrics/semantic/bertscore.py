@@ -270,6 +270,9 @@ class _States:
                 detail = f"the {what} has {len(self._ids[text])} tokens, more than {_MOST_TOKENS} in windows"
                 return Missing(MissingKind.BUDGET, detail)
         ours, theirs = self._tokens(candidate), self._tokens(reference)
+        for vectors, what in ((ours, "candidate"), (theirs, "reference")):
+            if not np.isfinite(vectors).all():
+                return Missing(MissingKind.FAILED, f"the model gives no finite numbers for the {what}")
         inner = slice(1, -1)
         if self._options.special_tokens == "match":
             precision = float((ours[inner] @ theirs.T).max(axis=1).mean(dtype=np.float64))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,8 @@ class NumpyEncoder:
         self._is_distil = config["model_type"] == "distilbert"
         self._heads = int(config["n_heads" if self._is_distil else "num_attention_heads"])
         self._eps = float(config.get("layer_norm_eps", 1e-12))
-        # RoBERTa counts positions from the padding index on.
-        self._first = int(config["pad_token_id"]) + 1 if "roberta" in config["model_type"] else 0
+        self._first = first_position(config)
+        self._activation = _activation(str(config.get("activation" if self._is_distil else "hidden_act", "gelu")))
         self._words = weights["embeddings.word_embeddings.weight"]
         self._positions = weights["embeddings.position_embeddings.weight"]
         self._norm = weights.pair("embeddings.LayerNorm")
@@ -50,8 +50,14 @@ class NumpyEncoder:
         hidden = self._words[list(ids)] + self._positions[self._first : self._first + len(ids)]
         hidden = _normalised(hidden, self._norm, self._eps)
         for layer in self._layers:
-            hidden = layer.forward(hidden, self._heads, self._eps)
+            hidden = layer.forward(hidden, self._heads, self._eps, self._activation)
         return hidden
+
+
+def first_position(config: Mapping[str, Any]) -> int:
+    """Return the position of a text's first token: RoBERTa, whose code CamemBERT's is, counts from the padding index on."""
+    is_roberta = any(name in config.get("model_type", "") for name in ("roberta", "camembert"))
+    return int(config.get("pad_token_id", 1)) + 1 if is_roberta else 0
 
 
 class _Weights:
@@ -87,7 +93,7 @@ class _Layer:
         self._qkv = np.concatenate([w for w, _ in pairs], axis=1), np.concatenate([b for _, b in pairs])
         self._out, self._norm_1, self._up, self._down, self._norm_2 = (weights.pair(f"{at}.{part}") for part in rest)
 
-    def forward(self, hidden: Array, heads: int, eps: float) -> Array:
+    def forward(self, hidden: Array, heads: int, eps: float, activation: Callable[[Array], Array]) -> Array:
         n, width = hidden.shape
         size = width // heads
         parts = (hidden @ self._qkv[0] + self._qkv[1]).reshape(n, 3, heads, size).transpose(1, 2, 0, 3)
@@ -99,7 +105,7 @@ class _Layer:
         scores /= scores.sum(axis=-1, keepdims=True)
         attended = (scores @ value).transpose(1, 0, 2).reshape(n, width)
         hidden = _normalised(attended @ self._out[0] + self._out[1] + hidden, self._norm_1, eps)
-        inner = _gelu(hidden @ self._up[0] + self._up[1])
+        inner = activation(hidden @ self._up[0] + self._up[1])
         return _normalised(inner @ self._down[0] + self._down[1] + hidden, self._norm_2, eps)
 
 
@@ -120,6 +126,45 @@ def _gelu(x: Array) -> Array:
     half *= x
     half *= np.float32(0.5)
     return half
+
+
+def _gelu_by_tanh(x: Array) -> Array:
+    inner: Array = np.tanh(np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x**3))
+    half: Array = np.float32(0.5) * x * (1 + inner)
+    return half
+
+
+def _relu(x: Array) -> Array:
+    positive: Array = np.maximum(x, np.float32(0))
+    return positive
+
+
+def _silu(x: Array) -> Array:
+    gated: Array = x / (1 + np.exp(-x))
+    return gated
+
+
+_ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
+    "gelu": _gelu,
+    "gelu_fast": _gelu_by_tanh,
+    "gelu_new": _gelu_by_tanh,
+    "gelu_python": _gelu,
+    "gelu_pytorch_tanh": _gelu_by_tanh,
+    "relu": _relu,
+    "silu": _silu,
+    "swish": _silu,
+}
+
+
+def _activation(name: str) -> Callable[[Array], Array]:
+    """Return the function between a layer's two matrices.
+
+    Raises:
+        ValueError: another one than those that are known here.
+    """
+    if name not in _ACTIVATIONS:
+        raise ValueError(f"its activation {name!r} is not known here; runtime=transformers knows it")
+    return _ACTIVATIONS[name]
 
 
 def read_safetensors(path: Path) -> dict[str, Array]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markbook.errors import ConfigError, ExtraMissingError
-from markbook.metrics.semantic.encoder_numpy import FAMILIES, NumpyEncoder
+from markbook.metrics.semantic.encoder_numpy import FAMILIES, NumpyEncoder, first_position
 from markbook.plugins import need
 
 Array = npt.NDArray[np.float32]
@@ -136,8 +136,7 @@ def _load(name: str, path: Path, layer: int | None, device: str, runtime: str) -
         weights = next((file for file in sorted(folder.glob("*.safetensors"))), folder / "pytorch_model.bin")
         encoder = _TorchEncoder(folder, wanted, device)
     limit = int(config.get("max_position_embeddings", 512))
-    if "roberta" in config.get("model_type", ""):
-        limit -= int(config.get("pad_token_id", 1)) + 1
+    limit -= first_position(config)
     return Model(name, _digest(weights), wanted, min(limit, 512), encoder, _tokenizer(folder))
 
 

@@ -190,7 +190,8 @@ def run_page(index: Index, number: int, about: Mapping[str, object], asked: Mapp
         asked: what the address asks for.
     """
     start, words = whole(asked.get("start", "0") or "0"), asked.get("text", "").strip()[:500]
-    query = query_of(asked, "sample" if index.is_done else "")
+    is_done = index.is_done  # before any count: what is counted while the last rows come is not final
+    query = query_of(asked, "sample" if is_done else "")
     found = listed(index, query, words, start)
     path = f"/run/{number}"
     return render(
@@ -204,7 +205,8 @@ def run_page(index: Index, number: int, about: Mapping[str, object], asked: Mapp
         sorts=SORTS,
         counts=index.counts(),
         by_status=index.statuses(),
-        topics=index.by_topic() if index.is_done else None,
+        topics=index.by_topic() if is_done else None,
+        is_done=is_done,
         topic_models=index.models[:TOPIC_MODELS],
         index=index,
         indexed=len(index),

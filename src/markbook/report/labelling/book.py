@@ -15,8 +15,8 @@ from markbook.judge.labels import Key, Label, is_id, label_of
 from markbook.store.disk import Disk, RealDisk
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-_OPENING = b'{"draw": "'
-"""How every line begins that this writes: keys are sorted."""
+_OPENINGS = (b'{"draw": "', b'{"against": "')
+"""How every line begins that this writes: keys are sorted, and of a pair the other system comes first."""
 
 
 def check_rater(name: str) -> None:
@@ -59,7 +59,7 @@ class LabelBook:
         data = b"".join(self.disk.chunks(self.path))
         whole = data[: data.rfind(b"\n") + 1]
         torn = data[len(whole) :]
-        if not torn.startswith(_OPENING[: len(torn)]):
+        if not any(torn.startswith(opening[: len(torn)]) for opening in _OPENINGS):
             raise DataError("this is no file of labels: its last line is not one of ours", at=str(self.path))
         self._read(is_torn=bool(torn))
         self._size = len(whole)
@@ -76,6 +76,7 @@ class LabelBook:
             if not is_id(line.record.get("id")) or line.record.get("rater") != self.rater:
                 raise DataError(f"this is no file of labels by {self.rater}", at=line.at, hint="name another --labels")
             label = label_of(line)
+            self.labels.pop(label.key, None)  # the one labelled last stands last
             self.labels[label.key] = label
 
     def put(self, label: Label) -> None:
@@ -101,12 +102,19 @@ class LabelBook:
         self.labels.pop(label.key, None)  # the one labelled last stands last
         self.labels[label.key] = label
 
-    def join(self, drawn: Iterable[Drawn], draw: str) -> None:
+    def join(self, drawn: Iterable[Drawn], draw: str, rubric: str) -> None:
         """Take up a draw: what is labelled already gets the probabilities of this one.
 
         Raises:
-            UsageError: labelled items are not among those drawn.
+            UsageError: labelled items are not among those drawn, or were labelled by another rubric.
         """
+        other = next((label.rubric for label in self.labels.values() if label.rubric not in ("", rubric)), None)
+        if other is not None:
+            raise UsageError(
+                f"{self.rater} has labelled by another rubric or scale: {other:.80}, and {rubric:.80} is asked for",
+                at=str(self.path),
+                hint="name another --labels, or the rubric that was used",
+            )
         chances = {one.item.key: one.probability for one in drawn}
         strangers = [key for key in self.labels if key not in chances]
         if strangers:

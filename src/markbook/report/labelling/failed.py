@@ -34,7 +34,9 @@ def _named(path: str) -> Iterator[tuple[str, Trace]]:
     """Yield the traces with a name each: their own where that is the first of its kind."""
     taken: set[str] = set()
     for number, trace in enumerate(read_traces(Path(path)), start=1):
-        name = trace.id if trace.id and trace.id not in taken else f"{trace.id or 'run'} #{number}"
+        name = trace.id or f"run #{number}"
+        while name in taken:  # one may be called as another is numbered
+            name = f"{name} #{number}"
         taken.add(name)
         yield name, trace
 

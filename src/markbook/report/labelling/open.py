@@ -73,7 +73,7 @@ def _drawn(judged: JudgedRun, asked: SittingOptions) -> tuple[list[Drawn], _Text
         items = known
     is_alike = asked.alike or asked.reasons
     drawn = draw(items, asked.count, seed=asked.seed, share=0.0 if is_alike else SHARE)
-    texts = _Texts(judged, answers, asked.seed)
+    texts = _Texts(judged, answers, asked.seed, tells_why=asked.reasons)
     if not any(texts(one.item).answers[0].strip() for one in drawn[:20]):
         raise DataError(_NO_TEXT, at=asked.run, hint="for a run of reviews its --reviews file must be where it was")
     return drawn, texts, notes
@@ -130,14 +130,18 @@ def _pairs(judged: JudgedRun, asked: SittingOptions) -> tuple[list[LabelItem], d
 class _Texts:
     """What there is to see of an item: of several answers of a model one, always the same."""
 
-    def __init__(self, judged: JudgedRun, answers: dict[tuple[str, str], JudgedAnswers], seed: int) -> None:
+    def __init__(
+        self, judged: JudgedRun, answers: dict[tuple[str, str], JudgedAnswers], seed: int, *, tells_why: bool
+    ) -> None:
         self._results, self._answers, self._seed = judged.results, answers, seed
+        self._tells_why = tells_why
+        """Whether raters see why an answer failed: whoever rates it is not to be told."""
 
     def __call__(self, item: LabelItem) -> Seen:
         """Return it."""
         models = (item.system, item.against) if item.against else (item.system,)
         shown = [self._results.shown(self._location(item.id, model)) for model in models]
-        return Seen(shown[0].prompt, tuple(one.text for one in shown), why=shown[0].why)
+        return Seen(shown[0].prompt, tuple(one.text for one in shown), why=shown[0].why if self._tells_why else None)
 
     def _location(self, sample: str, model: str) -> int:
         held = self._answers[sample, model].locations

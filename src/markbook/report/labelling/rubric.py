@@ -20,6 +20,8 @@ REASONS = (
     "something else",
 )
 _NAME = "reason"
+_LONGEST = 80
+"""Signs of a reason that are shown and kept."""
 
 
 class ReasonRubric(Rubric):
@@ -42,10 +44,10 @@ def reason_rubric(reasons: Sequence[str] = ()) -> ReasonRubric:
     Raises:
         UsageError: more reasons than there are keys, one twice, or an empty one.
     """
-    words = [one.strip() for one in reasons] or list(REASONS)
+    words = [one.strip()[:_LONGEST] for one in reasons] or list(REASONS)
     if len(words) > len(REASONS) or not all(words) or len({NOT_FAILED, *words}) <= len(words):
         raise UsageError(f"give at most {len(REASONS)} reasons, each once and none empty")
-    anchors = tuple(enumerate((NOT_FAILED, *(one[:80] for one in words))))
+    anchors = tuple(enumerate((NOT_FAILED, *words)))
     asked = Criterion(_NAME, "Why did it fail?", anchors=anchors)
     return ReasonRubric(
         "reasons", "Say why it failed, as far as you can see.", (asked,), ("answer",), scale=(0, len(words))

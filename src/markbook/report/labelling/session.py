@@ -67,18 +67,19 @@ class Session:
             others: labels by people who are not here, for the agreement.
 
         Raises:
-            UsageError: a scale of more marks than there are keys, or labels of another draw.
+            UsageError: a scale of more marks than there are keys, or labels of another draw or rubric.
         """
         if not rubric.is_pairwise and rubric.scale[1] - rubric.scale[0] >= MOST_MARKS:
             raise UsageError(f"a scale from {rubric.scale[0]} to {rubric.scale[1]} has more marks than there are keys")
         self.rubric, self.draw = rubric, draw_name(drawn)
+        self._rubric_name = f"{rubric.name}-{rubric.digest}"
         self.books = {book.rater: book for book in books}
         self._texts, self._seed, self._others = texts, seed, others
         self._lock = threading.Lock()
         self._told: tuple[int, Agreement] | None = None
         self._orders: dict[str, list[Drawn]] = {}
         for book in books:
-            book.join(drawn, self.draw)
+            book.join(drawn, self.draw, self._rubric_name)
             self._orders[book.rater] = sorted(drawn, key=lambda one: chance(seed, "order", book.rater, *one.item.key))
         self._places = {
             rater: {self.token(one.item): place for place, one in enumerate(order)}
@@ -141,6 +142,7 @@ class Session:
                     dict(said.marks),
                     self.draw,
                     reason=self.rubric.reason(said.marks) if isinstance(self.rubric, ReasonRubric) else "",
+                    rubric=self._rubric_name,
                 )
             )
 

@@ -64,11 +64,12 @@ class ExamResults(ExamView):
             UsageError: another metric than `exam_score` is asked for.
         """
         from markbook.results.stopping import STOPPED_NOTE
-        from markbook.runs.exam.sheet import exam_sheet
+        from markbook.runs.exam.sheet import exam_sheet, exam_signatures
 
         if metric not in (None, "exam_score"):
             raise UsageError(f"an exam has no metric {metric!r}", hint=suggest(str(metric), ["exam_score"]))
         found = exam_sheet(list(self.tallies.values()))
+        found = replace(found, signatures=exam_signatures(self.config))
         return replace(found, notes=(STOPPED_NOTE,)) if self.stopped else found
 
     def page(self) -> Page:

@@ -203,7 +203,7 @@ def plan_exam(request: ExamOptions, machines: Machines) -> ExamPlan:
 
         questions = plan_questions(sound, request)
         answers, models = machines.open(Answers(sound, _named)), [str(request.model)]
-    stop = plan_stop(sound.samples, models, request.against, request.stop_when, request.seed)
+    stop = plan_stop(sound.samples, models, request)
     return ExamPlan(
         manifest=_manifest(request, sound, answers, unavailable, stop, questions),
         skipped=_skipped(paper, answers),

@@ -29,6 +29,13 @@ def exam_sheet(tallies: Sequence[Tally]) -> Sheet:
     )
 
 
+def exam_signatures(config: Mapping[str, object]) -> Mapping[str, str]:
+    """Return what an exam's scores are measured by, of what run.json says of it."""
+    parts = [f"errors:{config.get('error_policy', 'zero')}", f"extract:{config.get('extract', 'auto')}"]
+    parts += ["fresh tests"] if config.get("fresh_tests") else []
+    return {"": "|".join((EXAM_SCORE, *parts))}
+
+
 def sample_meta(sample: Sample) -> Mapping[str, str]:
     """Return the groups that a sample belongs to, by grouping; the ones it lacks are left out."""
     found = {grouping: group_of(sample, grouping) for grouping in GROUPINGS}

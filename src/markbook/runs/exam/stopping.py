@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markbook.errors import UsageError
 from markbook.results.stopping import Stopping, parse_rule
-from markbook.runs.exam.sheet import exam_sheet
+from markbook.runs.exam.sheet import exam_sheet, exam_signatures
 from markbook.runs.exam.tally import Tally
 from markbook.runs.exam.view import sample_of, sample_record
 from markbook.runs.stopping import identity_of, open_against
 from markbook.store.foreign import COMMAND as FOREIGN
 from markbook.types import Sample
+
+if TYPE_CHECKING:
+    from markbook.runs.exam.plan import ExamOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +28,15 @@ class ExamStop:
     """What run.json holds of it."""
 
 
-def plan_stop(
-    samples: Sequence[Sample], models: Sequence[str], against: str | os.PathLike[str] | None, when: str, seed: int
-) -> ExamStop | None:
+def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOptions) -> ExamStop | None:
     """Return what decides when to stop; None where nobody asked for it.
 
     Raises:
         UsageError: no moment to stop is said, or the baseline is no exam and no other tool's results.
-        DataError: the baseline is no run, or shares no problem with this one.
+        DataError: the baseline is no run, shares no problem with this one, or was measured differently.
     """
-    baseline = open_against(against, when)
-    if not when:
+    baseline = open_against(options.against, options.stop_when)
+    if not options.stop_when:
         return None
     known = None
     if baseline is not None:
@@ -46,6 +46,6 @@ def plan_stop(
         known = replace(known, metric="exam_score")
     # As the journal will give them back, so that a problem's content is known by the same digest.
     kept = [sample_of(sample_record(sample)) for sample in samples]
-    own = exam_sheet([Tally(model, kept) for model in models])
-    stopping = Stopping(parse_rule(when), own, known, seed=seed)
+    own = replace(exam_sheet([Tally(model, kept) for model in models]), signatures=exam_signatures(options.identity()))
+    stopping = Stopping(parse_rule(options.stop_when), own, known, seed=options.seed)
     return ExamStop(stopping, identity_of(stopping, known))

@@ -133,22 +133,33 @@ def ready(seat: Seat[T], judge: Judge) -> Steps[str]:
     return ""
 
 
-def judge_phases(judge: Judge, test: Test, kept: Mapping[str, bytes], printed: bytes | None) -> tuple[Phase, ...]:
-    """Return the run of each judge on one test; `printed` is None where it hears the program itself."""
-    files = {"input": as_bytes(test.stdin or ""), "answer": as_bytes(test.stdout), "feedback/": b""}
+def judge_phases(
+    judge: Judge, test: Test, stdin: bytes, kept: Mapping[str, bytes], printed: bytes | None
+) -> tuple[Phase, ...]:
+    """Return the run of each judge on one test.
+
+    Args:
+        judge: the first of them.
+        test: has the answer.
+        stdin: what the program was given, in this pass.
+        kept: what was left of an earlier pass.
+        printed: by the program; None where the judge hears the program itself.
+    """
+    files = {"input": stdin, "answer": as_bytes(test.stdout), "feedback/": b""}
     files |= {f"feedback/{name}": content for name, content in kept.items()}
     if printed is not None and judge.convention != "icpc":
         files["output"] = printed
+    flags = judge.flags if test.judge_flags is None else test.judge_flags
     given, output, answer = (f"{WORK}/{name}" for name in ("input", "output", "answer"))
     if judge.convention == "icpc":
-        words = checkers.icpc_arguments(given, answer, f"{WORK}/feedback", judge.flags)
+        words = checkers.icpc_arguments(given, answer, f"{WORK}/feedback", flags)
     elif judge.convention == "function":
         words = [_placed(BUILD, "0"), given, output, answer]
     else:
-        words = [*checkers.testlib_arguments(given, output, answer), *judge.flags]
-    stdin = printed or b"" if judge.convention == "icpc" else b""
+        words = [*checkers.testlib_arguments(given, output, answer), *flags]
+    heard = printed or b"" if judge.convention == "icpc" else b""
     return tuple(
-        replace(call, argv=(*call.argv, *words), stdin=stdin, work=files, takes="feedback")
+        replace(call, argv=(*call.argv, *words), stdin=heard, work=files, takes="feedback")
         for call in made_of(judge).calls
     )
 

@@ -31,7 +31,7 @@ class RightOutputs:
             return False
         name = task_name(_only(sample, place))
         if name not in self._expected:
-            phases = judge_phases(judge, test, {}, as_bytes(test.stdout))
+            phases = judge_phases(judge, test, as_bytes(test.stdin or ""), {}, as_bytes(test.stdout))
             heard = (yield Turn(judge=judge_run(phases, judge)))[WorkerRole.JUDGE]
             self._expected[name] = said_by_all(judge, heard, judge.passes - 1).result == "AC"
         return self._expected[name]

@@ -29,7 +29,6 @@ from markbook.sandbox.program import Executed, Phase, ProgramRun
 from markbook.sandbox.turns import Seat, Steps, Turn, WorkerRole
 from markbook.stdio import checkers
 from markbook.stdio.checkers import Checked
-from markbook.stdio.judge import Judge
 from markbook.stdio.scoring import next_test
 from markbook.types import ErrorKind, Isolation, Limits, Outcome, Test
 
@@ -121,7 +120,7 @@ class AttemptInTurns:
             else:
                 ran = (yield Turn(program=_going_on(phase, made)))[WorkerRole.PROGRAM][0]
                 self._spent([ran])
-                tested, kept = yield from self._checked(ran, judge, test, kept, left - 1)
+                tested, kept = yield from self._checked(ran, given, test, kept, left - 1)
             following = tested.checked.next_input
             if tested.checked.result != "AC" or following is None:
                 break
@@ -139,9 +138,10 @@ class AttemptInTurns:
         return stream_failed(place, given, self._sample.tests[place].stdout, ran, made.files, words)
 
     def _checked(
-        self, ran: Executed, judge: Judge | None, test: Test, kept: Mapping[str, bytes], left: int
+        self, ran: Executed, given: bytes, test: Test, kept: Mapping[str, bytes], left: int
     ) -> Steps[tuple[JudgedTest, Mapping[str, bytes]]]:
-        """Judge what a program printed."""
+        """Judge what a program printed that was given this."""
+        judge = self._sample.judge
         state = self._state(ran)
         if state.result != "AC":
             return JudgedTest(state, limit=ran.limit, ran=ran), kept
@@ -149,7 +149,7 @@ class AttemptInTurns:
             said = rules.parse(test.checker).judge(as_bytes(test.stdout), ran.stdout)
             checked = Checked("AC") if said.accepted else Checked("WA", said.message)
             return JudgedTest(checked, rule=said.by, ran=ran), kept
-        phases = judge_phases(judge, test, kept, ran.stdout)
+        phases = judge_phases(judge, test, given, kept, ran.stdout)
         heard = (yield Turn(judge=judge_run(phases, judge)))[WorkerRole.JUDGE]
         return JudgedTest(said_by_all(judge, heard, left), rule=judge.convention, ran=ran), heard[-1].files
 
@@ -160,7 +160,7 @@ class AttemptInTurns:
         judge = self._sample.judge
         assert judge is not None
         wall = sum(wall_limits(self._limits)) + judge_seconds()
-        judging = judge_phases(judge, test, kept, None)[0]
+        judging = judge_phases(judge, test, phase.stdin, kept, None)[0]
         judging = replace(judging, is_linked=True, limits=replace(judging.limits, wall_seconds=wall))
         turn = Turn(
             program=_going_on(replace(phase, stdin=b"", is_linked=True), made),

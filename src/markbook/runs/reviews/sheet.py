@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from markbook.errors import UsageError
 from markbook.plugins import suggest
@@ -46,7 +48,43 @@ def review_sheet(view: ReviewsView, metric: str | None) -> Sheet:
         system: {paper: cell_of(papers[paper], limits) if paper in papers else absent for paper in every}
         for system, papers in values.items()
     }
-    return Sheet(chosen, marks, range=limits, digests=_paper_digests(every, view.manifest.get("inputs", {})))
+    return Sheet(
+        chosen,
+        marks,
+        range=limits,
+        digests=_paper_digests(every, view.manifest.get("inputs", {})),
+        signatures=review_signatures(view.manifest.get("config", {}), chosen),
+    )
+
+
+_OF_TIER: Mapping[str, tuple[str, ...]] = {
+    "tier1": (
+        "profile",
+        "similarity",
+        "similarity_weights",
+        "time_weight",
+        "bertscore_model",
+        "threshold",
+        "calibrate",
+    ),
+    "tier2": ("profile", "rubric_weights"),
+    "tier3": ("profile", "graph_weights"),
+}
+"""What of a review's configuration a tier's numbers depend on."""
+_OF_COMPOSITE = ("policy", "weights", "tiers", "fallback")
+_OF_JUDGES = ("models", "samples", "temperature", "max_tokens", "mode", "part_chars", "token_weights")
+
+
+def review_signatures(config: Mapping[str, Any], metric: str = COMPOSITE) -> Mapping[str, str]:
+    """Return what a number of reviews is measured by, of what run.json says of it."""
+    asked, judge = config.get("review", {}), config.get("judge")
+    tier = metric.partition(".")[0]
+    names = _OF_TIER.get(tier, (*dict.fromkeys(name for part in _OF_TIER.values() for name in part), *_OF_COMPOSITE))
+    parts = [f"{name}:{json.dumps(asked[name], sort_keys=True)}" for name in names if name in asked]
+    if tier not in ("tier1", "tier3"):
+        held = None if judge is None else {name: judge[name] for name in _OF_JUDGES if name in judge}
+        parts.append(f"judge:{json.dumps(held, sort_keys=True)}")
+    return {"": "|".join((metric, *parts))}
 
 
 def _paper_digests(papers: Sequence[str], inputs: Mapping[str, str]) -> dict[str, str]:

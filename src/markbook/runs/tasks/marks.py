@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from markbook.load.filters import as_list
 from markbook.load.foreign import ForeignError
 from markbook.metrics.code.problem_tests import problem_of
 from markbook.model import ModelReply
@@ -80,6 +81,8 @@ class FilteredAnswer:
     text: str
     model: str = ""
     source: str = ""
+    is_list: bool = False
+    """Whether the filters left a list, of which this is one text, and not a text alone."""
 
     def key(self, task: str) -> Key:
         """Return what its tests' outcome is kept under."""
@@ -121,13 +124,14 @@ def answers(
             found = [replies[*key, index] for index in range(plan.count)]
         given = [reply for reply in found if reply.missing is None]
         texts = [reply.text for reply in given]
-        wanted = len(found)
+        wanted, is_list = len(found), False
         if not any(each.meta.get("filtered") for each in known.values()):
             row = {} if sample.row is None else sample.row.record
             try:
-                texts = filtered.step(texts, row) if texts else []
+                left = filtered.step(texts, row) if texts else []
+                texts, is_list = as_list(left), not isinstance(left, str)
                 if len(given) < len(found) > 1:
-                    wanted = max(1, len(filtered.step([""] * len(found), row)))
+                    wanted = max(1, len(as_list(filtered.step([""] * len(found), row))))
             except ForeignError as error:
                 missing = Missing(MissingKind.FAILED, f"the filter {error}")
                 found = [replace(reply, missing=reply.missing or missing) for reply in found]
@@ -143,7 +147,7 @@ def answers(
         for reply, text in [*zip(kept, texts, strict=True), *((reply, "") for reply in lacking)]:
             index = int(reply.key[-1])
             source, name = (known[index].source, known[index].model) if index in known else ("", model)
-            yield FilteredAnswer(filtered.pipeline.name, sample, index, reply, text, name, source)
+            yield FilteredAnswer(filtered.pipeline.name, sample, index, reply, text, name, source, is_list)
 
 
 def _recorded(name: tuple[str, str], attempt: Attempt | None) -> ModelReply:
@@ -197,7 +201,8 @@ def _scored(plan: TaskPlan, given: Sequence[FilteredAnswer], names: ScoreNames) 
         attempt = Attempt(first.sample.id, first.text, first.model, first.index)
         texts = [each.text for each in several if each.reply.missing is None]
         missing = None if texts else first.reply.missing
-        rows.append(RowAnswer(first.sample, attempt, texts, missing, plan.rows.weighings.get(first.sample.id)))
+        weighing = plan.rows.weighings.get(first.sample.id)
+        rows.append(RowAnswer(first.sample, attempt, texts, missing, weighing, is_list=first.is_list))
     scores = score_rows(plan.scorers, rows, names)
     return {(row.sample.id, row.attempt.index): score for row, score in zip(rows, scores, strict=True)}
 

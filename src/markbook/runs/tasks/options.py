@@ -35,6 +35,8 @@ class TaskOptions(AskingOptions):
     """CPU seconds for one answer's tests."""
     allow_code: bool = False
     """Whether what a task file names may be run: a Python file beside it, `package.module:factory`."""
+    allow_unsafe_code: bool = aside(False)
+    """Whether code of a task that says `unsafe_code: true` may be run: it runs what models write, outside the sandbox."""
     allow_download: bool = aside(False)
     """Whether a data set of the Hugging Face hub that a task names may be fetched; its rows are known by their digest."""
 
@@ -78,6 +80,7 @@ class TaskSettings(AskingSettings, total=False):
     missing: Literal["exclude", "worst", "fail"]
     timeout: float
     allow_code: bool
+    allow_unsafe_code: bool
     allow_download: bool
     reports: Sequence[str]
     against: str | os.PathLike[str] | None

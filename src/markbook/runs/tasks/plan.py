@@ -149,9 +149,21 @@ def plan_tasks(options: TaskOptions) -> Plan:
         tuple(plans),
         tuple((group, tuple(names)) for group, names in groups) if not options.contexts else (),
         _inputs(plans),
-        tuple(_warnings(plans, predictions)),
+        (*_warnings(plans, predictions), *_first_token_notes(plans, options)),
         tuple(rejections),
     )
+
+
+def planned_signatures(plans: Sequence[TaskPlan], key: str) -> dict[str, str]:
+    """Return what a metric will be measured by in each task that has it, as far as that is known before the work."""
+    found: dict[str, str] = {}
+    for each in plans:
+        signatures = {bound.key: bound.metric.signature for bound in each.metrics}
+        signatures |= {name: scorer.scored(name).signature for scorer in each.scorers for name in scorer.keys}
+        named = {each.key(name, of.pipeline): mark for of in each.pipelines for name, mark in signatures.items()}
+        if key in named:
+            found[each.task.name] = named[key]
+    return found
 
 
 def group_keys(wanted: GroupMetric, plans: Sequence[TaskPlan]) -> list[str]:
@@ -201,12 +213,20 @@ def _plan_one(
 ) -> TaskPlan:
     loaded, base, mode = wanted
     task = overridden(loaded.task, options)
+    if task.unsafe_at and options.allow_code and not options.allow_unsafe_code:
+        raise ConfigError(
+            f"the code of {task.name!r} runs what a model writes, outside the sandbox and with your rights",
+            at=task.unsafe_at,
+            hint="--allow-unsafe-code allows it; `pass_at_k` of our own format runs tests in the sandbox",
+        )
     with seed_generators() if options.allow_code else contextlib.nullcontext():
         rows = _rows(task, options, mode, find)
     if task.output != "generate_until":
         for pipeline in task.pipelines:
             check_likelihood_filters(pipeline)
     whole, scorers = row_scorer(task, find), function_scorers(task, find)
+    if whole is not None and _omits_first_token(task, options):
+        whole = whole.signed("without first token")
     metrics, passes = bind(
         task if whole is None else dataclasses.replace(task, metrics=()),
         options.profile,
@@ -235,6 +255,20 @@ def _plan_one(
     )
 
 
+def _first_token_notes(plans: Sequence[TaskPlan], options: TaskOptions) -> list[str]:
+    return [
+        f"{each.task.name}: the first token of each text is left out, for no server says how likely it is;"
+        " --system names what stands before it, such as <|endoftext|>"
+        for each in plans
+        if _omits_first_token(each.task, options)
+    ]
+
+
+def _omits_first_token(task: Task, options: TaskOptions) -> bool:
+    """Whether whole texts are weighed by a server: how likely a first token is, with nothing before it, none says."""
+    return task.output == "loglikelihood_rolling" and options.model is not None and not options.system
+
+
 def _rows(task: Task, options: TaskOptions, mode: ContextMode | None, find: Find) -> TaskRows:
     return load_samples(
         task,
@@ -255,7 +289,7 @@ def _answers(predictions: Path, task: Task, rows: TaskRows, *, alone: bool, seve
     shared = not alone and (path == predictions or path.name == "results.jsonl")
     unsure = "" if task.data.id_field else rows.unsure
     return read_answers(
-        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighs=bool(rows.weighings),
+        path, task.name, rows.samples, several=several, shared=shared, unsure=unsure, weighings=rows.weighings,
         model=model_name(predictions),  # one for all tasks, also where each has a file of its own
     )  # fmt: skip
 

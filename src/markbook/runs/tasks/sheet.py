@@ -37,6 +37,9 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     chosen = _chosen(tasks, metric)
     held = (record["metrics"].get(chosen) for record in tasks.values())
     summaries = [Summary.from_record(record) for record in held if record is not None]
+    signatures = {
+        task: record["metrics"][chosen]["signature"] for task, record in tasks.items() if chosen in record["metrics"]
+    }
     own, _, pipeline = chosen.partition(",")
     found: dict[str, dict[str, list[_Mark]]] = {}
     meta: dict[str, Mapping[str, str]] = {}
@@ -64,7 +67,7 @@ def task_sheet(view: TasksView, metric: str | None, *, name: str) -> Sheet:
     return Sheet(
         chosen, marks, range=limits, direction=summaries[0].direction, meta=meta, digests=digests, by_place=by_place,
         notes=(STOPPED_NOTE,) if "stopped" in view.summary else (), task="" if several else next(iter(tasks)),
-        is_of_rows=whole.is_no_mean(), aliases=partial(_aliases, view, several=several),
+        signatures=signatures, is_of_rows=whole.is_no_mean(), aliases=partial(_aliases, view, several=several),
     )  # fmt: skip
 
 

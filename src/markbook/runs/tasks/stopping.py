@@ -14,7 +14,7 @@ from markbook.results.sheet import Cell, Sheet
 from markbook.results.stopping import StoppedRecord, Stopping, parse_rule
 from markbook.runs.stopping import Marks, identity_of, open_against, until_enough
 from markbook.runs.tasks.options import TaskOptions
-from markbook.runs.tasks.plan import Plan, TaskPlan
+from markbook.runs.tasks.plan import Plan, TaskPlan, planned_signatures
 from markbook.runs.tasks.results import MarkCollector
 from markbook.store import RunWriter
 from markbook.types import Direction, Missing, MissingKind, Sample
@@ -40,7 +40,7 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
 
     Raises:
         UsageError: no moment to stop is said or can be told, or the baseline is marked by other metrics.
-        DataError: the baseline is no run, or shares no row with this one.
+        DataError: the baseline is no run, or shares no row with this one, or was measured differently.
     """
     baseline = open_against(options.against, options.stop_when)
     if not options.stop_when:
@@ -99,7 +99,8 @@ def _sheet(plan: Plan, model: str, metric: str, limits: tuple[float, float], dir
         digests[name] = digest([each.task.name, sample.row.record] if several else sample.row.record)
         by_place = by_place and sample.id == str(sample.row.place)
     marks = {model: dict.fromkeys(digests, _TO_COME)}
-    return Sheet(metric, marks, limits, direction, digests=digests, by_place=by_place)
+    signatures = planned_signatures(plan.tasks, metric)
+    return Sheet(metric, marks, limits, direction, digests=digests, by_place=by_place, signatures=signatures)
 
 
 def narrowed(plan: Plan, names: Collection[str]) -> Plan:

@@ -244,6 +244,8 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
         "model": options.model,
         "base_url": without_secrets(options.base_url),
         "tasks": {each.task.name: {**each.task.resolved, "context": each.mode} for each in work.tasks},
+        # Replies in the journal are kept by their place: they belong to these prompts and right answers alone.
+        "prompts_and_targets": {each.task.name: each.rows.digest for each in work.tasks},
         "groups": {group.name: dict(group.resolved) for group, _names in work.groups},
     }
     if judges := {name: metric.signature for name, metric in judges_of(work.tasks)}:
@@ -258,6 +260,7 @@ def _manifest(work: Plan, options: TaskOptions, stop: TaskStop | None) -> Manife
             "predictions": None if options.predictions is None else os.fspath(options.predictions),
             "data": None if options.data is None else os.fspath(options.data),
             **({"allow_download": True} if options.allow_download else {}),
+            **({"allow_unsafe_code": True} if options.allow_unsafe_code else {}),
             **({} if options.against is None else {"against": os.fspath(options.against)}),
         },
         ASKING: options.kept(ASKING),

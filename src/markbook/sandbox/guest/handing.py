@@ -110,7 +110,8 @@ class Link:
 
     def __init__(self, control: _socket.socket) -> None:
         """Receive the three; who sends them has been told that they are awaited."""
-        _, ancillary, _, _ = control.recvmsg(1, _socket.CMSG_SPACE(_ENDS.size))
+        # Close-on-exec: a program that held them could write past its count, and the other's end would not be seen.
+        _, ancillary, _, _ = control.recvmsg(1, _socket.CMSG_SPACE(_ENDS.size), _socket.MSG_CMSG_CLOEXEC)
         ends: tuple[int, int, int] = _ENDS.unpack(ancillary[0][2])
         self.reader, self._writer, self.stop = ends
         os.set_blocking(self._writer, False)

@@ -118,7 +118,8 @@ def _kind_by_shape(span: Span) -> int:
         return TOOL
     if held.get("gen_ai.request.model") and ("gen_ai.usage.input_tokens" in held or "gen_ai.system" in held):
         return MODEL
-    if held.get("agent_name") or held.get("gen_ai.agent.name"):
+    named = held.get("agent_name") or held.get("gen_ai.agent.name")
+    if named and named not in PLACEHOLDERS:  # what stands in every span says of none that an agent ran in it
         return AGENT
     if any(key.startswith(_FRAMEWORK_KEYS) for key in held):
         return STRUCTURE

@@ -28,6 +28,14 @@ class Aggregation:
     resamples: bool = True
     """Whether it is quick enough, and known well enough, to be computed a thousand times for an interval."""
 
+    version: int = 1
+    """Goes up when a row's own number changes."""
+
+    @property
+    def signature(self) -> str:
+        """What a number that was summed up so is known by."""
+        return self.name if self.version == 1 else f"{self.name}-v{self.version}"
+
     def of_one(self, raw: object) -> float | None:
         """Return a single row's number, None where it has none."""
         if self.one is None:
@@ -53,7 +61,11 @@ def aggregation_of(use: Use, find: Find) -> Aggregation | None:
     if named in ("", "mean"):
         return None
     if named not in AGGREGATIONS:
-        raise ConfigError(f"unknown aggregation {named!r}", at=use.at, hint=suggest(named, ["mean", *AGGREGATIONS]))
+        raise ConfigError(
+            f"unknown aggregation {named!r}",
+            at=use.place_of("aggregation"),
+            hint=suggest(named, ["mean", *AGGREGATIONS]),
+        )
     return AGGREGATIONS[named]
 
 
@@ -149,7 +161,9 @@ AGGREGATIONS: Mapping[str, Aggregation] = {
     "matthews_corrcoef": Aggregation("matthews_corrcoef", _matthews, _same),
     "median": Aggregation("median", _median),
     "nanmean": Aggregation("nanmean", _without_nan),
-    "perplexity": Aggregation("perplexity", lambda values: math.exp(-_mean(values)), lambda value: math.exp(-value)),
+    "perplexity": Aggregation(
+        "perplexity", lambda values: math.exp(-_mean(values)), lambda value: math.exp(-value), version=2
+    ),
     "ter": _of_corpus("ter"),
     "weighted_perplexity": Aggregation(
         "weighted_perplexity", _weighted_perplexity, lambda pair: _weighted_perplexity([pair])

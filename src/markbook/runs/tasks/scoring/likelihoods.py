@@ -16,7 +16,7 @@ from markbook.load.filters import unregistered
 from markbook.load.foreign import Find, called
 from markbook.plugins import suggest
 from markbook.runs.tasks.scoring.aggregations import AGGREGATIONS
-from markbook.runs.tasks.scoring.scorers import UNBOUNDED, RowAnswer, Scored, Scorer, scored_of
+from markbook.runs.tasks.scoring.scorers import UNBOUNDED, RowAnswer, Scored, Scorer, code_digest, scored_of, summed
 from markbook.types import Missing, MissingKind
 
 Score = Callable[[Weighing, Sequence[float], Sequence[Any]], Any]
@@ -58,9 +58,9 @@ def _scored(use: Use, name: str, find: Find, limits: tuple[float, float], aggreg
     key = use.key or name
     found = scored_of(key, use, find, f"{name}|log-likelihoods|v1", limits)
     if use.aggregation == "" and aggregation:
-        found = Scored(key, found.signature, found.direction, limits, AGGREGATIONS[aggregation])
+        found = summed(found, AGGREGATIONS[aggregation])
     lower = name in _LOWER if use.higher_is_better is None else not use.higher_is_better
-    return Scored(key, found.signature, "lower" if lower else "higher", limits, found.aggregation)
+    return replace(found, direction="lower" if lower else "higher")
 
 
 _DEFAULTS: Mapping[str, str] = {
@@ -82,7 +82,7 @@ def _with_default(name: str, use: Use, scored: Scored) -> Scored:
     """Return how what a function gives under a metric's name is summed up: as that metric, where the file says nothing."""
     direction = "lower" if use.higher_is_better is None and name in _LOWER | {"ter"} else scored.direction
     if use.aggregation == "" and name in _DEFAULTS:
-        return replace(scored, direction=direction, aggregation=AGGREGATIONS[_DEFAULTS[name]])
+        return summed(replace(scored, direction=direction), AGGREGATIONS[_DEFAULTS[name]])
     return replace(scored, direction=direction)
 
 
@@ -93,10 +93,11 @@ def _by_function(task: Task, function: Function, find: Find) -> Scorer:
     known: dict[str, Scored] = {}
     for use in task.metrics:
         name = use.name.name.rpartition(".")[2] if isinstance(use.name, Function) else use.name
-        known[name] = _with_default(name, use, scored_of(name, use, find, f"{name}|foreign:{function.name}|v1"))
+        signature = f"{name}|foreign:{function.name}|code:{code_digest(own)}|v1"
+        known[name] = _with_default(name, use, scored_of(name, use, find, signature))
 
     def give(row: RowAnswer) -> Mapping[str, object]:
-        results: list[Any] = list(row.texts) if len(row.texts) < 2 else [list(row.texts)]
+        results: list[Any] = [row.result] if row.texts else []
         if row.weighing is not None:
             likelihoods, greedy = read_likelihoods(row.texts[0])
             is_rolling = task.output == "loglikelihood_rolling"

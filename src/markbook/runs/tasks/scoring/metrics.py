@@ -113,7 +113,7 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
             raise unregistered("metric", use.name, list(METRICS))
         if use.aggregation not in ("", "mean"):
             shown = use.aggregation.name if isinstance(use.aggregation, Function) else use.aggregation
-            raise ConfigError(f"aggregation {shown!r} is not supported here: mean", at=use.at)
+            raise ConfigError(f"aggregation {shown!r} is not supported here: mean", at=use.place_of("aggregation"))
         for each in found:
             yield Documented(each.metric, use.key or each.key, {**each.options, **use.options}, each.documented)
         return
@@ -123,7 +123,7 @@ def _expand(use: Use, task: Task) -> Iterator[Documented]:
         return
     if use.aggregation not in ("", "mean"):
         shown = f"!function {use.aggregation.name}" if isinstance(use.aggregation, Function) else repr(use.aggregation)
-        raise ConfigError(f"aggregation {shown} of {name!r} is not supported: mean", at=use.at)
+        raise ConfigError(f"aggregation {shown} of {name!r} is not supported: mean", at=use.place_of("aggregation"))
     options = {_SPELLINGS.get(key, key): value for key, value in use.options.items()}
     key = use.key or name
     as_documented = next((each.documented for group in METRICS.values() for each in group if each.key == key), None)
@@ -134,7 +134,7 @@ def _judged(each: Documented, use: Use, judging: Mapping[str, object]) -> Docume
     """Return the metric `judge` with what the user says of it; a task decides neither where a key is sent nor what is paid."""
     for option in each.options:
         if option in _NOT_OF_JUDGES:
-            raise ConfigError(f"{option!r} of 'judge' is not for a task file to choose", at=use.at)
+            raise ConfigError(f"{option!r} of 'judge' is not for a task file to choose", at=use.place_of(option))
     # A rubric lies beside the file that names it, also when another file extends that one.
     folder = Path(use.at.rsplit(":", 2)[0]).parent
     return Documented(each.metric, each.key, {**each.options, **judging, "folder": folder})
@@ -149,7 +149,7 @@ def _make(each: Documented, use: Use, profile: Profile, *, allow_code: bool) -> 
             options["profile"] = "documented"
     for option in _NOT_FROM_FILES if name in _RUNS_CODE else ():
         if option in options:
-            raise ConfigError(f"{option!r} of {name!r} is not for a task file to choose", at=use.at)
+            raise ConfigError(f"{option!r} of {name!r} is not for a task file to choose", at=use.place_of(option))
     try:
         _check_options(name, options, use, plugins.factory("metrics", name, allow_code=allow_code))
         made: Metric = plugins.make("metrics", name, options, allow_code=allow_code)
@@ -171,7 +171,14 @@ def _check_options(name: str, options: Mapping[str, object], use: Use, factory: 
     for option in options:
         if option not in parameters:
             hint = plugins.suggest(option, list(parameters)) if parameters else "it takes none"
-            raise ConfigError(f"the metric {name!r} has no option {option!r}", at=use.at, hint=hint)
+            raise ConfigError(
+                f"the metric {name!r} has no option {option!r}", at=use.place_of(_written(option, use)), hint=hint
+            )
+
+
+def _written(option: str, use: Use) -> str:
+    """Return an option as the file spells it."""
+    return next((key for key, ours in _SPELLINGS.items() if ours == option and key in use.options), option)
 
 
 def _passes(use: Use, *, has_tests: bool) -> RowPassAtK:
@@ -180,11 +187,11 @@ def _passes(use: Use, *, has_tests: bool) -> RowPassAtK:
     unknown = sorted(set(use.options) - {"k", "language"})
     if unknown:
         hint = "k, one number or a list, and language"
-        raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.at, hint=hint)
+        raise ConfigError(f"pass_at_k has no option {unknown[0]!r}", at=use.place_of(unknown[0]), hint=hint)
     given = use.options.get("k", [1])
     ks: list[Any] = given if isinstance(given, list) else [given]
     if not ks or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in ks):
-        raise ConfigError(f"k must be a whole number from 1 up, or a list of them, not {given!r}", at=use.at)
+        raise ConfigError(f"k must be a whole number from 1 up, or a list of them, not {given!r}", at=use.place_of("k"))
     return RowPassAtK(tuple(sorted(set(ks))), use.at, _language(use))
 
 
@@ -207,11 +214,11 @@ def _language(use: Use) -> str:
 
     given = use.options.get("language", "")
     if not isinstance(given, str):
-        raise ConfigError(f"language is a name, not {given!r}", at=use.at)
+        raise ConfigError(f"language is a name, not {given!r}", at=use.place_of("language"))
     try:
         return language(given).name if given else ""
     except UsageError as error:
-        raise ConfigError(error.message, at=use.at, hint=error.hint) from None
+        raise ConfigError(error.message, at=use.place_of("language"), hint=error.hint) from None
 
 
 def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
@@ -224,7 +231,7 @@ def _check_fit(metric: Metric, use: Use, *, has_references: bool) -> None:
     if use.higher_is_better is not None and wanted != metric.direction:
         raise ConfigError(
             f"higher_is_better: {str(use.higher_is_better).lower()} contradicts {metric.name}, where {metric.direction} is better",
-            at=use.at,
+            at=use.place_of("higher_is_better"),
         )
 
 

@@ -39,9 +39,8 @@ class ScoreColumns:
             places: where each sample's cell is, also in the task's other columns.
             but: names that those have.
         """
-        self.names = ScoreNames(plan.scorers)
+        self.names = ScoreNames(plan.scorers, but)
         self._plan, self._filtered, self._places = plan, filtered, places
-        self._but = but
         self._rows = 0
         self._kept: list[dict[str, _Kept]] = [{} for _ in plan.scorers]
         self._lacking: list[dict[int, Missing]] = [{} for _ in plan.scorers]
@@ -53,7 +52,7 @@ class ScoreColumns:
             for place, each in enumerate(rows, self._rows):
                 if (why := each.lacking[number]) is not None:
                     self._lacking[number][place] = why
-            for name in self._own(number):
+            for name in self.names.of(number):
                 scored = scorer.scored(name)
                 kept = self._of(number, name)
                 for each in rows:
@@ -61,9 +60,6 @@ class ScoreColumns:
                 if scored.aggregation is not None:
                     kept.raws += [each.raws[name] for each in rows if name in each.raws]
         self._rows += len(rows)
-
-    def _own(self, number: int) -> list[str]:
-        return [name for name in self.names.of(number) if name not in self._but]
 
     def _of(self, number: int, name: str) -> _Kept:
         found = self._kept[number].get(name)
@@ -81,7 +77,7 @@ class ScoreColumns:
         """Take no more rows: a function that never said a name speaks under those of the task file."""
         self.names.finish()
         for number in range(len(self._plan.scorers)):
-            for name in self._own(number):
+            for name in self.names.of(number):
                 self._of(number, name)
 
     @property

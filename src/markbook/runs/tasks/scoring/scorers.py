@@ -5,9 +5,13 @@ What a scorer gives for a row need not be a number: an aggregation of the task's
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from markbook.config import Function, Task, Use
@@ -35,6 +39,13 @@ class RowAnswer:
     missing: Missing | None
     """Why there is nothing to score."""
     weighing: Weighing | None = None
+    is_list: bool = False
+    """Whether the filters left a list of texts; where it is of one, that is another thing than the text alone."""
+
+    @property
+    def result(self) -> Any:
+        """What the harness hands to a function: a text, or a list of texts."""
+        return self.texts[0] if len(self.texts) == 1 and not self.is_list else list(self.texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +71,18 @@ class Scorer:
     signature: str
     renames: bool = False
     """Whether the names are the function's to choose: then one that never comes is none."""
+    name: str = ""
+    """The function, which stands before a name that another metric of the task has already."""
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The names in results, as far as they are known before it is called."""
         return tuple(self.known)
+
+    def signed(self, part: str) -> Scorer:
+        """Return the same scorer with one more part in every signature."""
+        known = {key: replace(each, signature=f"{each.signature}|{part}") for key, each in self.known.items()}
+        return replace(self, known=known, signature=f"{self.signature}|{part}")
 
     def scored(self, key: str) -> Scored:
         """Return how a key is summed up; what a function adds is summed up as the entry that names it."""
@@ -72,7 +90,7 @@ class Scorer:
             return self.known[key]
         if self.renames:
             (entry,) = self.known.values()
-            return Scored(key, self.signature, entry.direction, entry.range, entry.aggregation)
+            return replace(entry, key=key)
         return Scored(key, self.signature)
 
 
@@ -89,10 +107,23 @@ class RowScore:
 class ScoreNames:
     """The names under which scorers have spoken so far."""
 
-    def __init__(self, scorers: Sequence[Scorer]) -> None:
-        """Start with those that are known before anything is scored."""
+    def __init__(self, scorers: Sequence[Scorer], others: Iterable[str] = ()) -> None:
+        """Start with those that are known before anything is scored.
+
+        Args:
+            scorers: the task's.
+            others: the names of its other metrics.
+        """
         self._scorers = scorers
         self._came: list[dict[str, None]] = [{} if scorer.renames else dict.fromkeys(scorer.keys) for scorer in scorers]
+        self._owners: dict[str, int | None] = {name: n for n, came in enumerate(self._came) for name in came}
+        self._owners.update(dict.fromkeys(others))
+
+    def published(self, number: int, name: str) -> str:
+        """Return under which name a scorer's value stands in results: a name that is taken gets its function before it."""
+        if self._owners.setdefault(name, number) == number:
+            return name
+        return f"{self._scorers[number].name}.{name}"
 
     def of(self, number: int) -> list[str]:
         """Return one scorer's."""
@@ -104,9 +135,9 @@ class ScoreNames:
 
     def finish(self) -> None:
         """Fall back on what the task file says where a function that may choose its names never spoke."""
-        for scorer, came in zip(self._scorers, self._came, strict=True):
+        for number, (scorer, came) in enumerate(zip(self._scorers, self._came, strict=True)):
             if not came:
-                came.update(dict.fromkeys(scorer.keys))
+                came.update(dict.fromkeys(self.published(number, key) for key in scorer.keys))
 
 
 def function_scorers(task: Task, find: Find) -> dict[Function | str, Scorer]:
@@ -127,43 +158,46 @@ def _is_of_pairs(use: Use, find: Find) -> bool:
         return False
     if isinstance(use.aggregation, Function):
         return find(use.aggregation) is not None
-    return use.aggregation == _PAIRED[str(use.name)] and use.name in ("f1", "mcc")
+    return use.aggregation in ("", _PAIRED[str(use.name)]) and use.name in ("f1", "mcc")
 
 
 def _of_pairs(name: str, use: Use, find: Find) -> Scorer:
     key = use.key or name
+    takes_lists = isinstance(use.aggregation, Function)
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         references = row.sample.references or ("",)
-        text: Any = row.texts[0] if len(row.texts) == 1 else list(row.texts)
+        text: Any = row.result if takes_lists or len(row.texts) != 1 else row.texts[0]
         return {key: (references[0] if len(references) == 1 else list(references), text)}
 
     signature = f"{name}|pairs|v1"
-    return Scorer({key: scored_of(key, use, find, signature)}, give, signature)
+    given = use if use.aggregation else replace(use, aggregation=_PAIRED[name])
+    return Scorer({key: scored_of(key, given, find, signature)}, give, signature)
 
 
 def _of_function(name: Function, use: Use, function: Callable[..., Any], find: Find) -> Scorer:
     """Return a metric function of lm-evaluation-harness: it takes references and predictions, or one list of both."""
     key = use.key or name.name.rpartition(".")[2]
-    signature = f"{key}|foreign:{name.name}|v1"
+    options = json.dumps(use.options, sort_keys=True, default=str) if use.options else ""
+    parts = [key, f"foreign:{name.name}", f"code:{code_digest(function)}", *([f"options:{options}"] if options else [])]
+    signature = "|".join((*parts, "v1"))
 
-    def once(reference: str, text: str) -> Any:
+    def once(reference: str, result: str | list[str]) -> Any:
         try:
-            return function(references=[reference], predictions=[text], **use.options)
+            return function(references=[reference], predictions=[result], **use.options)
         except TypeError:
-            return function([reference, text])
+            return function([reference, result])
 
     def give(row: RowAnswer) -> Mapping[str, object]:
         references = row.sample.references or ("",)
-        text: Any = row.texts[0] if len(row.texts) == 1 else list(row.texts)
         if len(references) == 1:
-            value = called(name, once, references[0], text)
+            value = called(name, once, references[0], row.result)
             return value if isinstance(value, Mapping) else {key: value}
-        values = [called(name, once, reference, text) for reference in references]
+        values = [called(name, once, reference, row.result) for reference in references]
         values = [value.get(key) if isinstance(value, Mapping) else value for value in values]
         return {key: float(any(values))}  # one right answer of several is enough, as in the harness
 
-    return Scorer({key: scored_of(key, use, find, signature)}, give, signature, renames=True)
+    return Scorer({key: scored_of(key, use, find, signature)}, give, signature, renames=True, name=name.name)
 
 
 def scored_of(key: str, use: Use, find: Find, signature: str, limits: tuple[float, float] = UNBOUNDED) -> Scored:
@@ -173,7 +207,24 @@ def scored_of(key: str, use: Use, find: Find, signature: str, limits: tuple[floa
         ConfigError: an aggregation that is neither known nor a function that may be called.
     """
     direction: Direction = "lower" if use.higher_is_better is False else "higher"
-    return Scored(key, signature, direction, limits, aggregation_of(use, find))
+    return summed(Scored(key, signature, direction, limits), aggregation_of(use, find))
+
+
+def summed(scored: Scored, aggregation: Aggregation | None) -> Scored:
+    """Return how rows are summed up, with that in the signature; of one name two aggregations are two numbers."""
+    if aggregation is None:
+        return scored
+    signature = f"{scored.signature}|aggregation:{aggregation.signature}"
+    return replace(scored, signature=signature, aggregation=aggregation)
+
+
+def code_digest(function: Callable[..., Any]) -> str:
+    """Return what the Python file of a function is known by; empty where it has none."""
+    try:
+        path = inspect.getsourcefile(function)
+        return "" if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
+    except (TypeError, OSError):
+        return ""
 
 
 def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer], names: ScoreNames) -> list[RowScore]:
@@ -181,6 +232,12 @@ def score_rows(scorers: Sequence[Scorer], rows: Sequence[RowAnswer], names: Scor
     found = [RowScore() for _ in rows]
     for number, scorer in enumerate(scorers):
         given = [_given(scorer, row) for row in rows]
+        given = [
+            values
+            if isinstance(values, Missing)
+            else {names.published(number, key): value for key, value in values.items()}
+            for values in given
+        ]
         for values in given:
             names.add(number, () if isinstance(values, Missing) else values)
         keys = names.of(number)
