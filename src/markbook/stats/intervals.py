@@ -228,6 +228,15 @@ def bca_parameters(array: Floats, means: Floats) -> tuple[float, float]:
     return normal_inverse(share), float((gaps**3).sum() / (6 * spread**1.5))
 
 
+def _bca_tail(bias: float, acceleration: float, z: float) -> float:
+    """Return the share of resamples that lie below BCa's end at a normal quantile."""
+    shifted = bias + z
+    # Beyond 1 / a the formula turns back to the other side: from there on it is the end of all resamples.
+    if acceleration * shifted >= 1 or not math.isfinite(shifted):
+        return 1.0 if shifted > 0 else 0.0
+    return normal_below(bias + shifted / (1 - acceleration * shifted))
+
+
 def bootstrap_mean(
     values: Sequence[float],
     *,
@@ -262,13 +271,12 @@ def bootstrap_mean(
         return Estimate(mean, se=0.0, n=n, method=method, confidence=confidence, note=NO_VARIATION)
     means = _resampled_means(array, n_resamples, seed)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    if method == "bca-expanded":
-        reach = math.sqrt(n / (n - 1)) * t_quantile(confidence, n - 1)
-        tails = [normal_below(-reach), normal_below(reach)]
     if method != "percentile":
+        # The reach itself, not by way of its tail: that of a reach above 8 cannot be told from 0.
+        expanded = math.sqrt(n / (n - 1)) * t_quantile(confidence, n - 1)
+        reach = expanded if method == "bca-expanded" else normal_quantile(confidence)
         bias, acceleration = bca_parameters(array, means)
-        shifted = [bias + normal_inverse(tail) for tail in tails]
-        tails = [normal_below(bias + one / (1 - acceleration * one)) for one in shifted]
+        tails = [_bca_tail(bias, acceleration, z) for z in (-reach, reach)]
     low, high = (float(end) for end in np.quantile(means, tails))
     return Estimate(mean, low, high, float(means.std(ddof=1)), n=n, method=method, confidence=confidence)
 
