@@ -45,7 +45,8 @@ def paired_difference(
     """Return mean(a - b) over the same items, with standard error, t interval and p.
 
     `stats` has sd (of the differences), correlation (absent where a side does not vary), se_unpaired (what two
-    bare means would say), n_better, n_worse, n_equal.
+    bare means would say), n_better, n_worse, n_equal; where any differ size, the mean of |a - b| over those that do, and
+    is_one_size, 1 where it is the same for all of them.
 
     Args:
         a: scores of one model.
@@ -92,6 +93,9 @@ def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
     """Return what is said of the pairs beside the mean difference; spreads from two pairs on."""
     n, better, worse = gaps.size, int((gaps > 0).sum()), int((gaps < 0).sum())
     found = {"n_better": float(better), "n_worse": float(worse), "n_equal": float(n - better - worse)}
+    sizes = abs(gaps[gaps != 0])
+    if sizes.size:
+        found |= {"size": float(sizes.mean()), "is_one_size": float(not has_variation(sizes))}
     if n < 2:
         return found
     found["sd"] = float(gaps.std(ddof=1)) if has_variation(gaps) else 0.0  # equal gaps differ by their rounding
