@@ -11,6 +11,8 @@ from scipy import special, stats as distributions
 from bench import power as simulated
 from markbook.results.comparison import compare_sheet
 from markbook.results.sheet import Cell, Sheet
+from markbook.results.summary import summarise_values
+from markbook.stats import mean_interval, pass_at_k_summary
 from markbook.stats.power import Differences, detectable_difference, items_to_show, sign_power, t_power
 
 
@@ -128,3 +130,64 @@ def test_no_range_of_ranks_is_narrower_than_the_letters(tmp_path):
 
     assert {tuple(one["group"]) for one in found["ranking"]} == {("a",)}
     assert [one["rank_range"] for one in found["ranking"]] == [[1, 3]] * 3
+
+
+def test_an_interval_that_rests_on_few_marks_has_a_warning_beside_it(tmp_path):
+    # 97 of 100 at 1, the other three somewhere: such intervals cover 89 %
+    found = compared(tmp_path, a=[1] * 97 + [0.2, 0.7, 0.9], b=[at % 10 / 10 for at in range(100)])
+    notes = {one["model"]: one["summary"]["note"] for one in found["ranking"]}
+    code, out, _ = markbook("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--map",
+                            "item=item,model=model,score=score")  # fmt: skip
+
+    assert notes == {"a": "the interval may be too short: it rests on few values away from 1", "b": ""}
+    assert code == 0
+    assert "a: the interval may be too short: it rests on few values away from 1." in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"), [([29, 1, 1, 1, 1, 1], "by their sizes the 6 clusters count as 1.4"), ([8] * 6, "")]
+)
+def test_few_clusters_of_unequal_size_are_warned_of(sizes, words):
+    clusters = [str(at) for at, size in enumerate(sizes) for _ in range(size)]
+    values = [at % 3 % 2 for at in range(len(clusters))]
+
+    found = summarise_values(values, clusters=clusters)
+
+    # 34^2 / (29^2 + 5) = 1.37
+    assert found.note == (f"the interval may be too short: {words}" if words else "")
+
+
+def test_what_is_rare_in_few_clusters_is_warned_of():
+    clusters = [str(at // 10) for at in range(200)]
+
+    found = summarise_values([0 if at < 6 else 1 for at in range(200)], clusters=clusters)
+
+    assert found.note == "the interval may be too short: it rests on few clusters with values away from 1"
+
+
+def test_marks_without_a_worst_and_best_are_warned_of_where_few_or_skewed():
+    endless = (0.0, math.inf)
+
+    few = summarise_values([1.0, 2.0, 4.0], range=endless)
+    skewed = summarise_values([1.0 + at / 10 for at in range(20)] + [50.0], range=endless)
+    even = summarise_values([1.0 + at / 10 for at in range(20)], range=endless)
+
+    assert few.note == "the interval may be too short: 3 values are few in a range without ends"
+    assert skewed.note == "the interval may be too short: the 21 values are skewed"
+    assert even.note == ""
+
+
+def test_intervals_of_many_marks_near_an_end_lean_inwards():
+    values = [1.0] * 194 + [0.1, 0.4, 0.5, 0.6, 0.7, 0.9]
+
+    many = mean_interval(values)
+
+    assert many.method == "wilson-t"
+    assert many.high < 1
+    assert many.value - many.low > 1.2 * (many.high - many.value)
+
+
+def test_pass_at_k_near_the_ceiling_has_its_warning_in_the_exams_record():
+    found = pass_at_k_summary([10] * 100, [10] * 97 + [1, 5, 6], 5)
+
+    assert found.note == "the interval may be too short: it rests on few values away from 1"

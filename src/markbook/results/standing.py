@@ -96,7 +96,7 @@ def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
     clustered = mean_of(list(known.values()), clusters, limits=sheet.range, confidence=1 - alpha, seed=seed)
     if clustered.interval is None:
         return replace(found, interval=None, note=clustered.note)
-    return replace(found, interval=clustered.interval)
+    return replace(found, interval=clustered.interval, note=clustered.note)
 
 
 def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) -> list[tuple[int, int]]:
