@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from markbook.errors import DataError, MarkbookError
 from markbook.results.comparison_tables import Scale
-from markbook.results.pairs import level_of
+from markbook.results.pairs import count_open, level_of
 from markbook.stats.power import items_to_show
 
 if TYPE_CHECKING:
@@ -213,7 +213,8 @@ def _step(
         return f"{both} scored alike here; other or harder {samples} may tell them apart, more of the same hardly."
     if differences is None:
         return _unsure(pair, both, samples)
-    needed = items_to_show(differences, gap, alpha=level_of(pair, comparison.pairs, comparison.alpha), most=_HOPELESS)
+    level = level_of(pair, count_open(comparison.pairs, comparison.alpha), comparison.alpha)
+    needed = items_to_show(differences, gap, alpha=level, most=_HOPELESS)
     if needed is None:
         return f"The difference between {both} is so small here that more {samples} like these will hardly settle it."
     scale = Scale(comparison.range)

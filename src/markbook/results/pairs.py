@@ -204,13 +204,22 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
         found.append(_pair(sheet, (first, second), samples, difference, used, left))
     adjusted = holm([pair.p for pair in found])
     judged = [_judged(pair, p, alpha, sheet) for pair, p in zip(found, adjusted, strict=True)]
-    return [replace(pair, mde=_detectable(pair, width, level_of(pair, judged, alpha))) for pair in judged]
+    n_open = count_open(judged, alpha)
+    return [replace(pair, mde=_detectable(pair, width, level_of(pair, n_open, alpha))) for pair in judged]
 
 
-def level_of(pair: Pair, pairs: Sequence[Pair], alpha: float) -> float:
+def count_open(pairs: Sequence[Pair], alpha: float) -> int:
+    """Return how many pairs Holm's p does not tell apart."""
+    return sum(_is_open(pair, alpha) for pair in pairs)
+
+
+def _is_open(pair: Pair, alpha: float) -> bool:
+    return pair.p_adjusted is not None and pair.p_adjusted >= alpha
+
+
+def level_of(pair: Pair, n_open: int, alpha: float) -> float:
     """Return the level that Holm leaves to a pair: alpha over the number of pairs that are still to be told apart, with it."""
-    others = sum(other.p_adjusted is not None and other.p_adjusted >= alpha for other in pairs if other is not pair)
-    return alpha / (1 + others)
+    return alpha / (n_open if _is_open(pair, alpha) else n_open + 1)
 
 
 def _detectable(pair: Pair, width: float, level: float) -> float | None:
