@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 ENUMERATE_UP_TO = 6
 """Below this many values all n^n resamples are computed, so that the bootstrap is exact."""
-SCORE_BELOW = 30
-"""With fewer values than this the bootstrap has too little to resample; `bench/coverage.py` shows where it takes over."""
 UNSEEN = 0.6
 """How far values at the ends of a range speak for rare ones that were not seen; see `score_interval`."""
 RESAMPLED_UP_TO = 59
-"""With more values than this the score interval, or t where the range has no ends, covers as well as BCa."""
+"""With more values than this t covers as well as BCa where the range has no ends."""
 RESAMPLED_FROM = 6
 """Where a range has no ends there is no score interval: Student's t below this many values, the bootstrap from here."""
 SHORT = "the interval may be too short"
@@ -449,9 +447,9 @@ def mean_interval(
     """Return the mean with the interval that suits the data, clipped into the range.
 
     Wilson where every value is one of the two ends of the range; else Wilson's interval for partial credit
-    (`score_interval`), but from 30 to 59 values BCa with expanded percentiles. In a range without ends it is t below 6
-    values, BCa to 59 and t from there. With fewer than two values, or equal values inside the range, there is no interval
-    and `note` says so; it also warns where such intervals cover less than 93 %.
+    (`score_interval`). In a range without ends it is t below 6 values, BCa with expanded percentiles to 59 and t from
+    there. With fewer than two values, or equal values inside the range, there is no interval and `note` says so; it also
+    warns where such intervals cover less than 93 %.
 
     Args:
         values: one per item, inside `limits`.
@@ -471,11 +469,11 @@ def mean_interval(
     bounded = math.isfinite(top - bottom) and top > bottom
     if bounded and all(value in (bottom, top) for value in values):
         return _share_interval(values, limits, confidence)
-    first = SCORE_BELOW if bounded else RESAMPLED_FROM
-    if first <= n <= RESAMPLED_UP_TO and max(map(abs, values)) <= VAST:
-        found = bootstrap_mean(values, method="bca-expanded", seed=seed, n_resamples=n_resamples, confidence=confidence)
-    elif bounded and max(map(abs, values)) <= VAST:
+    is_usual = max(map(abs, values)) <= VAST
+    if bounded and is_usual:
         found = score_interval(values, limits=limits, confidence=confidence)
+    elif RESAMPLED_FROM <= n <= RESAMPLED_UP_TO and is_usual:
+        found = bootstrap_mean(values, method="bca-expanded", seed=seed, n_resamples=n_resamples, confidence=confidence)
     else:
         found = t_interval(values, confidence=confidence)
     if found.low is None or found.high is None:
