@@ -79,7 +79,7 @@ OPEN: Mapping[str, Shape] = {
     "gamma": Shape(lambda rng, n: rng.gamma(1, 1, n), 1.0, "no ends: Gamma(1)"),
     "lognormal": Shape(lambda rng, n: rng.lognormal(0, 1, n), math.exp(0.5), "no ends: lognormal"),
 }
-TABLE = (3, 5, 10, 20, 29, 30, 59, 60, 100, 200, 500)
+TABLE = (3, 5, 10, 20, 30, 60, 100, 200, 500)
 CLUSTERS = (4, 6, 10, 20, 40)
 
 
