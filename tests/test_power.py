@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from exam_kit import answer, problem, write_rows
 from review_kit import markbook
 from scipy import special, stats as distributions
 
@@ -191,3 +192,32 @@ def test_pass_at_k_near_the_ceiling_has_its_warning_in_the_exams_record():
     found = pass_at_k_summary([10] * 100, [10] * 97 + [1, 5, 6], 5)
 
     assert found.note == "the interval may be too short: it rests on few values away from 1"
+
+
+def test_the_warning_stands_beside_the_numbers_of_score_run_and_exam(tmp_path):
+    warning = "the interval may be too short: it rests on few values away from 1."
+    said = ["one two three four"] * 11 + ["one two three"]
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps({"candidate": text, "reference": said[0]}) + "\n" for text in said))
+    (tmp_path / "t.yaml").write_text(
+        "name: t\ndata: {path: rows.jsonl}\nprompt: q\nreference: '{{ reference }}'\nmetrics: [rouge1]\n"
+    )
+    predictions = tmp_path / "p.jsonl"
+    predictions.write_text(
+        "".join(json.dumps({"doc_id": at, "prediction": text}) + "\n" for at, text in enumerate(said))
+    )
+
+    scored = markbook("score", "rouge1", rows)
+    ran = markbook("run", tmp_path / "t.yaml", "--predictions", predictions, "--output", tmp_path / "out")
+
+    tests = [{"assertion": f"func({one}) == {one}"} for one in range(4)]
+    problems = write_rows(tmp_path / "b.jsonl", [problem(f"p{at}", tests=tests) for at in range(12)])
+    part = "def f(x):\n    return x if x < {} else -1\n"
+    answers = write_rows(tmp_path / "a.jsonl", [answer(f"p{at}", part.format(4 if at else 3)) for at in range(12)])
+
+    held = markbook("exam", "--benchmark", problems, "--solutions", answers, "--isolation", "weak", "--output",
+                    tmp_path / "exam")  # fmt: skip
+
+    assert (held[0], f"gpt: {warning}" in " ".join((held[1] + held[2]).split())) == (0, True), held
+    assert (scored[0], f"rouge1: {warning}" in scored[1]) == (0, True), scored
+    assert (ran[0], f"rouge1: {warning}" in " ".join((ran[1] + ran[2]).split())) == (0, True), ran
