@@ -1,23 +1,28 @@
 """How often the 95 % interval of a mean of partial credit holds the true mean, for few values, by simulation.
 
-python -m bench.coverage [--trials 3000] [--resamples 999] [--n 2 3 4 5 ...] [--every] [--all] [--chosen]
+python -m bench.coverage [--trials 3000] [--resamples 999] [--n 2 3 4 5 ...] [--every] [--all] [--chosen] [--table]
 
 Each line is a shape of scores at a number of values: the method that Markbook chooses and its coverage, then those of
 the methods that it could have chosen. Samples whose values are all equal inside the range have no interval and are left
 out; with 3,000 trials the standard error of a coverage of 95 % is .4 points. `--every` takes each n from 2 to 60,
-`--all` adds the shapes for which nothing covers, `--chosen` leaves out the other methods.
+`--all` adds the shapes for which nothing covers, `--chosen` leaves out the other methods. `--table` prints the table of
+docs/statistics.md instead: coverage in percent of every regime at the sizes of `TABLE`, related items too, with the share of
+samples beside whose number a warning stands, where that is 5 % or more.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markbook.stats import Estimate, bootstrap_mean, mean_interval, score_interval, t_interval
+from markbook.results.summary import mean_of
+from markbook.stats import Estimate, bootstrap_mean, mean_interval, pass_at_k, score_interval, t_interval
+from markbook.stats.intervals import SHORT
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -47,6 +52,13 @@ def _with_ends(zeros: float, ones: float, between: Draw) -> Draw:
     return draw
 
 
+def _pass_at(attempts: int, k: int) -> tuple[Draw, float]:
+    """Return pass@k of problems whose chances are Beta(4, .4), and its mean."""
+    worth = np.array([pass_at_k(attempts, right, k).value for right in range(attempts + 1)])
+    chances = np.random.default_rng(0).beta(4, 0.4, 2_000_000)
+    return lambda rng, n: worth[rng.binomial(attempts, rng.beta(4, 0.4, n))], float(1 - ((1 - chances) ** k).mean())
+
+
 SHAPES: Mapping[str, Shape] = {
     "uniform": Shape(lambda rng, n: rng.random(n), 0.5, "uniform on 0..1"),
     "u-shaped": Shape(lambda rng, n: rng.beta(0.5, 0.5, n), 0.5, "Beta(.5, .5)"),
@@ -56,8 +68,19 @@ SHAPES: Mapping[str, Shape] = {
 }
 HARD: Mapping[str, Shape] = {
     "solved": Shape(lambda rng, n: rng.beta(0.5, 0.05, n), 0.5 / 0.55, "Beta(.5, .05): nearly all 1, a few near 0"),
+    "97 % at 1": Shape(_with_ends(0.0, 0.97, lambda rng, n: rng.random(n)), 0.985, "97 % 1, the rest uniform"),
+    "95 % at 0": Shape(_with_ends(0.95, 0.0, lambda rng, n: rng.random(n)), 0.025, "95 % 0, the rest uniform"),
+    "pass@5 of 10": Shape(*_pass_at(10, 5), "pass@5 of 10 attempts, chances Beta(4, .4)"),
+    "pass@10 of 20": Shape(*_pass_at(20, 10), "pass@10 of 20 attempts, chances Beta(4, .4)"),
 }
 """What few values cannot show: most samples hold none of the rare low marks."""
+OPEN: Mapping[str, Shape] = {
+    "normal": Shape(lambda rng, n: rng.normal(1, 0.3, n), 1.0, "no ends: normal"),
+    "gamma": Shape(lambda rng, n: rng.gamma(1, 1, n), 1.0, "no ends: Gamma(1)"),
+    "lognormal": Shape(lambda rng, n: rng.lognormal(0, 1, n), math.exp(0.5), "no ends: lognormal"),
+}
+TABLE = (3, 5, 10, 20, 30, 60, 100, 200, 500)
+CLUSTERS = (4, 6, 10, 20, 40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +139,73 @@ def measure(shape: str, n: int, *, trials: int, n_resamples: int, only: Collecti
     }
 
 
+def covered(shape: Shape, n: int, *, trials: int, n_resamples: int, is_open: bool) -> tuple[float, float]:
+    """Return coverage and the share of warned of a shape's chosen interval."""
+    rng = np.random.default_rng([n, *map(ord, shape.words)])
+    limits = (-math.inf, math.inf) if is_open else (0.0, 1.0)
+    hits = warned = counted = 0
+    for trial in range(trials):
+        found = mean_interval(shape.draw(rng, n).tolist(), limits=limits, seed=trial, n_resamples=n_resamples)
+        if found.low is None or found.high is None:
+            continue
+        counted += 1
+        hits += found.low - 1e-12 <= shape.mean <= found.high + 1e-12
+        warned += SHORT in found.note
+    return hits / counted, warned / counted
+
+
+def _clusters(rng: Generator, groups: int, kind: str) -> tuple[NDArray[np.float64], NDArray[np.int64], float]:
+    """Return values, the cluster of each and the true mean."""
+    sizes = np.full(groups, 10) if kind != "unequal" else rng.integers(1, 30, groups)
+    index = np.repeat(np.arange(groups), sizes)
+    own = rng.normal(size=groups)[index]
+    if kind == "rare":
+        # three of a hundred are wrong, most of them in the same clusters
+        chance = rng.beta(0.1, 3.2333, groups)[index]
+        return (rng.random(index.size) >= chance).astype(float), index, 0.97
+    level = np.sqrt(0.3) * own + np.sqrt(0.7) * rng.normal(size=index.size)
+    return (level > 0).astype(float), index, 0.5
+
+
+def covered_clusters(groups: int, kind: str, *, trials: int) -> tuple[float, float]:
+    """Return coverage and the share of warned of the interval of related items."""
+    rng = np.random.default_rng([groups, *map(ord, kind)])
+    hits = warned = counted = 0
+    for _ in range(trials):
+        values, index, mean = _clusters(rng, groups, kind)
+        found = mean_of(values.tolist(), index.tolist(), limits=(0.0, 1.0), confidence=0.95, seed=0)
+        if found.low is None or found.high is None:
+            continue
+        counted += 1
+        hits += found.low <= mean <= found.high
+        warned += SHORT in found.note
+    return hits / counted, warned / counted
+
+
+def _cell(found: tuple[float, float]) -> str:
+    share, warned = found
+    return f"{100 * share:.1f}" + (f" ({100 * warned:.0f} %)" if warned >= 0.05 else "")
+
+
+def print_table(trials: int, n_resamples: int) -> None:
+    """Print the tables of the documentation: a mark in brackets is the share of samples with a warning."""
+    print("| scores | " + " | ".join(f"n = {n}" for n in TABLE) + " |")
+    print("|---" * (1 + len(TABLE)) + "|")
+    for shape in (*SHAPES.values(), *HARD.values(), *OPEN.values()):
+        is_open = shape in OPEN.values()
+        cells = (_cell(covered(shape, n, trials=trials, n_resamples=n_resamples, is_open=is_open)) for n in TABLE)
+        print(f"| {shape.words} | " + " | ".join(cells) + " |", flush=True)
+    print("\n| clusters | " + " | ".join(f"{groups} of them" for groups in CLUSTERS) + " |")
+    print("|---" * (1 + len(CLUSTERS)) + "|")
+    for kind, words in {
+        "equal": "ten items in each, half right, intraclass correlation .3 before the cut",
+        "unequal": "1 to 29 items in each",
+        "rare": "ten in each, 3 % wrong, most of them together",
+    }.items():
+        cells = (_cell(covered_clusters(groups, kind, trials=trials)) for groups in CLUSTERS)
+        print(f"| {words} | " + " | ".join(cells) + " |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=3000)
@@ -124,7 +214,11 @@ def main() -> None:
     parser.add_argument("--every", action="store_true")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--chosen", action="store_true")
+    parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
+    if options.table:
+        print_table(options.trials, options.resamples)
+        return
     for name, shape in {**SHAPES, **(HARD if options.all else {})}.items():
         print(f"{name}: {shape.words}", flush=True)
         for n in range(2, 61) if options.every else options.n:

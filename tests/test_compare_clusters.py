@@ -51,7 +51,9 @@ def test_what_would_settle_two_models_counts_the_clusters(table):
 
     (pair,) = found["pairs"]
     sd = pair["se"] * math.sqrt(240)
-    assert pair["minimum_detectable_effect"] == pytest.approx(minimum_detectable_effect(240, sd).value)
+    # Student's t over six clusters would show 1.14, and two marks of 0 to 1 differ by 1 at most.
+    assert minimum_detectable_effect(6, sd / math.sqrt(40), method="t").value > 1
+    assert pair["minimum_detectable_effect"] is None
     needed = items_needed(pair["difference"], sd)
     assert needed > 10 * items_needed(pair["difference"], 1.0)
     said = int(re.search(r"About ([\d,]+) samples", found["next_step"]).group(1).replace(",", ""))

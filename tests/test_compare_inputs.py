@@ -374,3 +374,33 @@ def test_a_mean_of_rows_goes_by_its_metrics_name(folder):
 
     assert found["metric"] == "bleu"
     assert not any("all rows together" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_places_of_one_run_and_ids_of_another_are_paired_by_what_was_asked(tmp_path, turned):
+    rows = [{"key": str(11 - at), "q": f"Q{at}", "a": f"a{at}"} for at in range(12)]
+    said = [f"a{at}" if at < 6 else "no" for at in range(12)]
+    runs = []
+    for name, field, ids in (("places", "", "doc_id"), ("ids", ", id: key", "id")):
+        folder = tmp_path / name
+        folder.mkdir()
+        write(folder / "rows.jsonl", rows)
+        (folder / "t.yaml").write_text(
+            f"name: t\ndata: {{path: rows.jsonl{field}}}\nprompt: '{{{{ q }}}}'\nreference: '{{{{ a }}}}'\nmetrics: [exact_match]\n"
+        )
+        named = [{ids: at if ids == "doc_id" else rows[at]["key"], "prediction": text, "model": name}
+                 for at, text in enumerate(said)]  # fmt: skip
+        write(folder / "p.jsonl", named)
+        code, _, err = command(
+            "run", folder / "t.yaml", "--predictions", folder / "p.jsonl", "--output", folder / "out"
+        )
+        assert code == 0, err
+        runs.append(folder / "out" / "latest")
+
+    code, out, err = command("compare", *(reversed(runs) if turned else runs), "--json")
+
+    # the same answers: the id "3" is the place 8, and was paired with the place 3
+    assert code == 0, err
+    (pair,) = json.loads(out)["pairs"]
+    assert (pair["n"], pair["difference"]) == (12, 0.0)
+    assert pair["interval"]["low"] > -0.3

@@ -7,7 +7,9 @@ from random import Random
 
 import numpy as np
 import pytest
+from exam_kit import answer, hold, problem
 from hypothesis import given, settings, strategies as st
+from review_kit import markbook
 
 from markbook import stats
 from markbook.errors import DataError
@@ -46,10 +48,13 @@ def test_difference_interval_and_p_are_those_of_the_statistics():
     assert pair.difference == wanted
     assert pair.p == pytest.approx(stats.sign_flip_test(a, b).p, abs=0.005)
     assert pair.better == "a"
-    assert pair.mde == pytest.approx(stats.minimum_detectable_effect(70, wanted.stats["sd"]).value)
+    assert pair.mde == pytest.approx(
+        stats.minimum_detectable_effect(70, wanted.stats["sd"], method="t").value, rel=1e-3
+    )
     assert pair.mcnemar_p is None
     strict = compare_sheet(sheet, alpha=0.001).pair("a", "b")
-    assert strict.mde == pytest.approx(stats.minimum_detectable_effect(70, wanted.stats["sd"], alpha=0.001).value)
+    exact = stats.minimum_detectable_effect(70, wanted.stats["sd"], alpha=0.001, method="t")
+    assert strict.mde == pytest.approx(exact.value, rel=1e-3)
 
 
 def test_equal_differences_have_nothing_that_they_could_detect():
@@ -323,3 +328,27 @@ def test_a_candidate_without_a_common_sample_cannot_be_held_against_its_baseline
     assert check_worse(found, [("x", "y")])[0].first == "x"
     with pytest.raises(DataError, match="'dead' cannot be held against 'x'"):
         check_worse(found, [("dead", "x")])
+
+
+def test_more_models_than_are_compared_two_by_two_have_their_scores_and_no_comparison(tmp_path, monkeypatch):
+    for module in (
+        "results.comparison",
+        "runs.exam.pages.comparison",
+        "runs.exam.pages.page",
+        "runs.exam.pages.markdown",
+    ):
+        monkeypatch.setattr(f"markbook.{module}.MOST_COMPARED", 2)
+    right, wrong = "def f(x):\n    return x\n", "def f(x):\n    return 0\n"
+    answers = [answer("p", right if model == "a" else wrong, model) for model in "abc"]
+
+    run = hold(tmp_path, [problem("p")], answers)
+    record = json.loads(run.read("model_comparison.json"))
+    code, _, err = markbook("compare", run.folder)
+
+    assert record["overall_scores"] == {"a": 100.0, "b": 0.0, "c": 0.0}
+    assert (record["comparison"], record["comparison_note"]) == (
+        None, "3 models are not compared two by two: 2 are the most",
+    )  # fmt: skip
+    assert "3 models are not compared two by two" in run.read("report.html")
+    assert "| 1 | a | 100.0" in run.read("model_comparison_summary.md")
+    assert (code, "3 models are not compared two by two: 2 are the most" in err) == (2, True), err

@@ -97,7 +97,7 @@ def test_a_run_in_python_has_the_intervals_of_its_files(tmp_path):
 
     kept = scores(run)["statistics"]["total"]["interval"]
     found = run.score("gpt").interval
-    assert kept["method"] == "bca-expanded"
+    assert kept["method"] == "wilson-t"
     assert (round(100 * found.low, 2), round(100 * found.high, 2)) == (kept["low"], kept["high"])
     assert len(rows(run)) == 32
 

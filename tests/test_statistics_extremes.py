@@ -9,6 +9,7 @@ import pytest
 from made_files import task_row, task_run
 from review_kit import markbook
 
+from markbook import measure, summarise
 from markbook.files.jsonl import Line
 from markbook.judge.correction import CorrectionRequest, correct
 from markbook.judge.drawing import LabelItem, draw
@@ -18,7 +19,9 @@ from markbook.results.comparison import compare_sheet
 from markbook.results.leaderboard import leaderboard
 from markbook.results.sheet import Cell, Sheet
 from markbook.results.standing import standings
-from markbook.stats import bradley_terry, corrected_mean
+from markbook.results.stopping import Stopping, parse_rule
+from markbook.stats import bradley_terry, corrected_mean, items_needed, mean_interval
+from markbook.stats.sequential_signs import SequentialSigns, sequential_sign_test
 
 
 def sheet_of(models):
@@ -245,3 +248,64 @@ def test_thousands_of_models_have_rank_ranges_in_little_memory():
     assert all(1 <= standing.rank_low <= standing.rank_high <= 400 for standing in ranked)
     # of resamples x models x models it was 2,000 x 400 x 400 bytes
     assert peak < 100_000_000
+
+
+def test_a_very_sure_interval_in_an_open_range_is_the_range_of_resamples(tmp_path):
+    scores = [1, 2, 3, 4, 100.0, 7, 9]
+    for model, step in (("a", 0), ("b", 1)):
+        written(tmp_path / f"{model}.jsonl", [{"item": str(at), "model": model, "score": score + step * at} for at, score in
+                                   enumerate(scores)])  # fmt: skip
+
+    code, out, err = markbook("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--map", "item=item,model=model,score=score",
+                              "--alpha", "0.0001", "--json")  # fmt: skip
+    interval = mean_interval([1, 2, 3, 4, 5, 100.0], limits=(0, math.inf), confidence=0.999)
+
+    assert code == 0, err
+    assert json.loads(out)["ranking"][0]["summary"]["interval"]["high"] <= 106
+    assert 1 <= interval.low < 1.2 < interval.high == 100
+
+
+def test_resamples_of_many_rows_are_not_drawn_at_once():
+    import tracemalloc
+
+    rows = measure("corpus_bleu", candidates=["a b c d e"] * 20_000, references=[["a b c d f"]] * 20_000)
+    tracemalloc.start()
+
+    found = summarise("corpus_bleu", rows)
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.value is not None
+    # 1,000 x 20,000 x 8 bytes were 160 MB
+    assert peak < 30_000_000
+
+
+@pytest.mark.parametrize(
+    ("effect", "sd", "options"),
+    [(0.1, math.inf, {}), (0.1, 0.3, {"power": 1}), (0.1, 0.3, {"power": 0.001}), (0.1, -0.3, {}), (0, 1, {}),
+     (math.inf, 1, {}), (0.1, 0.3, {"alpha": 0})],
+)  # fmt: skip
+def test_what_no_number_of_items_can_show_is_refused(effect, sd, options):
+    with pytest.raises(ValueError, match="need"):
+        items_needed(effect, sd, **options)
+
+
+def test_more_differences_than_planned_are_refused_though_decided_before():
+    with pytest.raises(ValueError, match="20 samples were planned and 30 have come"):
+        sequential_sign_test([1.0] * 30, 20)
+
+
+def test_each_sample_is_walked_through_once_however_often_it_is_looked(monkeypatch):
+    walked = []
+    add = SequentialSigns.add
+    monkeypatch.setattr(SequentialSigns, "add", lambda self, gap: walked.append(gap) or add(self, gap))
+    rng = np.random.default_rng(0)
+    marks = {f"s{at}": Cell(float(value)) for at, value in enumerate(rng.random(800))}
+    base = sheet_of({"old": rng.random(800)})
+    stopping = Stopping(parse_rule("decided"), Sheet("m", {"new": marks}), base)
+
+    looks = [stopping.is_enough(done, {"new": marks}) for done in range(16, 801, 16)]
+    stand = stopping.stands(800, {"new": marks})[0]
+
+    assert not any(looks)
+    assert (stand.n, stand.decided_at, len(walked)) == (800, None, 800)

@@ -302,6 +302,8 @@ def _print_rows(read: _Read, found: dict[str, list[Measurement]]) -> None:
 
 
 def _print_table(read: _Read, summaries: dict[str, Summary]) -> None:
+    from markbook.results.summary import warnings_of
+
     width = max(6, *(len(name) for name in summaries))
     click.echo(f"{'metric':<{width}}   value   95% interval     method            n  missing")
     for name, summary in summaries.items():
@@ -313,6 +315,8 @@ def _print_table(read: _Read, summaries: dict[str, Summary]) -> None:
         arrow = "" if summary.direction == "higher" else "  (lower is better)"
         reasons = ", ".join(f"{count} {kind}" for kind, count in summary.n_missing.items()) or "0"
         click.echo(f"{name:<{width}}  {value}  {between} {method:<13} {summary.n:>5}  {reasons}{arrow}")
+    if warning := warnings_of((name, summary.note) for name, summary in summaries.items()):
+        click.echo(warning)
     if read.problems:
         click.echo(f"{len(read.problems)} rows could not be read; see stderr")
 

@@ -226,7 +226,7 @@ class Assessment:
     """Per criterion: the mean over samples and parts, the median over judges; on the rubric's own scale."""
     by_judge: Mapping[str, Mapping[str, float]]
     deviation: float | None
-    """Standard deviation of the value over samples; None for fewer than two."""
+    """As `deviation_over_samples` has it."""
     n: int
     """Answers that counted."""
     n_missing: int
@@ -266,21 +266,30 @@ def settle(rubric: Rubric, kept: Sequence[Mapping[str, object]], *, profile: str
     marks = {
         c.name: statistics.median(judge[c.name] for judge in by_judge.values()) for c in rubric.criteria if by_judge
     }
-    values = [rubric.overall(one, profile=profile) for many in whole.values() for one in many]
+    values = {model: [rubric.overall(one, profile=profile) for one in many] for model, many in whole.items()}
     missing = None if by_judge else (gaps[0] if gaps else Missing(MissingKind.ABSENT, "the judge was not asked"))
     return Assessment(
         value=rubric.overall(marks, profile=profile) if by_judge else None,
         missing=missing,
         marks=marks,
         by_judge=by_judge if len(by_judge) > 1 else {},
-        deviation=statistics.stdev(values) if len(values) > 1 else None,
-        n=len(values),
+        deviation=deviation_over_samples(list(values.values())),
+        n=sum(map(len, values.values())),
         n_missing=len(gaps),
         coverage=min((float(row["coverage"]) for row in rows), default=None) if by_judge else None,
         evidence=_evidence(rubric, rows),
         quotes=sum(int(row.get("quotes", 0)) for row in rows),
         quotes_found=sum(int(row.get("quotes_found", 0)) for row in rows),
     )
+
+
+def deviation_over_samples(by_judge: Sequence[Sequence[float]]) -> float | None:
+    """Return how far the values of one judge differ from sample to sample; None where no judge has two.
+
+    Of several judges it is the root of their mean variance: how far they differ from one another is no part of it.
+    """
+    variances = [statistics.variance(values) for values in by_judge if len(values) > 1]
+    return math.sqrt(statistics.fmean(variances)) if variances else None
 
 
 def _whole_samples(

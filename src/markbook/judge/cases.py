@@ -8,9 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict, cast
 
-from markbook.judge.assess import WHOLE, Assessment, JudgeQuestion, JudgeSettings, questions_of, settle
+from markbook.judge.assess import (
+    WHOLE,
+    Assessment,
+    JudgeQuestion,
+    JudgeSettings,
+    deviation_over_samples,
+    questions_of,
+    settle,
+)
 from markbook.judge.client import EndRecord, Judged, from_record, to_record
-from markbook.judge.pairwise import both_orders, compare_call, parse_winner
+from markbook.judge.pairwise import both_orders, compare_call, compare_prompt, parse_winner
 from markbook.judge.prompts import REVIEW_CHARS, Call, asked, block, cut, system_text
 from markbook.judge.reply import Violation
 from markbook.judge.rubrics import Rubric
@@ -129,20 +137,13 @@ def _duels(rubric: Rubric, case: JudgedCase, settings: JudgeSettings) -> Iterato
         lines.append(block(name, text[:REVIEW_CHARS]))
     read = sum(map(len, texts)) + sum(min(REVIEW_CHARS, len(case.text(name))) for name in others)
     whole += len(case.text(rubric.judged)) + len(case.reference)
+    orders = (("forward", texts), ("backward", texts[::-1]))
+    prompts = {order: compare_prompt(*both, asked=lines, name=rubric.judged) for order, both in orders}
+    system = system_text(rubric)
     for model in settings.models:
         for sample in range(settings.samples):
-            for order, (one, other) in (("forward", texts), ("backward", texts[::-1])):
-                call = compare_call(
-                    one,
-                    other,
-                    model,
-                    settings,
-                    sample=sample,
-                    asked=lines,
-                    name=rubric.judged,
-                    rubric=rubric.name,
-                    system=system_text(rubric),
-                )
+            for order, prompt in prompts.items():
+                call = compare_call(prompt, model, settings, sample=sample, rubric=rubric.name, system=system)
                 yield Duel(rubric, model, order, sample, read / whole, call)
 
 
@@ -215,9 +216,8 @@ def _settle_duels(kept: Sequence[Mapping[str, object]]) -> Settled:
     stats |= {"flipped": flips, "coverage": min(row["coverage"] for row in rows)}
     if len(by_judge) > 1:
         stats["by_judge"] = {model: {"preferred": value} for model, value in by_judge.items()}
-    every = [value for some in values.values() for value in some]
-    if len(every) > 1:
-        stats["deviation"] = statistics.stdev(every)
+    if (deviation := deviation_over_samples(list(values.values()))) is not None:
+        stats["deviation"] = deviation
     return Settled(statistics.median(by_judge.values()), None, stats)
 
 

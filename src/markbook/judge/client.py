@@ -256,7 +256,7 @@ def from_record(record: Mapping[str, object]) -> Judged:
         logprobs = record.get("logprobs")
         tokens = tuple(map(token_of, logprobs)) if isinstance(logprobs, list) else ()
         answer = RawAnswer(payload, str(record.get("mode", "")), logprobs=tokens)
-    elif isinstance(missing, Mapping) and missing.get("kind") in set(MissingKind):
+    elif isinstance(missing, Mapping) and missing.get("kind") in list(MissingKind):
         reason = Missing.from_record(missing)
     else:
         reason = Missing(MissingKind.FAILED, "the kept answer is damaged")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
@@ -128,8 +128,8 @@ def correct(asked: CorrectionRequest) -> Corrected:
         table.scores,
         table.labels,
         probabilities=_probabilities(table),
-        clusters=_column(read, table.keys, asked.cluster),
-        strata=_column(read, table.keys, asked.stratum),
+        clusters=_clusters(read, table.keys, asked.cluster),
+        strata=_strata(read, table.keys, asked.stratum),
         confidence=asked.confidence,
     )
     return Corrected(
@@ -214,6 +214,8 @@ def _join(read: _Read, asked: CorrectionRequest) -> None:
         if label.against:
             if {label.system, label.against} != set(asked.systems):
                 compared += 1
+            elif not all((label.id, system) in read.scores for system in asked.systems):
+                strangers += 1
             elif label.label is None:
                 read.without_answer += 1
             else:
@@ -264,7 +266,15 @@ def _table(read: _Read, asked: CorrectionRequest) -> _Table:
             raise UsageError(f"no judged row is of the system {system!r:.60}", hint=", ".join(sorted(held)[:10]))
     items = [item for item, system in read.scores if system == one and (item, other) in read.scores]
     pairs = [(read.scores[item, one], read.scores[item, other]) for item in items]
-    return _duels(read, asked, items, pairs) if read.duels else _differences(read, asked, items, pairs)
+    differences, duels = _differences(read, asked, items, pairs), _duels(read, asked, items, pairs)
+    one_by_one, side_by_side = (sum(label is not None for label in table.labels) for table in (differences, duels))
+    if one_by_one and side_by_side:
+        used = "by comparing" if side_by_side >= one_by_one else "by marking each"
+        read.problems.append(
+            f"{side_by_side} items are labelled by comparing both answers and {one_by_one} by marking each: "
+            f"only those labelled {used} are used"
+        )
+    return duels if side_by_side >= one_by_one and read.duels else differences
 
 
 def _differences(
@@ -336,21 +346,51 @@ def _probability(labels: Sequence[Label]) -> float | None:
     return math.prod(max(side) for side in stated) if stated and all(stated) else None
 
 
-def _column(read: _Read, keys: Sequence[_Key], name: str) -> list[str] | None:
+def _column(read: _Read, keys: Sequence[_Key], name: str) -> list[str | None]:
+    """Return what the rows say under a key; None where one says nothing, by null or without the key.
+
+    Raises:
+        UsageError: none says anything.
+    """
+    values = [read.rows[key].get(name) for key in keys]
+    if all(value is None for value in values):
+        raise UsageError(f"no judged row has a key {name!r:.60}")
+    return [None if value is None else str(value) for value in values]
+
+
+def _clusters(read: _Read, keys: Sequence[_Key], name: str) -> list[Hashable] | None:
+    """Return the items' clusters; one of which nothing is said stands by itself."""
     if not name:
         return None
-    if not any(name in read.rows[key] for key in keys):
-        raise UsageError(f"no judged row has a key {name!r:.60}")
-    return [str(read.rows[key].get(name, "")) for key in keys]
+    return [at if value is None else value for at, value in enumerate(_column(read, keys, name))]
+
+
+def _strata(read: _Read, keys: Sequence[_Key], name: str) -> list[str] | None:
+    """Return the items' strata; those of which nothing is said are one of their own, and it is told how many they are."""
+    if not name:
+        return None
+    values = _column(read, keys, name)
+    if lacking := sum(value is None for value in values):
+        read.problems.append(
+            f"{lacking} of {len(values)} items say nothing under {name!r:.60}: they are a part of their own"
+        )
+    return [f"without {name}" if value is None else value for value in values]
 
 
 def _errors(read: _Read, asked: CorrectionRequest) -> list[GroupError]:
     """Return for each group how far the judge's scores are from the labels: mean, interval, Holm's p."""
     groups: dict[str, list[float]] = defaultdict(list)
-    names = dict(zip(read.scores, _column(read, list(read.scores), asked.by) or [], strict=True))
+    names = dict(zip(read.scores, _column(read, list(read.scores), asked.by), strict=True))
+    lacking = 0
     for key, name in names.items():
-        if (label := _mean(read.labels.get(key, []))) is not None:
+        if (label := _mean(read.labels.get(key, []))) is None:
+            continue
+        if name is None:
+            lacking += 1
+        else:
             groups[name].append(read.scores[key] - label)
+    if lacking:
+        read.problems.append(f"{lacking} labelled items say nothing under {asked.by!r:.60}: they are in no group")
     found = {name: t_interval(gaps, confidence=asked.confidence) for name, gaps in sorted(groups.items())}
     adjusted = holm([_p(estimate) for estimate in found.values()])
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -59,6 +59,13 @@ class Label:
         """Return what is labelled."""
         return (self.id, self.system, self.against)
 
+    def aligned(self) -> Label:
+        """Return a comparison with its two systems in alphabetical order: A against B says what B against A says."""
+        if not self.against or self.system <= self.against:
+            return self
+        turned = None if self.label is None else 1 - self.label
+        return replace(self, system=self.against, against=self.system, label=turned)
+
     def record(self) -> LabelRecord:
         """Return it as a line of a file holds it."""
         found = LabelRecord(id=self.id, label=self.label)
@@ -100,12 +107,13 @@ def read_labels(paths: Sequence[Path]) -> Labels:
     named: dict[tuple[Key, str], int] = {}
     for line in _lines(paths, found.problems):
         label = label_of(line)
-        place = named.get((label.key, label.rater)) if label.rater else None
+        key = label.aligned().key
+        place = named.get((key, label.rater)) if label.rater else None
         if place is not None:
             found.labels[place] = label
             continue
         if label.rater:
-            named[label.key, label.rater] = len(found.labels)
+            named[key, label.rater] = len(found.labels)
         found.labels.append(label)
     return found
 
@@ -141,8 +149,8 @@ def label_of(line: Line) -> Label:
     """
     record = line.record
     name, system = item_of(record)
-    if not isinstance(said := record.get("label"), int | float | None):
-        raise DataError(f"a label is {said!r:.40}: it must be a number, or null where nobody can say", at=line.at)
+    if isinstance(said := label_value(record), str):
+        raise DataError(said, at=line.at)
     probability = number(stated := record.get("probability"))
     if stated is not None and not 0 < (probability or 0.0) <= 1:
         raise DataError(f"a probability is {stated!r:.40}: it must lie above 0 and be at most 1", at=line.at)
@@ -150,7 +158,7 @@ def label_of(line: Line) -> Label:
     held = marks if isinstance(marks, Mapping) else {}
     return Label(
         id=name,
-        label=number(said),
+        label=said,
         system=system,
         against=str(record.get("against") or ""),
         rater=str(record.get("rater") or ""),
@@ -161,6 +169,14 @@ def label_of(line: Line) -> Label:
         rubric=str(record.get("rubric") or ""),
         at=line.at,
     )
+
+
+def label_value(record: Mapping[str, object]) -> float | str | None:
+    """Return what a record's label says, None where nobody can say, or in words why it is not a label."""
+    label = record.get("label")
+    if label is None or (value := number(label)) is not None:
+        return None if label is None else value
+    return f"a label is {label!r:.40}: it must be a number, or null where nobody can say"
 
 
 def item_of(record: Mapping[str, object]) -> tuple[str, str]:
@@ -197,15 +213,22 @@ class Agreement:
 
 def agreement(labels: Iterable[Label]) -> Agreement:
     """Return how far raters agree; an item that somebody cannot say anything about counts for the others."""
-    said_so = [one for one in labels if one.label is not None]
-    reasons = sorted({one.reason for one in said_so})
+    known = [one.aligned() for one in labels if one.label is not None]
+    has_reasons = any(one.reason for one in known)
+    # Beside reasons a label without one is an answer of its own: what did not fail is no reason, nor is .2 the same as .9.
+    answers = sorted({_answer(one) for one in known})
     by_item: dict[Key, dict[str, float]] = {}
-    for one in said_so:
-        value = float(one.label or 0.0) if reasons == [""] else float(reasons.index(one.reason))
+    for one in known:
+        value = float(answers.index(_answer(one))) if has_reasons else float(one.label or 0.0)
         by_item.setdefault(one.key, {})[one.rater] = value
     shared = [said for said in by_item.values() if len(said) > 1]
     raters = sorted({rater for said in shared for rater in said})
     alpha = krippendorff_alpha(
-        [[said.get(rater) for said in shared] for rater in raters], "interval" if reasons in ([], [""]) else "nominal"
+        [[said.get(rater) for said in shared] for rater in raters], "nominal" if has_reasons else "interval"
     )
     return Agreement(alpha, sum(len(set(said.values())) == 1 for said in shared), len(shared))
+
+
+def _answer(label: Label) -> tuple[str, float]:
+    """Return what a rater says as a category: a reason, or the label where there is none."""
+    return (label.reason, 0.0 if label.reason else float(label.label or 0.0))

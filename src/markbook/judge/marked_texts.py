@@ -10,7 +10,7 @@ from markbook.errors import DataError, UsageError
 from markbook.files.content import whole
 from markbook.files.jsonl import Line, Rejection, parse_object, read_jsonl
 from markbook.judge.cases import TEXTS, JudgedCase, lacking
-from markbook.judge.labels import number
+from markbook.judge.labels import label_value, number
 from markbook.judge.probes import KnownText
 from markbook.judge.reliability import Earlier
 from markbook.judge.rubrics import Rubric
@@ -53,19 +53,26 @@ def _known(line: Line | Rejection, rubric: Rubric) -> KnownText | str:
     if isinstance(line, Rejection):
         return line.reason
     record = line.record
-    texts = {name: str(record.get(name) or "") for name in TEXTS}
-    texts["answer"] = str(record.get("candidate") or record.get("answer") or "")
+    texts = {name: _text(record, name) for name in TEXTS}
+    texts["answer"] = _text(record, "candidate", "answer")
     missing = lacking(rubric, JudgedCase(**texts))
     if missing is not None:
         return missing.detail
-    label = number(record.get("label"))
+    label = label_value(record)
+    if isinstance(label, str):
+        return label
     if label is not None and not 0 <= label <= 1:
         return f"the label {label:g} lies outside 0 to 1"
     low, high = rubric.scale
     mark = None if label is None else math.floor(low + label * (high - low) + 0.5)
     answer = texts.pop("answer")
-    item = str(record.get("id") or texts["question"] or line.at)
-    return KnownText(item, answer, mark, str(record.get("system") or record.get("model") or ""), texts)
+    item = _text(record, "id") or texts["question"] or line.at
+    return KnownText(item, answer, mark, _text(record, "system", "model"), texts)
+
+
+def _text(record: Mapping[str, object], *names: str) -> str:
+    """Return what stands under the first of these keys that holds something; 0 is something."""
+    return next((str(value) for name in names if (value := record.get(name)) not in (None, "")), "")
 
 
 def read_earlier(path: Path) -> Earlier:
@@ -80,4 +87,5 @@ def read_earlier(path: Path) -> Earlier:
     if not isinstance(marks, Mapping) or not isinstance(record.get("judge"), str):
         raise DataError("this is no report of `markbook judge check --output`", at=str(path))
     known = {str(name): mark for name, value in marks.items() if (mark := number(value)) is not None}
-    return Earlier(str(record["judge"]), known)
+    rubric = record.get("rubric")
+    return Earlier(str(record["judge"]), known, rubric if isinstance(rubric, str) else "")

@@ -87,13 +87,20 @@ class JudgeMetric(Metric):
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order. Equal calls are asked once."""
-        asked: list[list[Any] | Missing] = [self._questions(item) for item in items]
-        calls: dict[str, JudgeCall] = {}
-        for questions in asked:
-            if not isinstance(questions, Missing):
-                calls.update((question.call.key, question) for question in questions if question.call.key not in calls)
-        answers = self._answers(calls)
-        return [self._settle(item, questions, answers) for item, questions in zip(items, asked, strict=True)]
+        # Of each row the keys of its calls are kept and not the calls: a long text is not held in many prompts at once.
+        asked = [self._keys(item) for item in items]
+        places: dict[str, int] = {}
+        for place, keys in enumerate(asked):
+            if not isinstance(keys, Missing):
+                for key in keys:
+                    places.setdefault(key, place)
+        answers = self._answers(items, places)
+        return [self._settle(item, keys, answers) for item, keys in zip(items, asked, strict=True)]
+
+    def _keys(self, item: Item) -> list[str] | Missing:
+        """Return what names the calls about a row, in order, or why there are none."""
+        questions = self._questions(item)
+        return questions if isinstance(questions, Missing) else [question.call.key for question in questions]
 
     def _questions(self, item: Item) -> list[Any] | Missing:
         text, references = item.attempt.text, item.sample.references
@@ -105,30 +112,47 @@ class JudgeMetric(Metric):
         case = JudgedCase(text, item.sample.input, reference, item.sample.context or "")
         return lacking(self.rubric, case) or list(case_questions(self.rubric, case, self.plan.settings))
 
-    def _answers(self, calls: Mapping[str, JudgeCall]) -> dict[str, Judged]:
-        """Return the answer of every call: a remembered one, or one that is asked for now."""
+    def _answers(self, items: Sequence[Item], places: Mapping[str, int]) -> dict[str, Judged]:
+        """Return the answer of every call by its key: a remembered one, or one that is asked for now.
+
+        Args:
+            items: the rows.
+            places: at which row each call is asked.
+        """
         memory = self.memory
-        found = {key: from_record(kept) for key in calls if (kept := memory.find(key)) is not None}
-        waiting = [question for key, question in calls.items() if key not in found]
+        found = {key: from_record(kept) for key in places if (kept := memory.find(key)) is not None}
+        waiting: dict[int, set[str]] = {}
+        for key, place in places.items():
+            if key not in found:
+                waiting.setdefault(place, set()).add(key)
         if not waiting:
             return found
 
         def keep(question: JudgeCall, judged: Judged, _key: object) -> None:
-            memory.keep(question.call.key, question.model, judged)
-            found[question.call.key] = judged
+            key = question.call.key
+            memory.keep(key, question.model, judged)
+            found[key] = judged
+
+        def still_waiting(place: int) -> list[JudgeCall]:
+            questions = self._questions(items[place])
+            assert not isinstance(questions, Missing)  # its keys are known, so it has calls
+            by_key = {question.call.key: question for question in questions}  # equal calls of one row are asked once
+            return [question for key, question in by_key.items() if key in waiting[place]]
 
         asking = Asking(self.plan, keep, tick=memory.tick, spent=memory.spent(), cassette=memory.cassette)
         with asking:
-            for number, question in enumerate(waiting):
-                asking.give(JudgeWork((number,), partial(_alone, question)))
+            for place in waiting:
+                asking.give(JudgeWork((place,), partial(still_waiting, place)))
             memory.took(asking.finish())
         memory.is_complete &= asking.is_complete
         return found
 
-    def _settle(self, item: Item, questions: list[Any] | Missing, answers: Mapping[str, Judged]) -> Measurement:
-        if isinstance(questions, Missing):
-            return measurement(self.name, self.signature, item, questions, {})
-        rows = [question.record(answers[question.call.key]) for question in questions]
+    def _settle(self, item: Item, keys: list[str] | Missing, answers: Mapping[str, Judged]) -> Measurement:
+        if isinstance(keys, Missing):
+            return measurement(self.name, self.signature, item, keys, {})
+        questions = self._questions(item)
+        assert not isinstance(questions, Missing)  # its keys are known, so it has calls
+        rows = [question.record(answers[key]) for key, question in zip(keys, questions, strict=True)]
         found = settle_case(self.rubric, rows)
         result = found.missing if found.value is None else found.value
         assert result is not None
@@ -171,10 +195,6 @@ def _signature(rubric: Rubric, plan: JudgePlan) -> str:
     parts += [f"samples:{asked.samples}", f"temperature:{asked.temperature:g}", f"seed:{asked.seed}"]
     parts += [f"mode:{asked.mode}", *(["weights:tokens"] if asked.token_weights else [])]
     return "|".join(("judge", *parts, f"prompt:{PROMPT_VERSION}", "v1"))
-
-
-def _alone(question: JudgeCall) -> list[JudgeCall]:
-    return [question]
 
 
 @example(rubric="helpfulness", models="openai:judge")

@@ -37,32 +37,37 @@ class PairVerdict:
     """The position that won both times, if it flipped."""
 
 
-def compare_call(  # noqa: PLR0913 - two texts and all that is said about them
-    first: str,
-    second: str,
-    model: str,
-    settings: JudgeSettings,
-    *,
-    sample: int = 0,
-    asked: Sequence[str] = (QUESTION,),
-    name: str = "review",
-    rubric: str = "pairwise",
-    system: str = SYSTEM,
-) -> Call:
-    """Return the call that puts `first` in place A and `second` in place B.
+def compare_prompt(first: str, second: str, *, asked: Sequence[str] = (QUESTION,), name: str = "review") -> str:
+    """Return the prompt that puts `first` in place A and `second` in place B; all judges and samples share it.
 
     Args:
         first: one text.
         second: the other.
+        asked: what is asked, a paragraph each, with whatever both are judged by.
+        name: of the two texts.
+    """
+    return "\n\n".join((*asked, block(f"{name}-A", first), block(f"{name}-B", second)))
+
+
+def compare_call(
+    prompt: str,
+    model: str,
+    settings: JudgeSettings,
+    *,
+    sample: int = 0,
+    rubric: str = "pairwise",
+    system: str = SYSTEM,
+) -> Call:
+    """Return the call that compares two texts.
+
+    Args:
+        prompt: as `compare_prompt` returns it.
         model: the judge.
         settings: how it is asked.
         sample: which of several answers this is.
-        asked: what is asked, a paragraph each, with whatever both are judged by.
-        name: of the two texts.
         rubric: its name, for a reader.
         system: what the judge is told beforehand.
     """
-    prompt = "\n\n".join((*asked, block(f"{name}-A", first), block(f"{name}-B", second)))
     wire = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": settings.seed + sample}
     return Call(model, rubric, system, prompt, SCHEMA, wire, sample, settings.mode)
 
@@ -84,9 +89,9 @@ def both_orders(forward: Winner, backward: Winner) -> PairVerdict:
     """Return the verdict over both orders; `backward` is what was said with the two texts exchanged.
 
     >>> both_orders("A", "B")
-    Verdict(winner='first', flipped=False, position='')
+    PairVerdict(winner='first', flipped=False, position='')
     >>> both_orders("A", "A")
-    Verdict(winner='tie', flipped=True, position='A')
+    PairVerdict(winner='tie', flipped=True, position='A')
     """
     if forward == backward and forward != "tie":
         return PairVerdict("tie", flipped=True, position=forward)

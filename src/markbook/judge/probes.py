@@ -58,7 +58,8 @@ class Constant(TypedDict):
 
     answer: int | None
     exact: Told
-    weighted_kappa: float
+    weighted_kappa: float | None
+    """0 where people's marks vary; None where they do not, or there are none."""
 
 
 class People(TypedDict):
@@ -147,6 +148,7 @@ class Drift(TypedDict):
     shift: Told
     same: Told
     krippendorff_alpha: Told
+    note: str
 
 
 def agreement(human: Sequence[int], judge: Sequence[int], *, asked: int) -> People:
@@ -164,7 +166,9 @@ def agreement(human: Sequence[int], judge: Sequence[int], *, asked: int) -> Peop
         weighted_kappa=told(kappa),
         krippendorff_alpha=told(alpha),
         exact=share(exact, len(human)),
-        constant_answer=Constant(answer=common, exact=share(times, len(human)), weighted_kappa=0.0),
+        constant_answer=Constant(
+            answer=common, exact=share(times, len(human)), weighted_kappa=0.0 if len(set(human)) > 1 else None
+        ),
         mean_difference=statistics.fmean(j - h for h, j in zip(human, judge, strict=True)) if human else None,
     )
 
@@ -214,13 +218,14 @@ def shifts(before: Sequence[float | None], after: Sequence[float | None]) -> Shi
     )
 
 
-def drift(before: str, old: Mapping[str, float], new: Mapping[str, float]) -> Drift:
+def drift(before: str, old: Mapping[str, float], new: Mapping[str, float], *, is_sure: bool = True) -> Drift:
     """Return how this judge's marks differ from those of an earlier one on the same texts.
 
     Args:
         before: what the earlier one is called.
         old: its marks by the texts' digests.
         new: this one's.
+        is_sure: whether both are known to be by one rubric.
     """
     both = [name for name in new if name in old]
     pairs = [(old[name], new[name]) for name in both]
@@ -236,6 +241,7 @@ def drift(before: str, old: Mapping[str, float], new: Mapping[str, float]) -> Dr
         shift=_mean([b - a for a, b in pairs]),
         same=share(sum(a == b for a, b in pairs), len(pairs)),
         krippendorff_alpha=told(alpha),
+        note="" if is_sure else "the earlier report does not say by which rubric it was made",
     )
 
 

@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from markbook.errors import UsageError
 from markbook.judge import probes
 from markbook.judge.assess import JudgeSettings
 from markbook.judge.cases import role
 from markbook.judge.client import JudgeClient, Judged
-from markbook.judge.pairwise import QUESTION, PairVerdict, both_orders, compare_call, parse_winner
+from markbook.judge.pairwise import QUESTION, PairVerdict, both_orders, compare_call, compare_prompt, parse_winner
 from markbook.judge.panel import JudgePlan, open_judges
 from markbook.judge.probes import Couple, Decided, KnownText, family, own_side
 from markbook.judge.prompts import REVIEW_CHARS, SYSTEM, Call, block, question, system_text
@@ -90,6 +91,8 @@ class Earlier:
     judge: str
     marks: Mapping[str, float]
     """By the digest of what was marked."""
+    rubric: str = ""
+    """Digest of the rubric that it marked by; empty where its report says nothing of that."""
 
 
 def five_point(value: float, scale: tuple[float, float]) -> int:
@@ -106,6 +109,8 @@ class Examined(TypedDict):
     """The report."""
 
     judge: str
+    rubric: str
+    """Its digest: marks by another one are no earlier marks of the same."""
     reviews: int
     agreement_with_humans: probes.People
     calibration: probes.Calibration
@@ -154,9 +159,12 @@ async def examine(
     """Return the report on the one judge of a plan.
 
     Raises:
-        UsageError: a judge that cannot be used.
+        UsageError: a judge that cannot be used, or an earlier report by another rubric.
         ExtraMissingError: the `judge` extra is not installed.
     """
+    if before is not None and before.rubric and before.rubric != form.marks.digest:
+        hint = "--before takes a report by the same rubric: marks by two are no drift"
+        raise UsageError(f"the earlier report of {before.judge!r:.60} was made by another rubric", hint=hint)
     (name,) = plan.settings.models
     async with open_judges(plan) as (judges, cassette):
         report = await Examination(judges[name], plan.settings, texts, form).run(pairs=pairs, before=before)
@@ -193,6 +201,7 @@ class Examination:
         marks = {one.digest: mark for one, mark in zip(self._texts, plain, strict=True) if mark is not None}
         return Examined(
             judge=self._judge.model,
+            rubric=self._form.marks.digest,
             reviews=len(self._texts),
             agreement_with_humans=people,
             calibration=calibrated,
@@ -203,7 +212,9 @@ class Examination:
             planted_instruction=changed["planted_instruction"],
             verbosity=changed["verbosity"],
             formatting=changed["formatting"],
-            drift=None if before is None else probes.drift(before.judge, before.marks, marks),
+            drift=None
+            if before is None
+            else probes.drift(before.judge, before.marks, marks, is_sure=bool(before.rubric)),
             marks=marks,
             unanswered=dict(sorted(self.unanswered.items())),
             account=self._judge.account.as_record(),
@@ -300,15 +311,8 @@ class Examination:
         read = [name for name in form.marks.reads if name != form.marks.judged]
         asked = [*form.compared, *(block(name, first.beside.get(role(name), "")[:REVIEW_CHARS]) for name in read)]
         for one, other in (texts, texts[::-1]):
-            call = compare_call(
-                one,
-                other,
-                self._judge.model,
-                self._settings,
-                asked=asked,
-                name=form.marks.judged,
-                system=form.compared_system,
-            )
+            prompt = compare_prompt(one, other, asked=asked, name=form.marks.judged)
+            call = compare_call(prompt, self._judge.model, self._settings, system=form.compared_system)
             judged = await self._judge.judge(call, parse_winner)
             self._note(judged)
             if judged.answer is None:

@@ -82,7 +82,7 @@ def mark_number(value: object, name: str, scale: tuple[int, int] = (LOWEST, HIGH
 def quotes_found(quotes: Sequence[str], texts: Sequence[str]) -> int:
     """Return how many quotes stand in one of the judged texts, white space and case aside."""
     bodies = [_plain(text) for text in texts]
-    return sum(any(_plain(quote) in body for body in bodies) for quote in quotes if quote.strip())
+    return sum(any(words in body for body in bodies) for quote in quotes if (words := _plain(quote)))
 
 
 def _mark(record: Mapping[str, object], name: str, scale: tuple[int, int]) -> CriterionMark:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
+from markbook.judge.reply import parse_object
+
 _DIGITS = tuple("0123456789")
 _CERTAIN = 0.01
 """Log probabilities end at 0; rounding may lift one a little above it, and anything more is none."""
@@ -64,10 +66,11 @@ def weigh(
 ) -> tuple[float, float] | None:
     """Return the expected mark of a criterion and the probability mass it rests on.
 
-    None if the tokens do not spell the payload, or the mark's own token holds no probability for its digit or for any.
+    None if the tokens do not spell the payload, or the mark's own token holds no probability for its digit or for any, or
+    the key stands twice.
 
     Args:
-        payload: the reply, one JSON object.
+        payload: the reply, one JSON object that was read before.
         tokens: as `reduce_logprobs` returns them.
         name: the criterion's key in the reply.
         scale: its ends; marks of more than one digit are not weighed.
@@ -79,9 +82,11 @@ def weigh(
     if text.strip() != payload.strip():
         return None
     # A quote inside a JSON string is escaped, so a judged text that cites the key cannot match.
-    found = re.search(rf'"{re.escape(name)}"\s*:\s*([0-9])(?![\d.eE])', text)
-    if found is None:
+    places = list(re.finditer(rf'"{re.escape(name)}"\s*:\s*([0-9])(?![\d.eE])', text))
+    # Another object in the reply may hold the key too: then nothing says which digit is the mark.
+    if len(places) != 1 or parse_object(payload).get(name) != int(places[0].group(1)):
         return None
+    (found,) = places
     place = 0
     for token in tokens:
         spelled = token["token"]

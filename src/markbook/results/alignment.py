@@ -7,7 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
 from markbook.results.sheet import Aliases, Cell, Sheet
@@ -42,6 +42,8 @@ class _Register:
 
     is_mixed: bool = False
     """Whether the runs name their samples in ways of their own, as `is_mixed` tells."""
+    has_ids: bool = False
+    """Whether places stand beside ids, so that equal names say nothing."""
     digests: dict[str, str] = field(default_factory=dict)
     """By name; empty where the content is unknown."""
     names: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -81,7 +83,7 @@ class _Register:
         content = sheet.digests.get(sample, "")
         known_in = (self.names, self.elsewhere) if sheet.loose else (self.names,)
         by_content = next((names[key] for key in keys for names in known_in if key in names), None)
-        if sheet.by_place and content:
+        if sheet.by_place and (content or self.has_ids):
             return by_content
         by_content = by_content if sheet.loose or self.is_mixed else None
         known = self.digests.get(sample)
@@ -130,12 +132,17 @@ def is_mixed(sheets: Sequence[Sheet]) -> bool:
     return any(sheet.loose for sheet in sheets) or len(own) > 1
 
 
+def places_and_ids(sheets: Sequence[Sheet]) -> bool:
+    """Whether some of our runs name their samples by places in a file and others by ids of their own."""
+    return len({sheet.by_place for sheet in sheets if not sheet.loose}) > 1
+
+
 def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sheet:
     """Return one sheet of several runs' sheets by the same metric.
 
     Samples with ids of their own are paired by these, unless their content is known to differ; those whose ids are
-    places in a file by their content, equal ones in their order, and so are another tool's whose id is unknown. What has
-    no counterpart stays, by itself, and is counted.
+    places in a file by their content, equal ones in their order, and so are all of ours where one run has places and
+    another ids, and another tool's whose id is unknown. What has no counterpart stays, by itself, and is counted.
 
     Args:
         sheets: each with its run's name, which is put behind a model that occurs in two of them.
@@ -149,7 +156,11 @@ def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sh
     if len(sheets) == 1:
         origins = {model: (0, model) for model in first.models}
         return Sheet(first.metric, first.marks, first.range, first.direction, first.meta, origins, notes=notes)
-    register = _Register(is_mixed([sheet for _, sheet in sheets]))
+    has_both = places_and_ids([sheet for _, sheet in sheets])
+    if has_both:
+        # A place in one run may be spelled as an id in another: their content alone says which are the same.
+        sheets = [(run, sheet if sheet.loose else replace(sheet, by_place=True)) for run, sheet in sheets]
+    register = _Register(is_mixed([sheet for _, sheet in sheets]), has_both)
     named = [register.names_of(run, sheet) for run, sheet in sheets]
     titles = _titles(sheets)
     marks: dict[str, Mapping[str, Cell]] = {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from markbook.errors import DataError, UsageError
 from markbook.plugins import suggest
-from markbook.results.alignment import is_mixed, merged
+from markbook.results.alignment import is_mixed, merged, places_and_ids
 from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.gates import check_worse
 from markbook.results.kind import Results, kind_of, results_of
@@ -75,7 +75,8 @@ def read_sheets(
         other_inputs = _differing_inputs([run for run in found if run.command != FOREIGN])
         if not other_inputs:
             # One benchmark for all: its ids say which problem is which, however it was read.
-            own = is_mixed([sheet for _, sheet in sheets if not sheet.loose])
+            ours = [sheet for _, sheet in sheets if not sheet.loose]
+            own = is_mixed(ours) or places_and_ids(ours)
             sheets = [
                 (name, sheet if sheet.by_place or sheet.loose or own else replace(sheet, digests={}))
                 for name, sheet in sheets

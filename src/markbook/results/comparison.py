@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+MOST_COMPARED = 200
+"""Models that are compared two by two: 19,900 pairs. Both the work and what is written grow with the square."""
 _UNPAIRED_NAMED = 4
 """So many pairs that share nothing are named in the note."""
 
@@ -165,9 +167,11 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
         seed: of whatever is drawn (sign flips, bootstrap ranks).
 
     Raises:
-        DataError: fewer than two models, or no two that share a sample with a value.
+        DataError: fewer than two models, more than `MOST_COMPARED`, or no two that share a sample with a value.
     """
     _need_two(sheet)
+    if len(sheet.models) > MOST_COMPARED:
+        raise DataError(too_many(len(sheet.models)), hint="compare some of them, or rank all with `markbook site`")
     order = standings(sheet, alpha=alpha, seed=seed)
     names = [standing.model for standing in order]
     pairs = compare_pairs(sheet, names, alpha=alpha, seed=seed)
@@ -194,6 +198,11 @@ def compare_sheet(sheet: Sheet, *, alpha: float = 0.05, seed: int = 0) -> Compar
         unpaired=unpaired,
         alignment=sheet.alignment,
     )
+
+
+def too_many(models: int) -> str:
+    """Return in words that so many models are not compared two by two."""
+    return f"{models:,} models are not compared two by two: {MOST_COMPARED} are the most"
 
 
 def _need_two(sheet: Sheet) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from markbook.results.pairs import Pair
-from markbook.results.summary import methods_note, sentences
+from markbook.results.summary import methods_note, sentences, warnings_of
 from markbook.stats.records import Estimate
 from markbook.text import Table
 from markbook.text.table import NOTHING
@@ -88,7 +88,8 @@ def _ranking(comparison: Comparison) -> Table:
     level = f"{100 * (1 - comparison.alpha):g} %"
     intervals = (standing.summary.interval for standing in comparison.standings)
     methods = methods_note(interval.method for interval in intervals if interval)
-    note = sentences(("Models that share a letter are not distinguishable.", methods, *comparison.notes))
+    warning = warnings_of((standing.model, standing.summary.note) for standing in comparison.standings)
+    note = sentences(("Models that share a letter are not distinguishable.", methods, warning, *comparison.notes))
     better = "" if comparison.direction == "higher" else ", lower is better"
     return Table(
         title=f"Ranking by {comparison.metric}{better}",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from markbook.errors import DataError, MarkbookError
 from markbook.results.comparison_tables import Scale
-from markbook.stats.difference import items_needed
+from markbook.results.pairs import count_open, level_of
+from markbook.stats.power import items_to_show
 
 if TYPE_CHECKING:
     from markbook.results.comparison import Comparison
@@ -206,14 +207,15 @@ def _step(
         return ""
     pair = known[frozenset(nearest)]
     both = _named(nearest)
-    gap, sd = abs(pair.difference.value or 0.0), pair.sd
-    alpha = comparison.alpha / len(comparison.pairs)  # what Holm asks of the first of them
+    gap = abs(pair.difference.value or 0.0)
+    differences = pair.differences(comparison.range[1] - comparison.range[0])
     if gap == 0:
         return f"{both} scored alike here; other or harder {samples} may tell them apart, more of the same hardly."
-    if sd is None:
+    if differences is None:
         return _unsure(pair, both, samples)
-    needed = items_needed(gap, sd, alpha=alpha)
-    if needed > _HOPELESS:
+    level = level_of(pair, count_open(comparison.pairs, comparison.alpha), comparison.alpha)
+    needed = items_to_show(differences, gap, alpha=level, most=_HOPELESS)
+    if needed is None:
         return f"The difference between {both} is so small here that more {samples} like these will hardly settle it."
     scale = Scale(comparison.range)
     unit = " points" if scale.factor == 100 else ""

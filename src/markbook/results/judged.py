@@ -34,6 +34,8 @@ class JudgedRun:
     answers: list[JudgedAnswers]
     path: Path
     """The run's folder, or the file that it was read from."""
+    n_empty: int = 0
+    """Samples of models that are left out because they have no answer to show."""
 
     def on_unit(self, score: float | None) -> float | None:
         """Return a mark on 0..1; None where there is none or the metric has no ends."""
@@ -62,10 +64,14 @@ def read_judged(
     results = results_of(run)
     sheet = results.sheet(metric)
     found: dict[tuple[str, str], JudgedAnswers] = {}
+    without: set[tuple[str, str]] = set()
     for entry in results.entries():
-        if (not empty and entry.status in ("absent", "empty")) or (fails and entry.status in ("passed", "scored")):
-            continue
         key = (entry.sample, entry.model)
+        if not empty and entry.status in ("absent", "empty"):
+            without.add(key)
+            continue
+        if fails and entry.status in ("passed", "scored"):
+            continue
         found.setdefault(key, JudgedAnswers(*key)).locations.append(entry.location)
     if not found:
         raise DataError("the run has no answer" + (" that failed" if fails else ""), at=str(path))
@@ -74,7 +80,7 @@ def read_judged(
         model = next(iter(sheet.marks)) if alone else answers.model
         cell = sheet.marks.get(model, {}).get(answers.sample)
         answers.score = None if cell is None else cell.value
-    return JudgedRun(results, sheet, list(found.values()), run.folder)
+    return JudgedRun(results, sheet, list(found.values()), run.folder, n_empty=len(without - set(found)))
 
 
 def judged_rows(path: str | os.PathLike[str], metric: str | None = None) -> list[Line]:

@@ -157,7 +157,9 @@ def _bootstrap(
         return None, "fewer than two values: no interval"
     sizes = np.array([len(row) for row in rows])
     starts = np.cumsum(sizes) - sizes
-    draws = np.random.default_rng(seed).integers(0, n, size=(_RESAMPLES, n))
+    rng = np.random.default_rng(seed)
+    # One resample at a time: all of them at once would take 8 kB a row.
+    draws = (rng.integers(0, n, size=n) for _ in range(_RESAMPLES))
     chosen = (_members(starts[draw], sizes[draw]) for draw in draws)
     values = metric.resample([one for row in rows for one in row], chosen)
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2]) if values else (0.0, 0.0)

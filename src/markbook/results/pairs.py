@@ -17,11 +17,11 @@ from markbook.stats.difference import (
     equal_differences_p,
     holm,
     mcnemar_exact,
-    minimum_detectable_effect,
     paired_difference,
     sign_flip_ps,
 )
 from markbook.stats.intervals import wilson_interval
+from markbook.stats.power import Differences, detectable_difference
 from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ class Pair:
     """Samples whose tests only the first model passed all; None where there are no tests."""
     only_second: int | None
     mde: float | None
-    """The smallest true difference that this many samples would show at alpha in 80 % of cases; None without an error."""
+    """The smallest true difference that this many samples would show in 80 % of cases, by the test that decides and at the
+    level that Holm leaves to it; None where these samples could show none, or without an error."""
     by_topic: Mapping[str, Estimate] = field(default_factory=dict)
     n_partial: int = 0
     """Common samples that have a value for a part of their answers only, by either model."""
@@ -71,6 +72,26 @@ class Pair:
     def sd(self) -> float | None:
         """What the difference varies by from sample to sample, of related ones as their clusters do; None without an error."""
         return self.difference.se * math.sqrt(self.n) if self.difference.se else None
+
+    def differences(self, width: float) -> Differences | None:
+        """Return how the differences vary, as far as it decides what could be shown; None without an error.
+
+        Args:
+            width: of the metric's range.
+        """
+        stats, sd, mean = self.difference.stats, self.sd, self.difference.value
+        if sd is None or mean is None or self.n < 2 or "size" not in stats:
+            return None
+        return Differences(
+            n=self.n,
+            mean=mean,
+            sd=sd,
+            differing=1 - stats["n_equal"] / self.n,
+            size=stats["size"],
+            is_one_size=bool(stats["is_one_size"]),
+            largest=width,
+            clusters=int(stats["n_clusters"]) if "n_clusters" in stats else None,
+        )
 
     def turned(self) -> Pair:
         """Return the same comparison with first and second exchanged."""
@@ -139,13 +160,16 @@ def _common(sheet: Sheet, first: str, second: str) -> tuple[list[str], list[floa
 def difference_of(
     a: Sequence[float], b: Sequence[float], width: float, confidence: float, clusters: Sequence[str] | None = None
 ) -> Estimate:
-    """Return the paired difference, with an interval also where all differences are equal.
+    """Return the paired difference, with an interval inside what the range allows, also where all differences are equal.
 
     n equal differences show that other behaviour is rare, not that it is absent: with u the Wilson upper end of
     0 in n, a share u of samples could differ by anything the range allows. A finite `width` is needed for that, and
     samples that do not belong together.
     """
     found = paired_difference(a, b, clusters=clusters, confidence=confidence)
+    if found.low is not None and found.high is not None and width > 0:
+        # Nothing can differ by more than the range is wide.
+        return replace(found, low=max(-width, found.low), high=min(width, found.high))
     if found.n < 2 or found.se != 0 or found.value is None or not 0 < width < float("inf"):
         return found
     share = wilson_interval(0, found.n, confidence=confidence).high
@@ -192,7 +216,28 @@ def compare_pairs(sheet: Sheet, names: Sequence[str], *, alpha: float = 0.05, se
         used = (difference.p, difference.method) if p is None else (p, method)
         found.append(_pair(sheet, (first, second), samples, difference, used, left))
     adjusted = holm([pair.p for pair in found])
-    return [_judged(pair, p, alpha, sheet) for pair, p in zip(found, adjusted, strict=True)]
+    judged = [_judged(pair, p, alpha, sheet) for pair, p in zip(found, adjusted, strict=True)]
+    n_open = count_open(judged, alpha)
+    return [replace(pair, mde=_detectable(pair, width, level_of(pair, n_open, alpha))) for pair in judged]
+
+
+def count_open(pairs: Sequence[Pair], alpha: float) -> int:
+    """Return how many pairs Holm's p does not tell apart."""
+    return sum(_is_open(pair, alpha) for pair in pairs)
+
+
+def _is_open(pair: Pair, alpha: float) -> bool:
+    return pair.p_adjusted is not None and pair.p_adjusted >= alpha
+
+
+def level_of(pair: Pair, n_open: int, alpha: float) -> float:
+    """Return the level that Holm leaves to a pair: alpha over the number of pairs that are still to be told apart, with it."""
+    return alpha / (n_open if _is_open(pair, alpha) else n_open + 1)
+
+
+def _detectable(pair: Pair, width: float, level: float) -> float | None:
+    differences = pair.differences(width)
+    return None if differences is None else detectable_difference(differences, alpha=level)
 
 
 def _flip_ps(
@@ -273,7 +318,7 @@ def _value(sheet: Sheet, model: str, sample: str) -> float:
 
 
 def _judged(pair: Pair, p_adjusted: float | None, alpha: float, sheet: Sheet) -> Pair:
-    """Return the pair with its adjusted p, what it could show, and its verdict: both test and interval must say so."""
+    """Return the pair with its adjusted p and its verdict: both test and interval must say so."""
     found = pair.difference
     apart = found.low is not None and found.high is not None and (found.low > 0 or found.high < 0)
     known = apart and p_adjusted is not None and p_adjusted < alpha
@@ -281,5 +326,4 @@ def _judged(pair: Pair, p_adjusted: float | None, alpha: float, sheet: Sheet) ->
     if known and found.value is not None:
         first_better = (found.value > 0) == (sheet.direction == "higher")
         better = pair.first if first_better else pair.second
-    mde = minimum_detectable_effect(pair.n, pair.sd, alpha=alpha).value if pair.n >= 2 and pair.sd else None
-    return replace(pair, p_adjusted=p_adjusted, distinguishable=known, better=better, mde=mde)
+    return replace(pair, p_adjusted=p_adjusted, distinguishable=known, better=better)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -30,8 +31,8 @@ class Standing:
     """1 is best; equal means share a rank."""
     summary: Summary
     rank_low: int | None
-    """The best rank that resampling the common samples leaves plausible, among the models that have values; None if these
-    share no sample, or it has none."""
+    """The best rank that resampling the common samples or the letters leave plausible, among the models that have values;
+    None if these share no sample, or it has none."""
     rank_high: int | None
     group: tuple[str, ...] = ()
     """Letters: two models without a letter in common are distinguishable."""
@@ -95,7 +96,7 @@ def _summary(sheet: Sheet, model: str, alpha: float, seed: int) -> Summary:
     clustered = mean_of(list(known.values()), clusters, limits=sheet.range, confidence=1 - alpha, seed=seed)
     if clustered.interval is None:
         return replace(found, interval=None, note=clustered.note)
-    return replace(found, interval=clustered.interval)
+    return replace(found, interval=clustered.interval, note=clustered.note)
 
 
 def _rank_ranges(sheet: Sheet, order: Sequence[str], alpha: float, seed: int) -> list[tuple[int, int]]:
@@ -149,12 +150,32 @@ def _resampled(sheet: Sheet, order: Sequence[str], seed: int) -> Floats | None:
 def in_groups(order: Sequence[Standing], different: Collection[tuple[str, str]]) -> tuple[Standing, ...]:
     """Return the standings with their letters; a model without any value has none.
 
+    What resampling leaves open of a rank is widened to what the letters leave open: with few samples it leaves out ranks of
+    models that nothing tells apart.
+
     Args:
         order: best first.
         different: the distinguishable pairs.
     """
-    found = letters([one.model for one in order if one.summary.value is not None], different)
-    return tuple(one.in_group(found.get(one.model, ())) for one in order)
+    names = [one.model for one in order if one.summary.value is not None]
+    found = letters(names, different)
+    place = {name: at for at, name in enumerate(names)}
+    above, below = Counter[str](), Counter[str]()
+    for pair in different:
+        better, worse = sorted(pair, key=place.__getitem__)
+        above[worse] += 1
+        below[better] += 1
+    return tuple(
+        _widened(one, 1 + above[one.model], len(names) - below[one.model]).in_group(found.get(one.model, ()))
+        for one in order
+    )
+
+
+def _widened(standing: Standing, low: int, high: int) -> Standing:
+    """Return the standing with a range of ranks that holds this one; without a range where it has none."""
+    if standing.rank_low is None or standing.rank_high is None:
+        return standing
+    return replace(standing, rank_low=min(low, standing.rank_low), rank_high=max(high, standing.rank_high))
 
 
 def letters(names: Sequence[str], different: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

@@ -155,6 +155,8 @@ class Stopping:
             raise UsageError(f"{plan.metric!r} has no worst and best value, so no moment to stop can be told")
         self._held = {model: _held_against(model, plan, baseline) for model in plan.models}
         self.order = drawn_order([name for name in plan.samples if self._is_of_use(name)], seed)
+        self._signs: dict[str, SequentialSigns] = {}
+        """Of each model, with the samples that were seen at earlier looks: none is walked through twice."""
         if not self.order:
             raise DataError("the baseline has no sample in common with this run", hint="name a run of the same samples")
 
@@ -167,6 +169,23 @@ class Stopping:
         """Yield the order, as many samples at a time as are done between two looks."""
         for start in range(0, len(self.order), LOOKS):
             yield self.order[start : start + LOOKS]
+
+    def is_enough(self, done: int, marks: Mapping[str, Mapping[str, Cell]]) -> bool:
+        """Return whether it is enough for every model, from marks that only grow from look to look; see `stands`."""
+        if self.rule.when == "decided":
+            return all(self._look(model, done, marks[model]).decided_at is not None for model in self._held)
+        return all(stand.decided_at is not None for stand in self.stands(done, marks))
+
+    def _look(self, model: str, done: int, marks: Mapping[str, Cell]) -> SequentialSigns:
+        """Return the test of a model over the first samples of the order, with what is new since the last look added."""
+        signs = self._signs.get(model)
+        if signs is None or signs.seen > done or signs.planned != len(self.order):
+            signs = SequentialSigns(len(self.order), width=self.width, alpha=ALPHA / len(self._held))
+            self._signs[model] = signs
+        for sample in self.order[signs.seen : done]:
+            if signs.add(self._gap(self._held[model], sample, marks)):
+                break
+        return signs
 
     def stands(self, done: int, marks: Mapping[str, Mapping[str, Cell]]) -> list[Stand]:
         """Return where each model stands when the first samples of the order are done.
@@ -193,10 +212,7 @@ class Stopping:
         found = anytime_difference(known, width=self.width, confidence=1 - alpha)
         if self.rule.when == "precise":
             return Stand(model, held[0], found.n, lost, found, done if self._is_precise(found) else None)
-        signs = SequentialSigns(len(self.order), width=self.width, alpha=alpha)
-        for gap in gaps:
-            if signs.add(gap):
-                break
+        signs = self._look(model, done, marks)
         better = None
         if signs.decided_at is not None:
             better = model if (signs.sum > 0) == (self.direction == "higher") else held[0]

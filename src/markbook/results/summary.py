@@ -9,7 +9,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from markbook.results.sheet import Cell
-from markbook.stats.intervals import clustered_standard_error, mean_interval
+from markbook.stats.arrays import finite
+from markbook.stats.intervals import SHORT, clustered_standard_error, few_clusters, mean_interval
 from markbook.stats.records import Estimate
 from markbook.types import Direction, MissingKind, Summary
 
@@ -59,8 +60,8 @@ def summarise_values(  # noqa: PLR0913 - each is a fact about the values that on
 ) -> Summary:
     """Return the mean of the values as a `Summary`.
 
-    The interval is clustered (CR1) if clusters are given, else Wilson for all-or-nothing values, t from 60 values
-    on, BCa below; always inside the range. With fewer than two values there is none, and the note says so.
+    The interval is clustered (CR1) if clusters are given, else as
+    `stats.mean_interval`, which warns in the note where it may be too short; always inside the range. With fewer than two values there is none, and the note says so.
 
     Args:
         values: what could be scored, in the metric's unit, in any fixed order.
@@ -111,7 +112,28 @@ def mean_of(
     """Return the mean with the interval that suits the values: clustered where some belong together, inside the range."""
     if clusters is None:
         return mean_interval(values, limits=limits, confidence=confidence, seed=seed)
-    return _clipped(clustered_standard_error(values, clusters, confidence=confidence), limits)
+    found = _clipped(clustered_standard_error(values, clusters, confidence=confidence), limits)
+    return (
+        found
+        if found.interval is None
+        else dataclasses.replace(found, note=few_clusters(finite(values), clusters, limits))
+    )
+
+
+def warnings_of(notes: Iterable[tuple[str, str]]) -> str:
+    """Return in a sentence whose intervals may be too short, and why; empty if none may.
+
+    Args:
+        notes: what each number is called, and its note.
+    """
+    named: dict[str, list[str]] = {}
+    for name, note in notes:
+        for part in note.split("; "):
+            if part.startswith(SHORT):
+                named.setdefault(part, []).append(name)
+    return sentences(
+        f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''}: {why}" for why, names in named.items()
+    )
 
 
 def _check_values(values: Sequence[float], metric: str, ends: tuple[float, float], policy: str) -> None:

@@ -9,7 +9,7 @@ from markbook.errors import DataError, UsageError
 from markbook.results.alignment import digest
 from markbook.results.kind import Results, results_of
 from markbook.results.sheet import Cell, Sheet
-from markbook.results.stopping import Stand, StoppedRecord, Stopping
+from markbook.results.stopping import StoppedRecord, Stopping
 from markbook.store import RunWriter, find_runs, open_run
 
 ORDER = "order"
@@ -65,11 +65,10 @@ def until_enough(
         stopping.order = list(kept.data["samples"])
     journal.add(ORDER, (0,), {"samples": stopping.order})
     journal.commit()
-    done, stands = 0, list[Stand]()
+    done, marks = 0, dict[str, Mapping[str, Cell]]()
     for batch in stopping.batches():
-        marks = step(batch)
+        marks = dict(step(batch))
         done += len(batch)
-        stands = stopping.stands(done, marks)
-        if all(stand.decided_at is not None for stand in stands):
+        if stopping.is_enough(done, marks):
             break
-    return stopping.record(done, planned, stands)
+    return stopping.record(done, planned, stopping.stands(done, marks))

@@ -16,9 +16,15 @@ from markbook.stats.arrays import check_confidence, has_variation, is_missing
 from markbook.stats.records import Estimate
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from markbook.stats.arrays import Floats, Ints
 
+    Mask = NDArray[np.bool_]
     Statistic = Callable[[Ints], float | None]
+    Disagreement = Callable[[Floats, Floats], tuple[float, float]]
+    """Takes a weight for each unit and how often each value occurs; returns what was seen and what chance would make."""
 
 ONE_CATEGORY = "no variation: every rating is the same, the coefficient is 0/0"
 ALL_ALIKE = "no variation between resamples: no interval"
@@ -202,21 +208,48 @@ def _rectangle(ratings: Sequence[Sequence[float | None]]) -> Floats:
     return turned
 
 
-def _squared_gaps(level: str, values: Floats, totals: Floats) -> Floats:
-    """Return Krippendorff's delta^2 between the values that occur."""
+def _on_a_line(level: str, values: Floats, index: Ints, is_rated: Mask) -> Disagreement:
+    """Return what sums Krippendorff's delta^2 over pairs where values are nominal, ordinal or interval.
+
+    Sums of squared gaps follow from means and squares, and of nominal gaps from counts: no table of every value against
+    every other, which for marks that are not whole has nearly as many rows as there are ratings.
+    """
     import numpy as np
 
-    gap = values[:, None] - values[None, :]
-    if level == "nominal":
-        differs: Floats = (gap != 0).astype(np.float64)
-        return differs
-    if level == "interval":
-        return (gap / gap.max()) ** 2 if gap.any() else gap  # alpha has no unit, and squares of tiny gaps vanish
-    if level == "ratio":
-        total = values[:, None] + values[None, :]
-        return np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2
-    middle = np.cumsum(totals) - totals / 2
-    return (middle[:, None] - middle[None, :]) ** 2
+    raters = is_rated.sum(axis=1)
+    # alpha has no unit, and squares of tiny gaps vanish
+    scaled = (values - values[0]) / (values[-1] - values[0]) if values.size > 1 else values
+    alike = [(row[one][:, None] == row[one][None, :]).sum() for row, one in zip(index, is_rated, strict=True)]
+    differing = raters**2 - np.array(alike, dtype=np.float64)
+
+    def disagree(weights: Floats, totals: Floats) -> tuple[float, float]:
+        n = float(totals.sum())
+        if level == "nominal":
+            return float(weights @ differing), n * n - float((totals**2).sum())
+        # Ordinal values stand at the middle of the ranks that they take up.
+        line = scaled if level == "interval" else (np.cumsum(totals) - totals / 2) / n
+        mean = float((totals * line).sum()) / n
+        marks = np.where(is_rated, line[index], 0.0)
+        centres = marks.sum(axis=1) / raters
+        within = (np.where(is_rated, marks - centres[:, None], 0.0) ** 2).sum(axis=1)
+        return float(weights @ (2 * raters * within)), 2 * n * float((totals * (line - mean) ** 2).sum())
+
+    return disagree
+
+
+def _ratios(values: Floats, index: Ints, is_rated: Mask) -> Disagreement:
+    """Return what sums Krippendorff's delta^2 over pairs of ratios."""
+    import numpy as np
+
+    total = values[:, None] + values[None, :]
+    gaps = np.divide(values[:, None] - values[None, :], total, out=np.zeros_like(total), where=total != 0) ** 2
+    pairs = [gaps[np.ix_(row[one], row[one])].sum() for row, one in zip(index, is_rated, strict=True)]
+    own = np.array(pairs, dtype=np.float64)
+
+    def disagree(weights: Floats, totals: Floats) -> tuple[float, float]:
+        return float(weights @ own), float(totals @ gaps @ totals)
+
+    return disagree
 
 
 def _rated_twice(
@@ -260,18 +293,20 @@ def krippendorff_alpha(
         raise ValueError(f"unknown level {level!r}: nominal, ordinal, interval or ratio")
     table, kept = _rated_twice(ratings, clusters)
     dropped = len(ratings[0]) - len(table)
-    values = np.unique(table[~np.isnan(table)])
-    counts = np.stack([(table == value).sum(axis=1) for value in values], axis=1) if values.size else table[:, :0]
-    counts = counts.astype(np.float64)
-    share = 1 / (counts.sum(axis=1) - 1) if len(table) else np.zeros(0)
+    is_rated = ~np.isnan(table)
+    values, places = np.unique(table[is_rated], return_inverse=True)
+    index = np.zeros(table.shape, dtype=np.int64)
+    index[is_rated] = places.ravel()
+    raters = is_rated.sum(axis=1)
+    disagree = _ratios(values, index, is_rated) if level == "ratio" else _on_a_line(level, values, index, is_rated)
 
     def statistic(units: Ints) -> float | None:
-        weight = np.bincount(units, minlength=len(table)) * share
-        seen = (counts * weight[:, None]).T @ counts - np.diag(weight @ counts)
-        totals = seen.sum(axis=1)
-        gaps = _squared_gaps(level, values, totals)
-        expected = float((np.outer(totals, totals) * gaps).sum()) / (float(totals.sum()) - 1)
-        return None if expected <= 0 else 1 - float((seen * gaps).sum()) / expected
+        times = np.bincount(units, minlength=len(table)).astype(np.float64)
+        totals: Floats = np.bincount(index[is_rated], np.repeat(times, raters), values.size).astype(np.float64)
+        if np.count_nonzero(totals) < 2:
+            return None
+        seen, expected = disagree(times / (raters - 1), totals)
+        return None if expected <= 0 else 1 - seen * (float(totals.sum()) - 1) / expected
 
     method = f"krippendorff-{level}"
     note = f"{dropped} units rated less than twice left out" if dropped else ""

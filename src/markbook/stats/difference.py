@@ -45,7 +45,8 @@ def paired_difference(
     """Return mean(a - b) over the same items, with standard error, t interval and p.
 
     `stats` has sd (of the differences), correlation (absent where a side does not vary), se_unpaired (what two
-    bare means would say), n_better, n_worse, n_equal.
+    bare means would say), n_better, n_worse, n_equal; where any differ size, the mean of |a - b| over those that do, and
+    is_one_size, 1 where it is the same for all of them.
 
     Args:
         a: scores of one model.
@@ -92,6 +93,9 @@ def _counts(first: Floats, second: Floats, gaps: Floats) -> dict[str, float]:
     """Return what is said of the pairs beside the mean difference; spreads from two pairs on."""
     n, better, worse = gaps.size, int((gaps > 0).sum()), int((gaps < 0).sum())
     found = {"n_better": float(better), "n_worse": float(worse), "n_equal": float(n - better - worse)}
+    sizes = abs(gaps[gaps != 0])
+    if sizes.size:
+        found |= {"size": float(sizes.mean()), "is_one_size": float(not has_variation(sizes))}
     if n < 2:
         return found
     found["sd"] = float(gaps.std(ddof=1)) if has_variation(gaps) else 0.0  # equal gaps differ by their rounding
@@ -271,6 +275,11 @@ def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
+def _check_power(alpha: float, power: float) -> None:
+    if not 0 < alpha < power < 1:
+        raise ValueError(f"need 0 < alpha < power < 1, got alpha={alpha}, power={power}")
+
+
 def minimum_detectable_effect(
     n: int, sd: float, *, alpha: float = 0.05, power: float = 0.8, method: Literal["normal", "t"] = "normal"
 ) -> Estimate:
@@ -287,8 +296,7 @@ def minimum_detectable_effect(
     """
     if n < 2 or not math.isfinite(sd) or sd < 0:
         raise ValueError(f"need n >= 2 and a finite sd >= 0, got n={n}, sd={sd}")
-    if not (0 < alpha < 1 and alpha < power < 1):
-        raise ValueError(f"need 0 < alpha < power < 1, got alpha={alpha}, power={power}")
+    _check_power(alpha, power)
     if method not in ("normal", "t"):
         raise ValueError(f"unknown method {method!r}: normal or t")
     effect = (normal_quantile(1 - alpha) + normal_inverse(power)) / math.sqrt(n)
@@ -317,9 +325,15 @@ def _noncentral_effect(n: int, alpha: float, power: float, start: float) -> floa
 
 
 def items_needed(effect: float, sd: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
-    """Return how many paired items show a difference of this size with this power (normal approximation)."""
-    if not effect > 0:
-        raise ValueError(f"the effect must be positive, got {effect}")
+    """Return how many paired items show a difference of this size with this power (normal approximation).
+
+    Raises:
+        ValueError: an effect that is not above 0 and finite, a negative or infinite sd, a power that is not between alpha
+            and 1.
+    """
+    if not (0 < effect < math.inf and 0 <= sd < math.inf):
+        raise ValueError(f"need a finite effect above 0 and a finite sd of 0 or more, got {effect} and {sd}")
+    _check_power(alpha, power)
     root = (normal_quantile(1 - alpha) + normal_inverse(power)) * sd / effect
     return max(2, math.ceil(root * root))
 

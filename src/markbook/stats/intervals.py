@@ -25,14 +25,26 @@ if TYPE_CHECKING:
 
 ENUMERATE_UP_TO = 6
 """Below this many values all n^n resamples are computed, so that the bootstrap is exact."""
-SCORE_BELOW = 30
-"""With fewer values than this the bootstrap has too little to resample; `bench/coverage.py` shows where it takes over."""
 UNSEEN = 0.6
 """How far values at the ends of a range speak for rare ones that were not seen; see `score_interval`."""
-T_FROM = 60
-"""From this many values on the t interval covers as well as BCa (93 to 95 %) and needs no resampling."""
-RESAMPLED_FROM = 5
+RESAMPLED_UP_TO = 59
+"""With more values than this t covers as well as BCa where the range has no ends."""
+RESAMPLED_FROM = 6
 """Where a range has no ends there is no score interval: Student's t below this many values, the bootstrap from here."""
+SHORT = "the interval may be too short"
+"""How a note begins that warns of an interval which covers less often than it says."""
+_NEAR = 0.05
+"""So much of the range is near its end."""
+_FEWEST_AWAY = 8
+"""With fewer values away from the end at which most lie, such intervals cover less than 93 %; by simulation."""
+_MANY_OPPOSITE = 0.1
+_FEWEST_CLUSTERS = 10
+_FEWEST_CLUSTERS_AWAY = 16
+_RARE = 0.85
+"""Where more values than this are at one end, what lies away from it is rare: then it matters in how many clusters."""
+_FEWEST_WITHOUT_ENDS = 10
+_SKEWED = 0.03
+"""Skewness squared over n; by simulation with gamma and lognormal values."""
 TOO_LARGE = f"values above {VAST:g}: no interval"
 TOO_FEW = "n < 2: no interval"
 NO_VARIATION = "no variation: no interval"
@@ -177,6 +189,67 @@ def score_interval(
     return replace(plain, low=low, high=high, method="wilson-t")
 
 
+def few_away(array: Floats, limits: tuple[float, float]) -> str:
+    """Return a warning where most values lie at one end of the range and the error rests on few others; else nothing."""
+    end, away = _away(array, limits)
+    if away is None or _counted(away) >= _FEWEST_AWAY:
+        return ""
+    return f"{SHORT}: it rests on few values away from {end:g}"
+
+
+def _away(array: Floats, limits: tuple[float, float], majority: float = 0.5) -> tuple[float, Floats | None]:
+    """Return the end at which more than this share of the values lie, and how far the values are from it, 1 the range.
+
+    None where there is no such end, or none away from it; or many at the other end too, for those are counted as a share is.
+    """
+    import numpy as np
+
+    bottom, top = limits
+    if not (math.isfinite(top - bottom) and top > bottom):
+        return bottom, None
+    for end in limits:
+        away: Floats = np.abs(array - end) / (top - bottom)
+        if float((away <= _NEAR).mean()) > majority and away.any() and float((away == 1).mean()) < _MANY_OPPOSITE:
+            return end, away
+    return bottom, None
+
+
+def _counted(weights: Floats) -> float:
+    """Return how many weights of one size these amount to (Kish)."""
+    return float(weights.sum()) ** 2 / float((weights**2).sum())
+
+
+def _skewed(array: Floats) -> str:
+    """Return a warning where values in a range without ends are few, or clearly skewed for their number; else nothing."""
+    n = array.size
+    if not has_variation(array) or is_vast(array):
+        return ""
+    if n < _FEWEST_WITHOUT_ENDS:
+        return f"{SHORT}: {n} values are few in a range without ends"
+    scaled = array - array.mean()
+    scaled = scaled / abs(scaled).max()
+    skewness = float((scaled**3).mean()) / float((scaled**2).mean()) ** 1.5
+    chance = math.sqrt(6 * n * (n - 1) / ((n - 2) * (n + 1) * (n + 3)))  # its standard error where nothing is skewed
+    if abs(skewness) < 2 * chance or skewness**2 / n < _SKEWED:
+        return ""
+    return f"{SHORT}: the {n} values are skewed"
+
+
+def few_clusters(array: Floats, clusters: Sequence[Hashable], limits: tuple[float, float] | None = None) -> str:
+    """Return a warning where the error rests on few clusters, by their sizes or by what is rare in them; else nothing."""
+    import numpy as np
+
+    numbers: dict[Hashable, int] = {}
+    index = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    sizes = np.bincount(index).astype(np.float64)
+    if (counted := _counted(sizes)) < min(_FEWEST_CLUSTERS, 0.9 * sizes.size):
+        return f"{SHORT}: by their sizes the {sizes.size} clusters count as {counted:.1f}"
+    end, away = (0.0, None) if limits is None else _away(array, limits, _RARE)
+    if away is None or _counted(np.bincount(index, away).astype(np.float64)) >= _FEWEST_CLUSTERS_AWAY:
+        return ""
+    return f"{SHORT}: it rests on few clusters with values away from {end:g}"
+
+
 def _ends(array: Floats, limits: tuple[float, float]) -> tuple[float, float]:
     """Return the two ends of a range that holds all values.
 
@@ -228,6 +301,15 @@ def bca_parameters(array: Floats, means: Floats) -> tuple[float, float]:
     return normal_inverse(share), float((gaps**3).sum() / (6 * spread**1.5))
 
 
+def _bca_tail(bias: float, acceleration: float, z: float) -> float:
+    """Return the share of resamples that lie below BCa's end at a normal quantile."""
+    shifted = bias + z
+    # Beyond 1 / a the formula turns back to the other side: from there on it is the end of all resamples.
+    if acceleration * shifted >= 1 or not math.isfinite(shifted):
+        return 1.0 if shifted > 0 else 0.0
+    return normal_below(bias + shifted / (1 - acceleration * shifted))
+
+
 def bootstrap_mean(
     values: Sequence[float],
     *,
@@ -262,13 +344,12 @@ def bootstrap_mean(
         return Estimate(mean, se=0.0, n=n, method=method, confidence=confidence, note=NO_VARIATION)
     means = _resampled_means(array, n_resamples, seed)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    if method == "bca-expanded":
-        reach = math.sqrt(n / (n - 1)) * t_quantile(confidence, n - 1)
-        tails = [normal_below(-reach), normal_below(reach)]
     if method != "percentile":
+        # The reach itself, not by way of its tail: that of a reach above 8 cannot be told from 0.
+        expanded = math.sqrt(n / (n - 1)) * t_quantile(confidence, n - 1)
+        reach = expanded if method == "bca-expanded" else normal_quantile(confidence)
         bias, acceleration = bca_parameters(array, means)
-        shifted = [bias + normal_inverse(tail) for tail in tails]
-        tails = [normal_below(bias + one / (1 - acceleration * one)) for one in shifted]
+        tails = [_bca_tail(bias, acceleration, z) for z in (-reach, reach)]
     low, high = (float(end) for end in np.quantile(means, tails))
     return Estimate(mean, low, high, float(means.std(ddof=1)), n=n, method=method, confidence=confidence)
 
@@ -365,10 +446,10 @@ def mean_interval(
 ) -> Estimate:
     """Return the mean with the interval that suits the data, clipped into the range.
 
-    Wilson where every value is one of the two ends of the range; t from 60 values on; below, BCa with expanded
-    percentiles, and below 30 Wilson's interval for partial credit (`score_interval`). In a range without ends it is
-    t below 5 values and BCa from there. With fewer than two values, or equal values inside the range, there is no
-    interval and `note` says so.
+    Wilson where every value is one of the two ends of the range; else Wilson's interval for partial credit
+    (`score_interval`). In a range without ends it is t below 6 values, BCa with expanded percentiles to 59 and t from
+    there. With fewer than two values, or equal values inside the range, there is no interval and `note` says so; it also
+    warns where such intervals cover less than 93 %.
 
     Args:
         values: one per item, inside `limits`.
@@ -388,13 +469,15 @@ def mean_interval(
     bounded = math.isfinite(top - bottom) and top > bottom
     if bounded and all(value in (bottom, top) for value in values):
         return _share_interval(values, limits, confidence)
-    if n >= T_FROM or (n < RESAMPLED_FROM and not bounded) or max(map(abs, values)) > VAST:
-        found = t_interval(values, confidence=confidence)
-    elif n < SCORE_BELOW and bounded:
+    is_usual = max(map(abs, values)) <= VAST
+    if bounded and is_usual:
         found = score_interval(values, limits=limits, confidence=confidence)
-    else:
+    elif RESAMPLED_FROM <= n <= RESAMPLED_UP_TO and is_usual:
         found = bootstrap_mean(values, method="bca-expanded", seed=seed, n_resamples=n_resamples, confidence=confidence)
+    else:
+        found = t_interval(values, confidence=confidence)
     if found.low is None or found.high is None:
         return found
-    low, high = max(found.low, bottom), min(found.high, top)
-    return Estimate(found.value, low, high, found.se, n=n, method=found.method, confidence=confidence)
+    array = finite(values)
+    note = few_away(array, limits) if bounded else _skewed(array)
+    return replace(found, low=max(found.low, bottom), high=min(found.high, top), stats={}, note=note)

@@ -56,7 +56,7 @@ def pass_at_k_summary(
         cs: right ones, one entry a problem.
         k: how many may be tried.
         confidence: between 0 and 1.
-        seed: for the bootstrap below 60 problems.
+        seed: of what is drawn; nothing is, in a range with ends.
     """
     if len(ns) != len(cs):
         raise ValueError(f"{len(ns)} attempt counts and {len(cs)} right counts")

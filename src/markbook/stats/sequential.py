@@ -106,20 +106,30 @@ def _capital_path(scaled: Floats) -> Floats:
     return path
 
 
-def _capital(scaled: Floats, m: float) -> float:
-    """Return the log of the capital at the end that bets on a mean below m: it grows with m."""
+def _capital(values: Floats, times: Floats, m: float) -> float:
+    """Return the log of the capital at the end that bets on a mean below m: it grows with m.
+
+    Args:
+        values: the different ones that came.
+        times: how often each of them came; the order does not matter at the end.
+        m: the mean.
+    """
     import numpy as np
 
-    logs = np.log1p(np.outer((m - scaled) / (1 - m), _shares())).sum(axis=0)
+    logs = times @ np.log1p(np.outer((m - values) / (1 - m), _shares()))
     return float(np.logaddexp.reduce(logs) - math.log(SHARES))
 
 
 def _furthest(scaled: Floats, limit: float) -> float:
     """Return the largest mean that is not refuted from above, by bisection."""
+    import numpy as np
+
+    values, counts = np.unique(scaled, return_counts=True)
+    times = counts.astype(np.float64)
     low, high = -1.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if middle < 1 and _capital(scaled, middle) < limit:
+        if middle < 1 and _capital(values, times, middle) < limit:
             low = middle
         else:
             high = middle

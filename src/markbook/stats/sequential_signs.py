@@ -128,6 +128,8 @@ def sequential_sign_test(
         ValueError: a difference lies outside the range, or there are more than planned.
     """
     array = finite(gaps)
+    if array.size > planned:
+        raise ValueError(f"{planned} samples were planned and {array.size} have come")
     test = SequentialSigns(planned, width=width, alpha=1 - confidence)
     for gap in array:
         if test.add(float(gap)):

@@ -187,6 +187,8 @@ def _show(report: Examined) -> None:
     Console().print(table)
     if note := report["same_family_preference"]["note"]:
         say(f"Same family: {note}.")
+    if report["drift"] and (note := report["drift"]["note"]):
+        say(f"Drift: {note}.")
 
 
 def _rows(report: Examined) -> Iterator[tuple[str, Told]]:

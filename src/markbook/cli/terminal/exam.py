@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
@@ -209,7 +209,7 @@ def show_run(run: Run, *, as_json: bool) -> None:
         }
         _print_record(run, models)
         return
-    from markbook.results.summary import methods_note
+    from markbook.results.summary import methods_note, warnings_of
 
     console = Console(soft_wrap=False)
     for note in head_notes(run.manifest["config"]):
@@ -219,6 +219,8 @@ def show_run(run: Run, *, as_json: bool) -> None:
         one["method"] for record in scores.values() if (one := record["statistics"]["total"]["interval"])
     ):
         console.print(methods)
+    if warning := warnings_of(_notes(scores)):
+        console.print(Text(terminal(warning)), soft_wrap=True)
     _say_unchecked(console, scores)
     if (passes := _pass_table(scores)) is not None:
         console.print(passes)
@@ -275,6 +277,14 @@ def _say_unchecked(console: Console, scores: Mapping[str, ScoreRecord]) -> None:
         if unchecked := verdicts.get("unchecked"):
             words = f"{model}: {unchecked} of {sum(verdicts['by_kind'].values())} verdicts unchecked: passes that may be forged"
             console.print(Text(terminal(words)), soft_wrap=True)
+
+
+def _notes(scores: Mapping[str, ScoreRecord]) -> Iterator[tuple[str, str]]:
+    """Yield what is to be said of each model's score and pass@k, with what it is called."""
+    for model, record in scores.items():
+        yield model, record["statistics"]["total"].get("note", "")
+        for name, found in record.get("pass_at_k", {}).items():
+            yield f"{model}'s {name}", found.get("note", "")
 
 
 def _score_table(scores: Mapping[str, ScoreRecord]) -> Table:

@@ -66,6 +66,11 @@ def _drawn(judged: JudgedRun, asked: SittingOptions) -> tuple[list[Drawn], _Text
     """Return what of a run is labelled, and what there is to say of that."""
     items, answers = _pairs(judged, asked) if asked.pair else _single(judged)
     notes = []
+    if judged.n_empty:
+        notes.append(
+            f"{judged.n_empty} samples have no answer to show and are not drawn; `judge correct` counts their scores, so "
+            "add a label for them where the score may be wrong"
+        )
     known = [] if asked.reasons else [item for item in items if item.score is not None]
     if known:
         if len(known) < len(items):

@@ -170,5 +170,5 @@ def _shared(labels: Sequence[Label]) -> int:
     by_item: dict[Key, set[str]] = {}
     for one in labels:
         if one.label is not None:
-            by_item.setdefault(one.key, set()).add(one.rater)
+            by_item.setdefault(one.aligned().key, set()).add(one.rater)
     return sum(len(raters) > 1 for raters in by_item.values())

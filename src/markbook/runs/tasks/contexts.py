@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from markbook.runs.tasks.summary import TaskColumn
+from markbook.stats.power import Differences
 from markbook.types import Direction, Interval
 
 CONFIDENCE = 0.95
@@ -50,9 +51,11 @@ class ContextGap:
         return cls(**{**record, "contexts": (first, second), "interval": interval})
 
 
-def context_gap(first: TaskColumn, second: TaskColumn, contexts: tuple[str, str]) -> ContextGap:
-    """Return the paired difference first - second over the rows that both have a value for."""
-    from markbook.stats import minimum_detectable_effect, paired_difference
+def context_gap(
+    first: TaskColumn, second: TaskColumn, contexts: tuple[str, str]
+) -> tuple[ContextGap, Differences | None]:
+    """Return the paired difference first - second over the rows that both have a value for, and how it varies, if it does."""
+    from markbook.stats import paired_difference
 
     shared = [
         (mark, other)
@@ -62,8 +65,10 @@ def context_gap(first: TaskColumn, second: TaskColumn, contexts: tuple[str, str]
     a = [mark.value for mark, _ in shared if mark.value is not None]
     b = [other.value for _, other in shared if other.value is not None]
     found = paired_difference(a, b, confidence=CONFIDENCE)
-    spread = found.stats.get("sd")
-    return ContextGap(
+    sd, n = found.stats.get("sd"), found.n
+    # The t test decides here, as it does over clusters: each row is one of its own.
+    differences = Differences(n, found.value, sd, clusters=n) if sd and found.value is not None else None
+    gap = ContextGap(
         metric=first.key,
         first=first.task,
         second=second.task,
@@ -75,21 +80,26 @@ def context_gap(first: TaskColumn, second: TaskColumn, contexts: tuple[str, str]
         n=found.n,
         n_left_out=len({*first.marks, *second.marks}) - len(shared),
         n_partial=sum(mark.is_partial or other.is_partial for mark, other in shared),
-        minimum_detectable_effect=minimum_detectable_effect(len(shared), spread).value
-        if spread and len(shared) > 1
-        else None,
+        minimum_detectable_effect=None,
         note=found.note,
     )
+    return gap, differences
 
 
-def adjusted(gaps: Sequence[ContextGap]) -> list[ContextGap]:
-    """Return the differences with Holm's p over the whole family, and in words what may be concluded."""
+def adjusted(gaps: Sequence[tuple[ContextGap, Differences | None]]) -> list[ContextGap]:
+    """Return the differences with Holm's p over the whole family, what could be shown, and in words what may be concluded."""
     from markbook.stats import holm
+    from markbook.stats.power import detectable_difference
 
-    return [
-        replace(gap, p_adjusted=p, family=len(gaps), verdict=_verdict(gap, p))
-        for gap, p in zip(gaps, holm([gap.p for gap in gaps]), strict=True)
-    ]
+    ps = holm([gap.p for gap, _ in gaps])
+    still_open = [p is not None and p >= 1 - CONFIDENCE for p in ps]
+    found = []
+    for at, ((gap, differences), p) in enumerate(zip(gaps, ps, strict=True)):
+        level = (1 - CONFIDENCE) / (1 + sum(still_open[:at]) + sum(still_open[at + 1 :]))
+        least = None if differences is None else detectable_difference(differences, alpha=level)
+        verdict = _verdict(gap, p)
+        found.append(replace(gap, p_adjusted=p, family=len(gaps), verdict=verdict, minimum_detectable_effect=least))
+    return found
 
 
 def _verdict(gap: ContextGap, p: float | None) -> str:

@@ -29,6 +29,7 @@ from markbook.runs.tasks.scoring.metrics import result_keys
 from markbook.runs.tasks.scoring.score_columns import ScoreColumns, completed
 from markbook.runs.tasks.scoring.scorers import ScoreNames
 from markbook.runs.tasks.summary import TaskColumn, summarise_column, summarise_group
+from markbook.stats.power import Differences
 from markbook.types import Sample
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True)
@@ -176,11 +177,11 @@ class MarkCollector:
                 found.setdefault(column.key, []).append(column)
         return found
 
-    def _context_gaps(self) -> list[ContextGap]:
+    def _context_gaps(self) -> list[tuple[ContextGap, Differences | None]]:
         """Return the paired differences between the context modes of each task, fuller minus less."""
         order = {"full": 0, "minimal": 1, "none": 2}
         plans = sorted(self._plan.tasks, key=lambda each: order[each.mode])
-        found: list[ContextGap] = []
+        found: list[tuple[ContextGap, Differences | None]] = []
         for base in dict.fromkeys(each.base for each in self._plan.tasks):
             variants = [each for each in plans if each.base == base]
             for place, first in enumerate(variants):
@@ -189,7 +190,7 @@ class MarkCollector:
                         found += self._differences(first, second)
         return found
 
-    def _differences(self, first: TaskPlan, second: TaskPlan) -> list[ContextGap]:
+    def _differences(self, first: TaskPlan, second: TaskPlan) -> list[tuple[ContextGap, Differences | None]]:
         others = {column.key: column for column in self.columns if column.task == second.task.name}
         return [
             context_gap(column, others[column.key], (first.mode, second.mode))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from markbook.results.comparison import compare_sheet
+from markbook.results.comparison import MOST_COMPARED, compare_sheet, too_many
 from markbook.results.summary import summarise_values
 from markbook.runs.exam.marks import Grouping
 from markbook.runs.exam.pages.scores import interval_record, percent
@@ -15,8 +15,12 @@ from markbook.types import Summary
 
 
 def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
-    """Return the comparison; every model has marked the same problems."""
-    return {
+    """Return the comparison; every model has marked the same problems.
+
+    Of more models than are compared two by two `comparison` is null, and `comparison_note` says so.
+    """
+    is_compared = len(tallies) <= MOST_COMPARED
+    record: dict[str, object] = {
         "models_evaluated": [tally.model for tally in tallies],
         "overall_scores": {tally.model: percent(tally.exam_score().value) for tally in tallies},
         "category_comparison": _by_group(tallies, "topic"),
@@ -26,8 +30,9 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
         "object_type_comparison": _by_group(tallies, "problem_type"),
         "error_rate_comparison": {tally.model: percent(tally.error_rate) for tally in tallies},
         "statistics": {tally.model: _statistics(tally) for tally in tallies},
-        "comparison": compare_sheet(exam_sheet(tallies), seed=tallies[0].seed).to_json(),
+        "comparison": compare_sheet(exam_sheet(tallies), seed=tallies[0].seed).to_json() if is_compared else None,
     }
+    return record if is_compared else record | {"comparison_note": too_many(len(tallies))}
 
 
 def ranking(tallies: Sequence[Tally]) -> list[Tally]:

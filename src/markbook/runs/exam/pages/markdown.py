@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from markbook.results.comparison import MOST_COMPARED
 from markbook.runs.exam.marks import Grouping
 from markbook.runs.exam.pages.comparison import ranking, strengths
 from markbook.runs.exam.pages.scores import overall_stats
@@ -100,7 +101,8 @@ def comparison_text(tallies: Sequence[Tally], *, benchmark: str, notes: Sequence
                 for group in groups
             ]
             lines += [f"## {title}", "", *_table((head, *(markdown(tally.model) for tally in best)), rows)]
-    lines += _strength_lines(best)
+    if len(best) <= MOST_COMPARED:
+        lines += _strength_lines(best)
     return "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from markbook.report.page import Page
-from markbook.results.comparison import compare_sheet
+from markbook.results.comparison import MOST_COMPARED, compare_sheet, too_many
 from markbook.results.headline import Headline, headline_of
 from markbook.results.stopping import words_of
 from markbook.runs.exam.pages.markdown import head_notes
@@ -21,7 +21,7 @@ def exam_page(view: ExamView) -> Page:
     tallies = best_first(list(view.tallies.values()))
     seed = int(view.config.get("seed", 0))
     sheet = exam_sheet(tallies) if tallies else None
-    comparison = compare_sheet(sheet, seed=seed) if sheet and len(tallies) > 1 else None
+    comparison = compare_sheet(sheet, seed=seed) if sheet and 1 < len(tallies) <= MOST_COMPARED else None
     problems = problems_of(view, tallies) if tallies else []
     benchmark = str(view.config.get("benchmark_name", "benchmark"))
     return Page(
@@ -56,7 +56,7 @@ def _facts(view: ExamView, tallies: Sequence[Tally]) -> tuple[tuple[str, str], .
 
 
 def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
-    found = []
+    found = [f"{too_many(len(tallies))}."] if len(tallies) > MOST_COMPARED else []
     if view.isolation in ("C", "D"):
         found.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
     found += head_notes(view.config)

@@ -8,6 +8,7 @@ from typing import NotRequired, TypedDict
 
 from markbook.runs.exam.marks import GROUPINGS, Grouping
 from markbook.runs.exam.tally import Tally
+from markbook.stats.intervals import SHORT
 from markbook.types import Interval, Summary
 
 _DOCUMENTED: Mapping[Grouping, str] = {
@@ -50,6 +51,7 @@ class PassRecord(TypedDict, total=False):
     method: str
     n: int
     missing: str
+    note: str
 
 
 class TotalStatistics(TypedDict):
@@ -208,7 +210,7 @@ def _statistics(exam: Summary, attempted: Summary) -> ScoreStatistics:
     if exam.n_partial and exam.bounds is not None:
         record["n_partial"] = exam.n_partial
         record["bounds"] = [percent(end) for end in exam.bounds]
-    if exam.interval is None:
+    if exam.interval is None or SHORT in exam.note:
         record["note"] = exam.note
     return record
 
@@ -229,6 +231,8 @@ def _pass_records(tally: Tally) -> dict[str, object]:
             "method": found.method,
             "n": found.n,
         }
+        if found.note:
+            details[f"pass@{k}"]["note"] = found.note
     return {**scores, "pass_at_k": details} if details else {}
 
 

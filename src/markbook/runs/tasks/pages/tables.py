@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from markbook.results.stopping import words_of
+from markbook.results.summary import warnings_of
 from markbook.runs.tasks.contexts import ContextGap
 from markbook.text.table import NOTHING, Table
 from markbook.types import Interval, Summary
@@ -66,6 +67,8 @@ def _task(name: str, record: TaskRecord) -> Table:
     ):
         if count:
             parts.append(f"{count} {words}")
+    if warning := warnings_of((key, found.note) for key, found in metrics.items()):
+        parts.append(warning)
     title = record["alias"] or name
     title = title if title == name else f"{title} ({name})"
     headers = ("metric", "value", "interval", "method", "scored", *(() if is_whole else ("missing", "bounds")))

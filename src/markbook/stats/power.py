@@ -1,0 +1,229 @@
+"""How often a comparison finds a true difference: the power of the tests that decide, and what follows for its size.
+
+All-or-nothing marks differ by one size or not at all. Given how many items differ, the sign-flip test then counts to which
+side, so its power is a sum over binomial tails and exact. Marks with partial credit go by the t test, to which sign flips
+come close, held below what flips can reach at all: m differing items have no p below 2^(1-m). Related items go by the t
+test over their clusters.
+
+Sources: exact power of McNemar's test, Duffy 1984, Biometrics 40(4); the noncentral t as a mixture of normals over the
+standard deviation's own distribution.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+from markbook.stats.arrays import normal_below, normal_inverse, normal_quantile, t_quantile
+
+_SIGNS_UP_TO = 2_000
+"""With more items than this the tails of signs are those of the normal distribution, and counting them takes long."""
+_FEW = 50
+"""Below so many differing items it matters how many of the items differ, and how coarse the p values of their signs are."""
+_POINTS = 64
+_NORMAL_FROM = 1_000
+"""From so many degrees of freedom on the standard deviation is as good as known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """How the paired differences of two models vary, as far as the power of a test depends on it."""
+
+    n: int
+    """Items that both have a value for."""
+    mean: float
+    sd: float
+    """From item to item, as the standard error sqrt(n) says it; of related items as their clusters vary."""
+    differing: float = 1.0
+    """The share of items on which the two differ."""
+    size: float = 0.0
+    """The mean size of a difference where there is one; above 0."""
+    is_one_size: bool = False
+    """Whether all differences are of that size, as those of all-or-nothing marks are."""
+    largest: float = math.inf
+    """What two marks of one item can differ by at most."""
+    clusters: int | None = None
+    """Of related items; None where they are not."""
+
+
+def detectable_difference(found: Differences, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
+    """Return the smallest true mean difference that so many such items show with this power, in the unit of `sd`.
+
+    None where no difference can be shown: even if all items differed, the test could not reach its level.
+
+    Args:
+        found: how the differences vary; a larger true difference is taken to make more items differ where it must.
+        alpha: what p has to be below, for one pair.
+        power: the chance to show it.
+    """
+    most = found.size if found.is_one_size and found.clusters is None else found.largest
+    top = min(most, (normal_quantile(1 - alpha) + normal_inverse(power)) * found.sd / math.sqrt(found.n))
+    while _power(found, found.n, top, alpha) < power:
+        if top >= min(most, 100 * found.sd):
+            return None
+        top = min(most, 1.5 * top)
+    low, high = 0.0, top
+    while high - low > 1e-4 * top:
+        middle = (low + high) / 2
+        if _power(found, found.n, middle, alpha) >= power:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def items_to_show(found: Differences, gap: float, *, alpha: float = 0.05, power: float = 0.8, most: int) -> int | None:
+    """Return how many items like these show a mean difference with this power; None if more than `most` are needed.
+
+    Args:
+        found: how the differences vary, from item to item.
+        gap: the true mean difference, above 0.
+        alpha: what p has to be below, for one pair.
+        power: the chance to show it.
+        most: where to stop looking.
+    """
+    low, high = 1, 2
+    while _power(found, high, gap, alpha) < power:
+        low, high = high, 2 * high
+        if low > most:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _power(found, middle, gap, alpha) < power:
+            low = middle
+        else:
+            high = middle
+    return high if high <= most else None
+
+
+def _power(found: Differences, n: int, gap: float, alpha: float) -> float:
+    """Return the chance that n such items show this mean difference."""
+    if found.clusters is not None:
+        degrees = found.clusters * n / found.n - 1
+        return t_power(degrees, gap * math.sqrt(n) / found.sd, alpha) if degrees >= 1 else 0.0
+    if found.is_one_size and n <= _SIGNS_UP_TO:
+        lean = gap / found.size
+        differing = min(1.0, max(found.differing, lean))
+        return sign_power(n, (differing + lean) / 2, max(0.0, differing - lean) / 2, alpha)
+    if gap > found.differing * found.largest:
+        return sign_power(n, min(1.0, gap / found.largest), 0.0, alpha)  # then more items differ, by all they can
+    if found.is_one_size:
+        sd = math.sqrt(max(1e-12, found.differing * found.size**2 - gap**2))
+        return t_power(n - 1, gap * math.sqrt(n) / sd, alpha)
+    if n * found.differing > _FEW:
+        return t_power(n - 1, gap * math.sqrt(n) / found.sd, alpha)
+    return _power_of_few(found, n, gap, alpha)
+
+
+def _power_of_few(found: Differences, n: int, gap: float, alpha: float) -> float:
+    """Return the power where only a few of the items differ: by how many of them do."""
+    share = min(1.0, found.differing)
+    mean = found.mean / share
+    sd = math.sqrt(max(1e-12 * found.size**2, (found.sd**2 + found.mean**2) / share - mean**2))
+    effect = gap / share / sd
+    counts = range(_least_signs(alpha), n + 1)
+    chances = ((_binomial(n, m, share), m) for m in counts)
+    return math.fsum(chance * _flip_power(m, effect, alpha) for chance, m in chances if chance > 1e-6)
+
+
+def _flip_power(m: int, effect: float, alpha: float) -> float:
+    """Return the power of sign flips over m differences whose mean is so many of their standard deviations."""
+    steps = 2.0 ** (m - 1)
+    below = math.ceil(alpha * steps) - 1  # p is a multiple of 1 / steps; so many of these are below alpha
+    if below == 1:
+        return min(normal_below(effect) ** m, t_power(m - 1, effect * math.sqrt(m), 1 / steps))  # all have one sign
+    return t_power(m - 1, effect * math.sqrt(m), (below - 0.5) / steps)
+
+
+def _least_signs(alpha: float) -> int:
+    """Return how many differing items it takes at least for a p below alpha."""
+    return 2 + math.floor(-math.log2(alpha))
+
+
+def t_power(degrees: float, shift: float, alpha: float) -> float:
+    """Return the chance that a two-sided t test has a p below alpha.
+
+    Args:
+        degrees: of freedom.
+        shift: the true mean over its standard error.
+        alpha: the level.
+    """
+    critical = t_quantile(1 - alpha, degrees)
+    if degrees >= _NORMAL_FROM:
+        return normal_below(shift - critical) + normal_below(-shift - critical)
+    # Over s, the standard deviation seen over the true one: degrees s^2 is chi-squared.
+    reach = 8 / math.sqrt(2 * degrees)
+    low, high = max(1e-6, 1 - reach), 1 + reach
+    total = weight = 0.0
+    for at in range(_POINTS + 1):
+        s = low + (high - low) * at / _POINTS
+        density = math.exp((degrees - 1) * math.log(s) - degrees * (s * s - 1) / 2)
+        density *= 1 if at in (0, _POINTS) else 4 if at % 2 else 2  # Simpson's rule
+        weight += density
+        total += density * (normal_below(shift - critical * s) + normal_below(-shift - critical * s))
+    return total / weight
+
+
+@functools.lru_cache(maxsize=4096)
+def sign_power(n: int, plus: float, minus: float, alpha: float) -> float:
+    """Return the chance that the exact sign-flip (McNemar) test of n items has a p below alpha.
+
+    Args:
+        n: items.
+        plus: the chance that an item differs to one side.
+        minus: to the other side; the rest does not differ.
+        alpha: the level.
+    """
+    differing = plus + minus
+    if differing <= 0:
+        return 0.0
+    middle, reach = n * differing, 8 * math.sqrt(n * differing * (1 - min(1.0, differing))) + 8
+    even, up, down = _Tail(0.5), _Tail(plus / differing), _Tail(minus / differing)
+    k, power = -1, 0.0  # fewest to one side, of m that differ, up to which the test rejects
+    for m in range(1, min(n, math.ceil(middle + reach)) + 1):
+        for tail in (even, up, down):
+            tail.lengthen(m - 1, k)
+        if 2 * (even.value + even.next(m, k)) < alpha:
+            for tail in (even, up, down):
+                tail.widen(m, k)
+            k += 1
+        if k >= 0 and m >= middle - reach:
+            power += _binomial(n, m, differing) * (up.value + down.value)
+    return min(1.0, power)
+
+
+class _Tail:
+    """P(X <= k) of a binomial X of m trials, while m and k grow by one at a time."""
+
+    __slots__ = ("_at", "_chance", "value")
+
+    def __init__(self, chance: float) -> None:
+        self._chance = chance
+        self.value = 0.0
+        self._at = 0.0
+        """P(X = k)."""
+
+    def lengthen(self, m: int, k: int) -> None:
+        """Go from m trials to m + 1."""
+        self.value -= self._chance * self._at
+        self._at *= (m + 1) * (1 - self._chance) / (m + 1 - k)
+
+    def next(self, m: int, k: int) -> float:
+        """Return P(X = k + 1)."""
+        if k < 0:
+            return float((1 - self._chance) ** m)
+        return 0.0 if self._chance >= 1 else self._at * (m - k) / (k + 1) * self._chance / (1 - self._chance)
+
+    def widen(self, m: int, k: int) -> None:
+        """Go from k to k + 1."""
+        self._at = self.next(m, k)
+        self.value += self._at
+
+
+def _binomial(n: int, m: int, chance: float) -> float:
+    """Return the probability of m successes in n trials."""
+    if chance >= 1:
+        return float(m == n)
+    ways = math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
+    return math.exp(ways + m * math.log(chance) + (n - m) * math.log1p(-chance))
