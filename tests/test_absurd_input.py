@@ -28,16 +28,18 @@ def test_a_score_too_large_to_be_one_is_missing(tmp_path):
     assert [one["summary"]["n_missing"] for one in json.loads(out)["ranking"]] == [{"undefined": 1}] * 2
 
 
-def test_marks_of_judges_and_people_too_large_to_be_any_are_none(tmp_path):
+def test_marks_too_large_to_be_any_are_none_of_a_judge_and_refused_of_a_person(tmp_path):
     write_rows(tmp_path / "j.jsonl", [{"id": at, "score": BIG if at == 50 else at % 3 / 2} for at in range(60)])
-    write_rows(tmp_path / "l.jsonl", [{"id": at, "label": BIG if at == 3 else at % 2} for at in range(20)])
+    write_rows(tmp_path / "l.jsonl", [{"id": at, "label": None if at == 3 else at % 2} for at in range(20)])
+    write_rows(tmp_path / "big.jsonl", [{"id": at, "label": BIG if at == 3 else at % 2} for at in range(20)])
+    command = ("judge", "correct", "--judged", tmp_path / "j.jsonl", "--labels")
 
-    code, out, err = markbook(
-        "judge", "correct", "--judged", tmp_path / "j.jsonl", "--labels", tmp_path / "l.jsonl", "--json"
-    )
+    code, out, err = markbook(*command, tmp_path / "l.jsonl", "--json")
 
     assert code == 0, err
     assert (json.loads(out)["items"], json.loads(out)["labels"], json.loads(out)["without_score"]) == (59, 19, 1)
+    code, _, err = markbook(*command, tmp_path / "big.jsonl", "--json")
+    assert (code, "big.jsonl:4: a label is 1000" in err) == (2, True), err
 
 
 @pytest.mark.parametrize("where", ["prompt: 'Say {{ word }}.'", "name: demo"])

@@ -247,7 +247,7 @@ def test_clients_have_their_turns():
         await until(lambda: pool.running == 1)
         ended = []
         many = pool.offer("greedy", [order(f"{RIGHT}# {number}\n") for number in range(20)], 60)
-        few = pool.offer("modest", [order(f"{WRONG}# {number}\n") for number in range(2)], 60)
+        few = pool.offer("modest", [order(f"{RIGHT}# modest {number}\n") for number in range(2)], 60)
         for name, tickets in (("greedy", many), ("modest", few)):
             for ticket in tickets:
                 ticket.future.add_done_callback(lambda _, name=name: ended.append(name))

@@ -268,8 +268,10 @@ def draw_by(folder, seed):
     (folder / "utils.py").write_text(
         "import random\n"
         "def draw(docs):\n"
+        # another length, too: byte code of a file of the same second and size would be taken for this one's
         f"    generator = random.Random({seed})\n"
-        "    return [{**doc, 'q': doc['q'] + generator.choice('ABCDEFGH'), 'a': generator.choice('AB')} for doc in docs]\n"
+        + "#\n" * seed
+        + "    return [{**doc, 'q': doc['q'] + generator.choice('ABCDEFGH'), 'a': generator.choice('AB')} for doc in docs]\n"
     )
 
 

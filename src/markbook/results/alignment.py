@@ -133,8 +133,11 @@ def is_mixed(sheets: Sequence[Sheet]) -> bool:
 
 
 def places_and_ids(sheets: Sequence[Sheet]) -> bool:
-    """Whether some of our runs name their samples by places in a file and others by ids of their own."""
-    return len({sheet.by_place for sheet in sheets if not sheet.loose}) > 1
+    """Whether some of our runs name their samples by places in a file and others by ids of their own.
+
+    A table that does not say what was asked names them as its writer found them in the other run.
+    """
+    return len({sheet.by_place for sheet in sheets if not sheet.loose and any(sheet.digests.values())}) > 1
 
 
 def merged(sheets: Sequence[tuple[str, Sheet]], notes: Sequence[str] = ()) -> Sheet:

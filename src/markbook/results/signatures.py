@@ -33,6 +33,8 @@ def differences(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False
     """
     for place, (name, sheet) in enumerate(sheets):
         for other_name, other in sheets[place + 1 :]:
+            if sheet.metric != other.metric:
+                continue  # these are refused for that
             pair = differing(sheet.signatures, other.signatures, is_planned=is_planned)
             if pair is not None:
                 only, other_only = (sorted(parts) or ["nothing"] for parts in pair)
