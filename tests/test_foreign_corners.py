@@ -125,7 +125,10 @@ def test_repeats_are_attempts_whatever_they_are_called(tmp_path, labels):
     rows = [{"item": item, "repeat": label, "score": at} for item in "ab" for at, label in enumerate(labels)]
     sheet = sheet_of(lines(tmp_path / "t.jsonl", rows))
 
-    assert {item: (cell.value, cell.values) for item, cell in sheet.marks["t"].items()} == {"a": (0.5, (0.0, 1.0)), "b": (0.5, (0.0, 1.0))}
+    assert {item: (cell.value, cell.values) for item, cell in sheet.marks["t"].items()} == {
+        "a": (0.5, (0.0, 1.0)),
+        "b": (0.5, (0.0, 1.0)),
+    }
 
 
 def test_a_second_row_of_one_attempt_is_counted_and_left(tmp_path):
