@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -290,7 +291,7 @@ def numbered(rows: Iterable[Row]) -> MarkedRows:
 
 def stem_of(path: Path, *ends: str) -> str:
     """Return a file's name without its endings: what a model is called where the file does not say."""
-    name = path.name.removesuffix(".gz")
+    name = os.fsencode(path.name).decode(errors="replace").removesuffix(".gz")  # it need not be UTF-8
     for end in ends:
         if name.endswith(end) and name != end:
             return name.removesuffix(end)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import platform
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ class Manifest:
     def identity(self) -> str:
         """One digest over command, config and inputs."""
         text = encode({"command": self.command, "config": self.config, "inputs": self.inputs})
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 class RunWriter:
@@ -66,6 +67,7 @@ class RunWriter:
         self._clock_start = time.monotonic()
         self._old = KeySet(())
         self._new: set[tuple[str, Key]] = set()
+        self._adding = threading.Lock()
         self._journal: Journal
 
     @classmethod
@@ -175,11 +177,12 @@ class RunWriter:
         Raises:
             StorageError: the journal cannot be written; what was acknowledged is safe.
         """
-        if self.has(kind, key):
-            return
-        self._journal.add(kind, key, data)
-        if remember:
-            self._new.add((kind, key))
+        with self._adding:  # two threads that have the same row to add may not both find it absent
+            if self.has(kind, key):
+                return
+            self._journal.add(kind, key, data)
+            if remember:
+                self._new.add((kind, key))
 
     def commit(self) -> None:
         """Return when everything added so far would survive a power cut."""
@@ -258,7 +261,8 @@ class RunWriter:
             **extra,
         }
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        replace_file(self._disk, self.folder / "run.json", [text.encode()])
+        # A file's name need not be UTF-8: what of it is not becomes a question mark.
+        replace_file(self._disk, self.folder / "run.json", [text.encode(errors="replace")])
 
 
 def _storage_error(what: str, path: Path, error: OSError) -> StorageError:
