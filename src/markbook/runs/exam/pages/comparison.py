@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from markbook.results.comparison import compare_sheet
+from markbook.errors import DataError
+from markbook.results.comparison import Comparison, compare_sheet
 from markbook.results.summary import summarise_values
 from markbook.runs.exam.marks import Grouping
 from markbook.runs.exam.pages.scores import interval_record, percent
@@ -16,6 +17,7 @@ from markbook.types import Summary
 
 def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
     """Return the comparison; every model has marked the same problems."""
+    comparison = comparison_of(tallies)
     return {
         "models_evaluated": [tally.model for tally in tallies],
         "overall_scores": {tally.model: percent(tally.exam_score().value) for tally in tallies},
@@ -26,13 +28,27 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
         "object_type_comparison": _by_group(tallies, "problem_type"),
         "error_rate_comparison": {tally.model: percent(tally.error_rate) for tally in tallies},
         "statistics": {tally.model: _statistics(tally) for tally in tallies},
-        "comparison": compare_sheet(exam_sheet(tallies), seed=tallies[0].seed).to_json(),
+        "comparison": None if comparison is None else comparison.to_json(),
     }
 
 
+def comparison_of(tallies: Sequence[Tally]) -> Comparison | None:
+    """Return the comparison of several models; None of one alone, and where no two share a problem with a value."""
+    try:
+        return compare_sheet(exam_sheet(tallies), seed=tallies[0].seed) if len(tallies) > 1 else None
+    except DataError:
+        return None
+
+
 def ranking(tallies: Sequence[Tally]) -> list[Tally]:
-    """Return the models from the best score to the worst; equal scores by name."""
-    return sorted(tallies, key=lambda tally: (-(tally.exam_score().value or 0.0), tally.model))
+    """Return the models from the best score to the worst, those without one last; equal scores by name."""
+    values = {tally.model: tally.exam_score().value for tally in tallies}
+
+    def place(tally: Tally) -> tuple[bool, float, str]:
+        value = values[tally.model]
+        return value is None, -(value or 0.0), tally.model
+
+    return sorted(tallies, key=place)
 
 
 def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[str, tuple[list[str], list[str]]]:
