@@ -590,3 +590,18 @@ def test_the_first_page_of_a_finished_run_asks_nothing_that_takes_its_whole_jour
 
     assert run.folder.name in site.page(f"/run/{number}", {})
     assert threading.main_thread() not in asked  # the index may, beside the page
+
+
+def test_a_page_that_cannot_be_made_closes_no_connection(serve, folder, monkeypatch, caplog):
+    client = serve(folder)
+
+    def broken(request):
+        raise KeyError(request.path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client.server.pages, "answer", broken)
+        answer, body = client.get("/run/0")
+
+    assert (answer.status, body) == (500, "This page cannot be made: KeyError: '/run/0'")
+    assert "the page /run/0 cannot be made" in caplog.text
+    assert client.get("/")[0].status == 200
