@@ -258,7 +258,9 @@ def test_what_is_wrong_with_one_run_is_said_on_its_page(serve, tmp_path):
 
     run = make(tmp_path / "runs" / "strange", problems=3)
     path = run.folder / "run.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"command": "unheard-of"}))
+    record = json.loads(path.read_text()) | {"command": "unheard-of"}
+    del record["identity"]  # which would say that it was changed
+    path.write_text(json.dumps(record))
     client = serve(run.folder.parent)
 
     _, page = client.get("/")
@@ -273,10 +275,12 @@ def test_a_torn_row_stops_the_index_and_is_said(folder):
     run = next(path for path in find_runs(folder) if path.parent.name == "b")
     with (run / "results.jsonl").open("a") as file:
         file.write('{"torn')
-    index = locations(folder, "run")
+    index = Index(results_of(open_run(run, check=False), partial=True))
+    index.start()
+    index.wait(1 << 62, 20)
 
     assert len(index) == 5
-    assert "JSONDecodeError" in index.failure
+    assert "results.jsonl is damaged at byte" in index.failure
 
 
 def test_a_page_appears_while_the_index_is_being_built(folder, monkeypatch):
@@ -619,3 +623,18 @@ def test_counts_of_a_run_that_is_still_read_are_said_to_be_so_far(folder):
     assert "read so far; reload for more" in page
     assert all("so far)" in link for link in re.findall(r"<a href=\"/run/1\?error=[^>]*>[^<]*</a>", page))
     assert "read so far" not in run_page(index, 1, about, {})
+
+
+def test_a_page_that_cannot_be_made_closes_no_connection(serve, folder, monkeypatch, caplog):
+    client = serve(folder)
+
+    def broken(request):
+        raise KeyError(request.path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client.server.pages, "answer", broken)
+        answer, body = client.get("/run/0")
+
+    assert (answer.status, body) == (500, "This page cannot be made: KeyError: '/run/0'")
+    assert "the page /run/0 cannot be made" in caplog.text
+    assert client.get("/")[0].status == 200

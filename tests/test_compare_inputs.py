@@ -209,6 +209,9 @@ def test_a_summary_in_the_form_of_another_version_is_refused_in_words(folder):
     two = run(folder, "two", WORDS, WORDS[:8], metric="points")
     summary = json.loads((two / "summary.json").read_text(encoding="utf-8"))
     (two / "summary.json").write_text(json.dumps(summary | {"schema": 1}), encoding="utf-8")
+    manifest = json.loads((two / "run.json").read_text(encoding="utf-8"))
+    del manifest["published"]  # what that version wrote had no seal
+    (two / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
     refused = [command("compare", one, two), command("report", two)]
 
     for code, _, err in refused:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from markbook import plugins
 from markbook.config import lmeval, native, spec
 from markbook.config.index import SUFFIXES, index_of, named_in
-from markbook.config.tree import Node, Twice, read_tree
+from markbook.config.tree import Node, Twice, plain, read_tree
 from markbook.errors import ConfigError, UsageError, beside
 
 _MAX_CHAIN = 8
@@ -77,42 +76,48 @@ def load_all(targets: list[str]) -> tuple[list[Loaded], list[tuple[spec.TaskGrou
     index_of.cache_clear()  # files may have changed since
     tasks: dict[str, Loaded] = {}
     groups: list[tuple[spec.TaskGroup, list[str]]] = []
+    gathering = _Gathering(tasks, groups)
     for target in targets:
-        _gather(load(target), "", tasks, groups, ())
+        gathering.add(load(target), "", ())
     return list(tasks.values()), groups
 
 
-def _gather(
-    found: spec.Task | spec.TaskGroup,
-    alias: str,
-    tasks: dict[str, Loaded],
-    groups: list[tuple[spec.TaskGroup, list[str]]],
-    above: tuple[str, ...],
-) -> list[str]:
-    """Add what was found, and return the names of its tasks."""
-    if isinstance(found, spec.Task):
-        known = tasks.setdefault(found.name, Loaded(found, alias or found.alias))
-        if known.task.file.resolve() != found.file.resolve() or known.task.resolved != found.resolved:
-            raise ConfigError(f"two tasks are named {found.name!r}", at=str(found.file), hint=str(known.task.file))
-        return [found.name]
-    if found.name in above:
-        raise ConfigError(f"group {found.name!r} holds itself", at=str(found.file))
-    held: list[str] = []
-    groups.append((found, held))
-    for member in found.members:
-        for inner in _members(found, member):
-            held += _gather(inner, member.alias, tasks, groups, (*above, found.name))
-    held[:] = list(dict.fromkeys(held))
-    return held
+@dataclass(frozen=True, slots=True)
+class _Gathering:
+    """The tasks and groups met so far. A file that several groups name is read once: groups of groups would else double."""
 
+    tasks: dict[str, Loaded]
+    groups: list[tuple[spec.TaskGroup, list[str]]]
+    read: dict[tuple[Path, str], list[str]] = field(default_factory=dict)
+    """The tasks' names of each file, under what a group set over it."""
 
-def _members(group: spec.TaskGroup, member: spec.Member) -> Iterator[spec.Task | spec.TaskGroup]:
-    """Yield what a group names: a group in place, a file beside it, a task, a group or a tag by its name."""
-    if member.inline is not None:
-        yield member.inline
-        return
-    for path in _paths_of(group, member):
-        yield _read(path, member.over)
+    def add(self, found: spec.Task | spec.TaskGroup, alias: str, above: tuple[str, ...]) -> list[str]:
+        """Add what was found, and return the names of its tasks."""
+        if isinstance(found, spec.Task):
+            known = self.tasks.setdefault(found.name, Loaded(found, alias or found.alias))
+            if known.task.file.resolve() != found.file.resolve() or known.task.resolved != found.resolved:
+                raise ConfigError(f"two tasks are named {found.name!r}", at=str(found.file), hint=str(known.task.file))
+            return [found.name]
+        if found.name in above:
+            raise ConfigError(f"group {found.name!r} holds itself", at=str(found.file))
+        held: list[str] = []
+        self.groups.append((found, held))
+        for member in found.members:
+            held += self._member(found, member, (*above, found.name))
+        held[:] = list(dict.fromkeys(held))
+        return held
+
+    def _member(self, group: spec.TaskGroup, member: spec.Member, above: tuple[str, ...]) -> list[str]:
+        """Add what a group names: a group in place, a file beside it, a task, a group or a tag by its name."""
+        if member.inline is not None:
+            return self.add(member.inline, member.alias, above)
+        names: list[str] = []
+        for path in _paths_of(group, member):
+            key = path.resolve(), "" if member.over is None else repr(plain(member.over))
+            if key not in self.read:
+                self.read[key] = self.add(_read(path, member.over), member.alias, above)
+            names += self.read[key]
+        return names
 
 
 def _paths_of(group: spec.TaskGroup, member: spec.Member) -> list[Path]:

@@ -10,14 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from markbook.config.lmeval import TASK_KEYS
+
 SUFFIXES = (".yaml", ".yml")
 _MOST_FILES = 20_000
 _MOST_ENTRIES = 100_000
 _MOST_CHARACTERS = 1 << 20
 _MOST_INCLUDES = 8
-_NAMED = re.compile(r"^(?:name|task|group):[ \t]*[\"']?([^\s\"'#\[{]+)", re.MULTILINE)
+_NAMED = re.compile(r"^(name|task|group):[ \t]*[\"']?([^\s\"'#\[{]+)", re.MULTILINE)
+_KEY = re.compile(r"^([a-z_]+):", re.MULTILINE)
 _INCLUDED = re.compile(r"^include:[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
-_TAGS = re.compile(r"^tag:[ \t]*(?:\[([^\]]*)\]|([^\s#\[][^\n#]*)|((?:#[^\n]*)?(?:\n[ \t]*-[^\n]*)+))", re.MULTILINE)
+_TAGS = re.compile(
+    r"^(tag|group):[ \t]*(?:\[([^\]]*)\]|([^\s#\[][^\n#]*)|((?:#[^\n]*)?(?:\n[ \t]*-[^\n]*)+))", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,9 @@ def named_in(folder: Path) -> Iterator[tuple[str, Path]]:
         if number >= _MOST_FILES:
             return
         if path.suffix in SUFFIXES and path.is_file():
-            yield from ((name, path) for name in _NAMED.findall(_text(path))[:1])
+            name = _name(_text(path))
+            if name:
+                yield name, path
 
 
 @functools.lru_cache(maxsize=8)
@@ -45,11 +52,25 @@ def index_of(folder: Path) -> FolderIndex:
     found = FolderIndex()
     for path in _files(folder):
         text = _text(path)
-        for name in _NAMED.findall(text)[:1]:
+        name = _name(text)
+        if name:
             found.names.setdefault(name, path)
             for tag in _tags(path, text):
-                found.tags[tag].append(path)
+                if tag != name:
+                    found.tags[tag].append(path)
     return found
+
+
+def _name(text: str) -> str:
+    """Return what a file calls itself, empty if it has no name. In a task's file `group` is a tag."""
+    named = dict(reversed(_NAMED.findall(text)))
+    naming = ("name", "task", "group") if _is_task(text) else ("name", "group", "task")
+    return next((named[key] for key in naming if key in named), "")
+
+
+def _is_task(text: str) -> bool:
+    """Whether a file of lm-evaluation-harness with both `group` and `task` is a task: what a task is made of tells."""
+    return bool((TASK_KEYS | {"include"}).intersection(_KEY.findall(text)))
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -67,12 +88,13 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _tags(path: Path, text: str) -> list[str]:
-    """Return a task's tags: its own, else those of what it includes."""
+    """Return a task's tags: its own, else those of what it includes; none of a file that is a group itself."""
     for _ in range(_MOST_INCLUDES):
-        found = _TAGS.search(text)
-        if found is not None:
-            parts = re.split(r"[,\n]", found[1] or found[2] or found[3])
-            return [tag for part in parts if (tag := part.partition("#")[0].strip().removeprefix("-").strip(" \t\"'"))]
+        found = [match for match in _TAGS.finditer(text) if match[1] == "tag" or _is_task(text)]
+        if found:
+            parts = [part for match in found for part in re.split(r"[,\n]", match[2] or match[3] or match[4])]
+            tags = (part.partition("#")[0].strip().removeprefix("-").strip(" \t\"'") for part in parts)
+            return list(dict.fromkeys(tag for tag in tags if tag))
         included = _INCLUDED.search(text)
         if included is None:
             break

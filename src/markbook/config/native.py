@@ -131,7 +131,7 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
     return spec.Task(
         name=model.name,
         file=file,
-        version=str(model.version),
+        version=_version(node, model.version),
         data=spec.Data(
             (model.data.path,), folder, dict(model.data.where), id_field=model.data.id, at=data.value["path"].at
         ),
@@ -149,6 +149,11 @@ def read_native(node: Node, file: Path) -> spec.Task | spec.TaskGroup:
         tags=tuple(model.tags),
         resolved=plain(node),
     )
+
+
+def _version(node: Node, version: str | float) -> str:
+    """Return the version as it is written in the file."""
+    return find(node, ("version",)).text or str(version)
 
 
 def _code(model: TaskModel) -> spec.Pipeline:
@@ -174,7 +179,12 @@ def _few_shot(model: TaskModel, node: Node) -> spec.FewShot:
         return spec.FewShot()
     assert isinstance(node.value, dict)
     path = model.few_shot.path
-    return spec.FewShot(model.few_shot.count, (path,) if path else (), at=node.value["few_shot"].at)
+    return spec.FewShot(
+        model.few_shot.count,
+        (path,) if path else (),
+        folder=Path(find(node, ("few_shot", "path")).file).parent if path else None,
+        at=node.value["few_shot"].at,
+    )
 
 
 def _use(model: str | MetricModel, metrics: Node, place: int) -> spec.Use:
@@ -201,7 +211,7 @@ def _group(node: Node, file: Path) -> spec.TaskGroup:
             spec.GroupMetric(each.metric, each.weight_by_size, at=find(node, ("summarise", place, "metric")).at)
             for place, each in enumerate(model.summarise)
         ),
-        version=str(model.version),
+        version=_version(node, model.version),
         resolved=plain(node),
     )
 

@@ -112,6 +112,8 @@ class FewShot:
     count: int = 0
     paths: tuple[str, ...] = ()
     """Files of rows; empty means the task's own rows."""
+    folder: Path | None = None
+    """Where those files are looked for, if not where the task's data is."""
     rows: tuple[Mapping[str, object], ...] = ()
     """Rows that stand in the task file; they come before files."""
     rows_by: Function | None = None

@@ -90,6 +90,8 @@ class Node:
     """Line and column of a mapping's keys."""
     is_bare: bool = False
     """Whether it is a word or number that stands without quotes and without a tag."""
+    text: str = ""
+    """How a number is written: 1.10 is the number 1.1."""
 
     @property
     def at(self) -> str:
@@ -231,7 +233,8 @@ class _Builder:
             return None
         if kind == "ScalarEvent":
             node = self.node(event, self.scalar(event), 1)
-            node = replace(node, is_bare=event.tag is None and event.implicit[0])
+            written = str(event.value) if isinstance(node.value, int | float) else ""
+            node = replace(node, is_bare=event.tag is None and event.implicit[0], text=written)
         elif kind == "AliasEvent":
             if event.anchor not in self.anchors:
                 raise self.error(f"alias *{event.anchor} has no anchor before it", event)

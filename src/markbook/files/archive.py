@@ -13,7 +13,7 @@ from markbook.files.limits import FREE_BYTES, MAX_DOCUMENT, MAX_MEMBERS, MAX_RAT
 
 
 def members(path: Path, wanted: Callable[[str], bool]) -> Iterator[bytes]:
-    """Yield the content of each member of a zip whose name is wanted, in the zip's order.
+    """Yield the content of each member of a zip whose name is wanted, in the zip's order; of one name the last counts.
 
     All of them together may unfold to no more than any compressed file of that size may.
 
@@ -27,8 +27,9 @@ def members(path: Path, wanted: Callable[[str], bool]) -> Iterator[bytes]:
             if len(found) > MAX_MEMBERS:
                 raise DataError(f"{len(found)} files in the zip are too many", at=str(path))
             limit = left = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
+            last = {member.filename: member for member in found}  # a zip is rewritten by adding to its end
             for member in found:
-                if wanted(member.filename):
+                if wanted(member.filename) and last[member.filename] is member:
                     content = _unpacked(archive, member, path)
                     left -= len(content)
                     if left < 0:

@@ -10,12 +10,16 @@ from typing import Any
 from markbook.errors import DataError
 from markbook.files.content import SPACE, open_input, pieces, whole
 from markbook.files.jsonl import Rejection, parse_object
+from markbook.files.limits import FREE_BYTES, MAX_RATIO, MAX_UNPACKED
 from markbook.plugins import need
 
 Record = tuple[Mapping[str, object], str]
 """A row, and where it stands."""
 
 _ROWS = 1024
+_FEW = 16
+_AT_ONCE = 256 << 20
+"""Bytes that the texts of one batch may come to."""
 _FILE_MAGIC = b"ARROW1"
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 """What `save_to_disk` writes beside a data set's files, and beside the folders of several splits."""
@@ -34,7 +38,11 @@ def parquet_records(path: Path, digest: hashlib._Hash | None) -> Iterator[Record
     _feed(path, digest)
     try:
         with path.open("rb") as raw:
-            yield from _numbered(parquet.ParquetFile(raw).iter_batches(batch_size=_ROWS), path)
+            about = parquet.read_metadata(raw)
+            short, many = _repeated(about)
+            file = parquet.ParquetFile(raw, metadata=about, read_dictionary=short)
+            batches = file.iter_batches(batch_size=many)
+            yield from _bounded(_numbered(_small(batches), path), path)
     except (arrow.ArrowException, OSError, OverflowError, ValueError) as error:
         raise DataError(f"not a readable Parquet file: {error}", at=str(path)) from error
 
@@ -125,6 +133,47 @@ def _sound(batches: Iterator[Any]) -> Iterator[Any]:
     for batch in batches:
         batch.validate(full=True)
         yield from (batch.slice(start, _ROWS) for start in range(0, batch.num_rows, _ROWS))
+
+
+def _repeated(about: Any) -> tuple[list[str], int]:
+    """Return the columns to keep by reference while they are read, and how many rows to read at once.
+
+    A value that a column's dictionary holds once may stand in every row: a few kilobytes would unfold to gigabytes.
+    """
+    short, largest = set(), 0
+    for group in range(about.num_row_groups):
+        for place in range(about.num_columns):
+            column = about.row_group(group).column(place)
+            if column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page:
+                if "." not in column.path_in_schema:
+                    short.add(column.path_in_schema)
+                else:
+                    largest = max(largest, column.total_uncompressed_size)
+    return sorted(short), max(1, min(_ROWS, _AT_ONCE // max(1, largest)))
+
+
+def _small(batches: Iterator[Any]) -> Iterator[Any]:
+    for batch in batches:
+        yield from (batch.slice(start, _FEW) for start in range(0, batch.num_rows, _FEW))
+
+
+def _bounded(records: Iterator[Record], path: Path) -> Iterator[Record]:
+    """Yield rows until their texts come to more than any compressed file may unfold to."""
+    limit = left = min(MAX_UNPACKED, FREE_BYTES + MAX_RATIO * path.stat().st_size)
+    for record, at in records:
+        left -= _length(record)
+        if left < 0:
+            raise DataError(f"the file unfolds to more than {limit} bytes: refused", at=at)
+        yield record, at
+
+
+def _length(value: object) -> int:
+    """Return the characters of all texts in a value."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_length, value.values()))
+    return sum(map(_length, value)) if isinstance(value, list | tuple) else 0
 
 
 def _numbered(batches: Iterator[Any], path: Path) -> Iterator[Record]:

@@ -11,6 +11,8 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar, overload
 
+from markbook.errors import StorageError
+
 T = TypeVar("T")
 
 HELD = 4_000
@@ -45,7 +47,10 @@ class Spool(Sequence[T], Generic[T]):
             self.append(record)
 
     def _open(self) -> None:
-        handle, name = tempfile.mkstemp(prefix="markbook-")
+        try:
+            handle, name = tempfile.mkstemp(prefix="markbook-")
+        except OSError as error:
+            raise _full(error) from error
         os.unlink(name)  # noqa: PTH108 - a name: nobody else can open it from now on
         self._file = handle
         weakref.finalize(self, os.close, handle)
@@ -65,7 +70,10 @@ class Spool(Sequence[T], Generic[T]):
         data = b"".join(self._waiting)
         self._waiting.clear()
         while data:
-            count = os.pwrite(self._file, data, self._written)
+            try:
+                count = os.pwrite(self._file, data, self._written)
+            except OSError as error:
+                raise _full(error) from error
             self._written += count
             data = data[count:]
 
@@ -110,6 +118,13 @@ class Spool(Sequence[T], Generic[T]):
                 yield pickle.loads(data[begin:end])  # noqa: S301 - as above
                 begin = end
             place, start = last, self._ends[last - 1]
+
+
+def _full(error: OSError) -> StorageError:
+    return StorageError(
+        f"the records cannot be kept on disk while they are read: {error.strerror}",
+        hint="is the folder for temporary files full? TMPDIR names another",
+    )
 
 
 class SpooledMap(Mapping[str, T], Generic[T]):

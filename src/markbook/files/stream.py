@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from markbook.files.lenient import DECODER
@@ -118,22 +119,27 @@ class JsonReader:
 def elements(chunks: Iterator[str], problems: Counter[str]) -> Iterator[Any]:
     """Yield the elements of a top-level array; what is behind a damaged place is counted and left."""
     reader = JsonReader(chunks)
-    try:
+    with _counted(problems):
         yield from array(reader)
+
+
+@contextmanager
+def _counted(problems: Counter[str]) -> Iterator[None]:
+    """Count where the reading ends before the text does."""
+    try:
+        yield
     except EndOfInput:
         problems["cut off in the middle"] += 1
     except Damaged:
         problems["damaged JSON: the rest was not read"] += 1
 
 
-def values(chunks: Iterator[str]) -> Iterator[Any]:
-    """Yield values that follow one another, as far as they are whole."""
+def values(chunks: Iterator[str], problems: Counter[str]) -> Iterator[Any]:
+    """Yield values that follow one another, as far as they are whole; what is behind a damaged place is counted and left."""
     reader = JsonReader(chunks)
-    try:
+    with _counted(problems):
         while reader.peek():
             yield reader.value()
-    except (EndOfInput, Damaged):
-        return
 
 
 def array(reader: JsonReader) -> Iterator[Any]:

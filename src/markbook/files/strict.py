@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import NoReturn
+
+_MOST_DIGITS = 4_300
+"""Python's own limit."""
 
 
 def no_constant(name: str) -> NoReturn:
@@ -18,11 +22,30 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return record
 
 
+class TooManyDigits(ValueError):  # noqa: N818 - what is wrong, in words
+    """An integer is longer than Python converts: JSON all the same."""
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise TooManyDigits(f"an integer of {len(digits)} digits cannot be read")
+    return int(digits)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {text[:20]} is out of range")
+    return value
+
+
 def parsed(text: str) -> object:
     """Return the JSON value of a text.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is none, or `TooManyDigits`.
         RecursionError: it is nested too deeply.
     """
-    return json.loads(text, parse_constant=no_constant, object_pairs_hook=_once)
+    return json.loads(
+        text, parse_constant=no_constant, parse_int=_integer, parse_float=_finite, object_pairs_hook=_once
+    )

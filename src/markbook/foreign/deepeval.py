@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -33,7 +34,7 @@ class DeepEval:
         is_object = probe.head.lstrip()[:1] == "{"
         return (
             90
-            if is_object and probe.has("testCases") and (probe.has("metricsData") or probe.has("metricsMetadata"))
+            if is_object and (probe.has("testCases", "metricsData") or probe.has("testCases", "metricsMetadata"))
             else 0
         )
 
@@ -51,8 +52,11 @@ class DeepEval:
 
 def _case(one: Mapping[str, object], model: str) -> Row:
     metrics: dict[str, float | Missing] = {}
+    count: Counter[str] = Counter()
     for metric in objects(one.get("metricsData")) or objects(one.get("metricsMetadata")):
         name = str(metric.get("name") or metric.get("metric") or "metric")
+        count[name] += 1
+        name = f"{name} ({count[name]})" if count[name] > 1 else name
         error = metric.get("error")
         metrics[name] = failed(error) if error else value_of(metric.get("score"))
     if "success" in one:

@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
-from markbook.foreign.records import ABSENT, Marked, Probe, columns_of, content_of, mapping, objects, shown, value_of
+from markbook.foreign.records import (
+    ABSENT,
+    Marked,
+    Probe,
+    columns_of,
+    content_of,
+    mapping,
+    names_apart,
+    objects,
+    shown,
+    value_of,
+    words,
+)
 from markbook.marks import Row
 from markbook.types import Missing, MissingKind
 
@@ -38,13 +50,15 @@ class Helm:
         spec = mapping(_beside(folder / "run_spec.json"))
         about = mapping(spec.get("adapter_spec"))
         model = str(about.get("model") or about.get("model_deployment") or folder.name)
-        asked = {_instance(one): mapping(one.get("input")).get("text") for one in _instances(folder)}
+        stats = objects(probe.document)
+        called = _perturbations(stats)
+        asked = {_instance(one, called): mapping(one.get("input")).get("text") for one in _instances(folder)}
         found: dict[tuple[_Instance, int], dict[str, float | Missing]] = {}
-        for one in objects(probe.document):
+        for one in stats:
             if not isinstance(one.get("instance_id"), str):
                 raise DataError("an instance without an id", at=str(probe.path))
             trial = one.get("train_trial_index")
-            at = _instance(one), trial if isinstance(trial, int) and trial > 0 else 0
+            at = _instance(one, called), trial if isinstance(trial, int) and trial > 0 else 0
             found.setdefault(at, {}).update(_stats(objects(one.get("stats"))))
         names = list(dict.fromkeys(name for metrics in found.values() for name in metrics))
         lacking = Missing(MissingKind.UNDEFINED, "HELM notes no value of this instance, as it does of what is NaN")
@@ -65,9 +79,24 @@ _Instance = tuple[str, str]
 """An instance's id, and what it was perturbed by."""
 
 
-def _instance(one: Mapping[str, object]) -> _Instance:
-    name = one.get("instance_id", one.get("id"))
-    return str(name), str(mapping(one.get("perturbation")).get("name") or "")
+def _instance(one: Mapping[str, object], called: Mapping[str, Mapping[str, str]]) -> _Instance:
+    name = str(one.get("instance_id", one.get("id")))
+    perturbed = str(mapping(one.get("perturbation")).get("name") or "")
+    return name, called.get(name, {}).get(_perturbation(one), perturbed)
+
+
+def _perturbation(one: Mapping[str, object]) -> str:
+    """Return all that is said of what perturbed an instance, as text; not on which of the texts a stat was computed."""
+    return words({key: value for key, value in mapping(one.get("perturbation")).items() if key != "computed_on"})
+
+
+def _perturbations(stats: list[Mapping[str, object]]) -> dict[str, dict[str, str]]:
+    """Return what the perturbations of each instance are called: one method may be there with several settings."""
+    found: dict[str, dict[str, str]] = {}
+    for one in stats:
+        if perturbed := mapping(one.get("perturbation")).get("name"):
+            found.setdefault(str(one.get("instance_id")), {})[_perturbation(one)] = str(perturbed)
+    return {name: names_apart(perturbations) for name, perturbations in found.items()}
 
 
 def _instances(folder: Path) -> list[Mapping[str, object]]:

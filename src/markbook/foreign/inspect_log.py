@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from markbook.errors import DataError
@@ -13,7 +14,9 @@ from markbook.files.jsonl import Rejection, parse_object
 from markbook.foreign.records import (
     ABSENT,
     Marked,
+    MarkedRows,
     Probe,
+    check_plan,
     columns_of,
     content_of,
     failed,
@@ -65,8 +68,7 @@ class InspectResults:
         about = mapping(header.get("eval"))
         model = str(about.get("model") or "model")
         lone = [str(one.get("name")) for one in objects(mapping(header.get("results")).get("scores"))]
-        rows = [_row(one, model, lone) for one in samples]
-        rows = _whole(rows, about)
+        rows = _whole(MarkedRows(_row(one, model, lone) for one in samples), about, probe.path)
         return Marked(rows, columns_of(rows), f"log {header.get('version', 1)}", dict(lost), _status(header))
 
 
@@ -131,25 +133,30 @@ def _number(value: object) -> float | Missing:
     return value_of(value)
 
 
-def _whole(rows: list[Row], about: Mapping[str, object]) -> list[Row]:
+def _whole(rows: MarkedRows, about: Mapping[str, object], path: Path) -> MarkedRows:
     """Return the rows with every scorer's metric in each, and those of the data set that the log lacks."""
     names = list(dict.fromkeys(name for row in rows for name in row.metrics if name != _EVERY)) or [
         str(one.get("name")) for one in objects(about.get("scorers"))
     ]
     unscored = failed("the sample was not scored")
-    filled = [
+    filled = MarkedRows(
         replace(row, metrics={name: row.metrics.get(name, row.metrics.get(_EVERY, unscored)) for name in names})
         for row in rows
-    ]
+    )
+    filled.nameless, filled.repeated = rows.nameless, rows.repeated
     ids = mapping(about.get("dataset")).get("sample_ids")
     epochs = mapping(about.get("config")).get("epochs")
     have = {(row.id, row.index) for row in filled}
     model = str(about.get("model") or "model")
-    several = min(epochs, 10_000) if isinstance(epochs, int) else 1
-    planned = [(words(one), epoch) for one in (ids if isinstance(ids, list) else []) for epoch in range(several)]
-    filled += [
-        Row(model, one, dict.fromkeys(names, ABSENT), epoch) for one, epoch in planned if (one, epoch) not in have
-    ]
+    several = epochs if isinstance(epochs, int) else 1
+    planned = ids if isinstance(ids, list) else []
+    check_plan(len(planned) * several - len(have), path)
+    filled.extend(
+        Row(model, name, dict.fromkeys(names, ABSENT), epoch)
+        for name in map(words, planned)
+        for epoch in range(several)
+        if (name, epoch) not in have
+    )
     return filled
 
 

@@ -16,6 +16,7 @@ from markbook.foreign.records import (
     Marked,
     MarkedRows,
     Probe,
+    check_plan,
     columns_of,
     content_of,
     lower_name,
@@ -109,12 +110,32 @@ def _marked(files: Mapping[str, Path], about: Mapping[str, object], model: str, 
     mixed = lower & higher  # one number cannot have both directions: the lower tasks' has a name of its own
     for task, path in files.items():
         turned = {name for name in mixed if mapping(better.get(task)).get(name) is False}
-        effective = mapping(mapping(about.get("n-samples")).get(task)).get("effective")
-        planned = effective if isinstance(effective, int) else 0
-        rows.extend(_turned(row, turned) for row in _task(task, path, model, planned, lost))
+        rows.extend(_turned(row, turned) for row in _task(task, path, model, _planned(about, task), lost))
     less = (lower - mixed) | {lower_name(name) for name in mixed}
     columns = columns_of(rows, lower=[name for name in rows.inside if name.partition(",")[0] in less])
-    return Marked(rows, columns, version, dict(lost))
+    return Marked(rows, columns, version, dict(lost), _uncovered(rows, list(files)))
+
+
+def _planned(about: Mapping[str, object], task: str) -> int:
+    """Return how many documents of a task were to be answered; 0 where nothing says it."""
+    effective = mapping(mapping(about.get("n-samples")).get(task)).get("effective")
+    scored = mapping(mapping(about.get("results")).get(task)).get("samples")
+    # With --samples the first is the number of all documents that the task has, and only the second of those chosen.
+    return min((count for count in (effective, scored) if isinstance(count, int)), default=0) if effective else 0
+
+
+def _uncovered(rows: MarkedRows, tasks: Sequence[str]) -> tuple[str, ...]:
+    """Return which tasks a metric is not of: its mean says nothing of them."""
+    of: dict[str, set[str]] = defaultdict(set)
+    for row in rows if len(tasks) > 1 else ():
+        task = max((task for task in tasks if row.id.startswith(f"{task}/")), key=len, default="")
+        for name in row.metrics:
+            of[name].add(task)
+    return tuple(
+        f"{name}: of the tasks {', '.join(sorted(there))}, not of {', '.join(sorted(set(tasks) - there))}."
+        for name, there in of.items()
+        if set(tasks) - there
+    )
 
 
 def _turned(row: Row, names: Collection[str]) -> Row:
@@ -144,8 +165,11 @@ def _task(task: str, path: Path, model: str, effective: int, lost: Counter[str])
     names = [_named(name, of, filters) for of, values in filters.items() for name in values]
     for doc, places in docs.items():
         yield from _rows(task, doc, [kept[place] for place in places], model, filters)
-    for number in range(min(effective, 1_000_000)) if len(docs) < effective else ():
-        if str(number) not in docs:
+    absent = effective - len(docs)
+    check_plan(absent, path)
+    for number in range(effective if absent > 0 else 0):
+        if absent > 0 and str(number) not in docs:
+            absent -= 1
             yield Row(model, f"{task}/{number}", dict.fromkeys(names, ABSENT))
 
 

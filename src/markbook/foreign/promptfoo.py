@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -14,6 +12,7 @@ from markbook.foreign.records import (
     content_of,
     failed,
     mapping,
+    names_apart,
     numbered,
     objects,
     shown,
@@ -58,13 +57,7 @@ def _prompt(one: Mapping[str, object]) -> str:
 
 def _prompt_names(prompts: Collection[str]) -> dict[str, str]:
     """Return what each of several prompts is called: its beginning, and a digest where others begin alike."""
-    begins = Counter(prompt[:_SHOWN] for prompt in prompts)
-    return {
-        prompt: prompt[:_SHOWN]
-        if begins[prompt[:_SHOWN]] == 1
-        else f"{prompt[:_SHOWN]} {hashlib.sha256(prompt.encode(errors='surrogatepass')).hexdigest()[:8]}"
-        for prompt in prompts
-    }
+    return names_apart({prompt: prompt[:_SHOWN] for prompt in prompts})
 
 
 def _given(one: Mapping[str, object]) -> Any:

@@ -12,7 +12,7 @@ from markbook.errors import DataError, MarkbookError
 from markbook.foreign.records import Marked, MarkedRows, Probe, Reader
 
 SUFFIXES = (".json", ".jsonl", ".eval", ".csv", ".tsv", ".parquet", ".gz")
-_DEPTH = 5
+_DEPTH = 50
 _MOST = 20_000
 SURE = 50
 """From here on a file in a folder is taken for results without having been named."""
@@ -65,8 +65,9 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
         raise DataError(
             f"this is no {reader.name} file of a known version: {type(error).__name__}: {error}", at=str(path)
         ) from error
-    if isinstance(marked.rows, MarkedRows) and marked.rows.nameless:
-        marked = replace(marked, lost={**marked.lost, "no item": marked.rows.nameless})
+    if isinstance(marked.rows, MarkedRows):
+        left = {"no item": marked.rows.nameless, "a second row of one attempt": marked.rows.repeated}
+        marked = replace(marked, lost={**marked.lost, **{reason: count for reason, count in left.items() if count}})
     if not marked.rows:
         why = "; ".join(f"{count} x {reason}" for reason, count in marked.lost.items())
         raise DataError(f"no result of a sample in this {reader.name} file{': ' + why if why else ''}", at=str(path))
@@ -78,17 +79,24 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, Mar
 
 
 def results_in(folder: Path, columns: Mapping[str, str] | None = None) -> list[Path]:
-    """Return the files below a folder that hold results, by path; links are not followed, runs of our own left out."""
+    """Return the files below a folder that hold results, by path; links are not followed, runs of our own left out.
+
+    Raises:
+        DataError: there is too much in it to look at all of it.
+    """
     found: list[Path] = []
     waiting, looked = [(folder, 0)], 0
     while waiting:
         here, depth = waiting.pop()
         for path in sorted(here.iterdir()):
             looked += 1
-            if path.is_symlink() or path.name.startswith(".") or looked > _MOST:
+            if looked > _MOST or depth > _DEPTH:
+                much = f"more than {_MOST} files and folders" if looked > _MOST else f"folders more than {_DEPTH} deep"
+                raise DataError(f"{much} are too many to look for results in", at=str(folder), hint="name the files")
+            if path.is_symlink() or path.name.startswith("."):
                 continue
             if path.is_dir():
-                if depth < _DEPTH and not (path / "run.json").is_file():
+                if not (path / "run.json").is_file():
                     waiting.append((path, depth + 1))
             elif path.suffix in SUFFIXES and _reader(_probe(path, columns), SURE) is not None:
                 found.append(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 from markbook.errors import DataError
 from markbook.files.content import SPACE, is_zip, pieces, whole
 from markbook.files.jsonl import Line, Rejection, parse_object
-from markbook.files.limits import MAX_DOCUMENT
+from markbook.files.limits import MAX_DOCUMENT, MAX_VALUE
 from markbook.files.spool import Spool
 from markbook.marks import Column, Row
 from markbook.text import cut
@@ -24,6 +25,9 @@ from markbook.types import Direction, Missing, MissingKind
 SHOWN = 2_000
 """Characters of an input and of an answer that are kept to be shown; what they are known by is made of the whole."""
 HEAD = 1 << 16
+_WIDE = 4 << 20
+"""Bytes that are looked into where the first of them say a part of what is looked for: a first row may be long."""
+_MOST_ABSENT = 1_000_000
 UNBOUNDED = (-math.inf, math.inf)
 
 
@@ -38,9 +42,23 @@ class Probe:
     @cached_property
     def head(self) -> str:
         """The first characters; empty for a zip."""
+        return self._start(HEAD)
+
+    @cached_property
+    def _wide(self) -> str:
+        return self._start(_WIDE)
+
+    def _start(self, size: int, end: bytes | None = None) -> str:
+        """Return the first characters: so many bytes of them, or up to an end that comes earlier."""
         if self.is_zip:
             return ""
-        return next(pieces(self.path, size=HEAD, damage=lambda _: None), b"").decode("utf-8-sig", errors="replace")
+        found: list[bytes] = []
+        for piece in pieces(self.path, size=min(size, HEAD), damage=lambda _: None):
+            found.append(piece)
+            size -= len(piece)
+            if size <= 0 or (end is not None and end in piece):
+                break
+        return b"".join(found).decode("utf-8-sig", errors="replace")
 
     @cached_property
     def is_zip(self) -> bool:
@@ -50,12 +68,18 @@ class Probe:
     @cached_property
     def first(self) -> Mapping[str, object]:
         """The object on the first line, where there is one."""
-        found = parse_object(self.head.partition("\n")[0].strip().encode(), "", numbers="open")
+        head = self.head
+        if "\n" not in head and self.path.name.removesuffix(".gz").endswith(".jsonl"):
+            head = self._start(MAX_VALUE, b"\n")
+        found = parse_object(head.partition("\n")[0].strip().encode(), "", numbers="open")
         return found.record if isinstance(found, Line) else {}
 
     def has(self, *keys: str) -> bool:
-        """Whether all these keys stand in the first characters."""
-        return all(f'"{key}"' in self.head for key in keys)
+        """Whether all these keys stand in the first characters; some of them may stand behind a long value."""
+        lacking = [key for key in keys if f'"{key}"' not in self.head]
+        if not lacking or len(lacking) == len(keys):
+            return not lacking
+        return all(f'"{key}"' in self._wide for key in lacking)
 
     @cached_property
     def document(self) -> Any:
@@ -83,8 +107,11 @@ class MarkedRows(Spool[Row]):
             counts: whether the attempts of one model at one sample are counted, because the format does not number them.
         """
         self._seen: Counter[tuple[str, str]] | None = Counter() if counts else None
+        self._keys: set[int] = set()
         self.nameless = 0
         """Rows that do not say which sample they are of: they are left out, for together they would be one."""
+        self.repeated = 0
+        """Rows of an attempt that there is a row of already: they are left out."""
         self.inside: dict[str, bool] = {}
         """Of each metric whether all its values lie in 0..1."""
         super().__init__(rows)
@@ -99,6 +126,12 @@ class MarkedRows(Spool[Row]):
             if index := self._seen[at]:
                 record = replace(record, index=index)
             self._seen[at] += 1
+        else:
+            key = hash((record.model, record.id, record.index))  # 64 bits, so that memory does not follow the names
+            if key in self._keys:
+                self.repeated += 1
+                return
+            self._keys.add(key)
         _widen(self.inside, record)
         super().append(record)
 
@@ -165,6 +198,16 @@ def failed(why: object) -> Missing:
     return Missing(MissingKind.FAILED, cut(" ".join(str(why).split()), 300))
 
 
+def check_plan(absent: int, path: Path) -> None:
+    """Raise a data error where a file says that more samples are absent than any run plans: each becomes a row."""
+    if absent > _MOST_ABSENT:
+        raise DataError(
+            f"{absent:,} samples of its plan have no row, more than {_MOST_ABSENT:,}",
+            at=str(path),
+            hint="is it damaged?",
+        )
+
+
 ABSENT = Missing(MissingKind.ABSENT, "the tool planned this sample and gave no row for it")
 
 
@@ -224,6 +267,21 @@ def columns_of(
     return found
 
 
+def names_apart(found: Mapping[str, str]) -> dict[str, str]:
+    """Return what each of several things is called: its name, and a digest of it behind a name that several have.
+
+    Args:
+        found: of each thing, told apart by its whole text, the name.
+    """
+    several = Counter(found.values())
+    return {
+        text: name
+        if several[name] == 1
+        else f"{name} {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
+        for text, name in found.items()
+    }
+
+
 def lower_name(metric: str) -> str:
     """Return what a metric is called in those parts of a run where less of it is better, while elsewhere more of it is."""
     return f"{metric} (lower is better)"
@@ -236,7 +294,7 @@ def numbered(rows: Iterable[Row]) -> MarkedRows:
 
 def stem_of(path: Path, *ends: str) -> str:
     """Return a file's name without its endings: what a model is called where the file does not say."""
-    name = path.name.removesuffix(".gz")
+    name = os.fsencode(path.name).decode(errors="replace").removesuffix(".gz")  # it need not be UTF-8
     for end in ends:
         if name.endswith(end) and name != end:
             return name.removesuffix(end)

@@ -86,14 +86,15 @@ class Plain:
         columns = dict(probe.columns or {role: role for role in ROLES})
         lost: Counter[str] = Counter()
         rows: MarkedRows | None = None
-        for line in read_table(probe.path):
+        repeats: dict[str, int] = {}
+        for line in read_table(probe.path, numbers="open"):
             if isinstance(line, Rejection):
                 lost[line.reason] += 1
                 continue
             if rows is None:
                 columns = _checked(columns, line.record, probe)
                 rows = MarkedRows(counts="repeat" not in columns)
-            rows.append(_row(line.record, columns, stem_of(probe.path)))
+            rows.append(_row(line.record, columns, stem_of(probe.path), repeats))
         metric = (probe.columns or {}).get("score", "score")
         rows = MarkedRows() if rows is None else rows
         return Marked(rows, columns_of(rows, first=(metric,)), suffix(probe.path), dict(lost))
@@ -107,7 +108,7 @@ def _checked(columns: Mapping[str, str], record: Mapping[str, object], probe: Pr
     return {role: column for role, column in columns.items() if column in record}
 
 
-def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str) -> Row:
+def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str, repeats: dict[str, int]) -> Row:
     def cell(role: str) -> Any:
         return record.get(columns[role]) if role in columns else None
 
@@ -115,18 +116,25 @@ def _row(record: Mapping[str, object], columns: Mapping[str, str], model: str) -
     asked = cell("input")
     known = content_of("table", asked)
     item = words(cell("item")) if "item" in columns else known.partition(":")[2][:12]
-    repeat = str(cell("repeat") if cell("repeat") is not None else "")
     value = failed(error) if error not in (None, "", False) else _number(cell("score"))
     return Row(
         words(cell("model")) or model,
         item,
         {columns["score"]: value},
-        int(repeat) if repeat.isascii() and repeat.isdigit() and len(repeat) < 10 else 0,
+        _attempt(words(cell("repeat")).strip(), repeats),
         shown(asked),
         shown(cell("output")),
         known,
         words(cell("cluster")),
     )
+
+
+def _attempt(repeat: str, names: dict[str, int]) -> int:
+    """Return the number of an attempt; names such as `seed-7` are counted in their order in the file."""
+    digits = repeat.removesuffix(".0")
+    if digits.isascii() and digits.isdigit() and len(digits) < 10:
+        return int(digits)
+    return names.setdefault(repeat, len(names)) if repeat else 0
 
 
 def _number(found: object) -> float | Missing:

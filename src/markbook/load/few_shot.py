@@ -31,7 +31,8 @@ class Examples:
         self._few = few
         self._pool = list(pool)
         self._random = random.Random(SEED)  # noqa: S311 - the harness's numbers, not a secret
-        needed = few.count + few.excludes_self
+        is_of_own = few.excludes_self and not (few.paths and few.sampler == "first_n")
+        needed = few.count + is_of_own  # a row that is asked about is no example of itself
         if few.count and len(self._pool) < needed:
             raise DataError(
                 f"{len(self._pool)} rows to take {few.count} worked examples from, and {needed} are needed", at=few.at

@@ -89,8 +89,8 @@ def read_rows(path: Path, reading: Reading, name: str = "") -> None:
     reading.inputs[name or path.name] = digest.hexdigest()
 
 
-def data_file(task: Task, name: str) -> Path:
-    """Return the file that a task means: beside the task file, else in the working folder.
+def data_file(task: Task, name: str, folder: Path | None = None) -> Path:
+    """Return the file that a task means: in this folder, by default beside the task file, else in the working folder.
 
     Raises:
         ConfigError: it is an address in the network, a pattern, or not there.
@@ -103,7 +103,7 @@ def data_file(task: Task, name: str) -> Path:
         )
     if any(sign in name for sign in "*?["):
         raise ConfigError(f"{name!r} is a pattern", at=task.data.at, hint="list the files one by one")
-    near = task.data.folder / name
+    near = (folder or task.data.folder) / name
     path = near if near.is_file() or is_saved(near) else Path(name)
     if not path.is_file() and not is_saved(path):
         hint = "; ".join(part for part in (beside(near), "--data names another") if part)

@@ -395,7 +395,7 @@ def _examples(task: Task, builder: _Builder, reading: Reading) -> tuple[Examples
     elif few.paths:
         other = Reading(inputs=reading.inputs)
         for path in few.paths:
-            read_rows(data_file(task, path), other)
+            read_rows(data_file(task, path, few.folder), other)
         reading.rejections += other.rejections
         rows = [each.row for each in builder.select(other.rows)]
     elif not few.excludes_self:

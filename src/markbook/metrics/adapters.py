@@ -34,7 +34,7 @@ class Compute:
         """Remember one row for the next `compute`."""
         self.add_batch(predictions=[prediction], references=[reference])
 
-    def add_batch(self, *, predictions: Sequence[object], references: Sequence[object]) -> None:
+    def add_batch(self, *, predictions: Sequence[object], references: Sequence[object] | None) -> None:
         """Remember rows for the next `compute`.
 
         Raises:
@@ -42,7 +42,7 @@ class Compute:
         """
         rows, answers = paired_rows(predictions, references, names=_NAMES)
         self._predictions += rows
-        self._references += answers or []
+        self._references += [None] * len(rows) if answers is None else answers
 
     def compute(
         self, *, predictions: Sequence[object] | None = None, references: Sequence[object] | None = None
@@ -82,25 +82,41 @@ class Accumulator:
             raise UsageError(f"{metric!r} stands for {', '.join(names)}", hint="make one accumulator for each")
         self._options = options
         self._metrics = make(names, options)
-        self._found: list[Measurement] = []
+        (self._metric,) = self._metrics.values()
+        self._texts: tuple[list[object], list[object]] = [], []
+        self._measured: list[Measurement] = []
 
-    def update(self, preds: Sequence[object], target: Sequence[object]) -> None:
-        """Mark a batch and keep its measurements (counts, not texts).
+    def update(self, preds: Sequence[object], target: Sequence[object] | None) -> None:
+        """Mark a batch and keep its measurements; of a metric whose values hang on the whole batch, the texts.
 
         Raises:
             UsageError: the lists are of unequal length, or one of them is a single text.
         """
         rows, answers = paired_rows(preds, target, names=("preds", "target"))
-        for measured in _measure(self._metrics, self._options, rows, answers or []).values():
-            self._found += measured
+        answers = [None] * len(rows) if answers is None else answers
+        if self._metric.whole_batch:
+            self._texts[0].extend(rows)
+            self._texts[1].extend(answers)
+            self._measured = []
+        else:
+            self._measured += self._marked(rows, answers)
+
+    def _marked(self, rows: Sequence[object], answers: Sequence[object]) -> list[Measurement]:
+        (measured,) = _measure(self._metrics, self._options, rows, answers).values()
+        return measured
+
+    @property
+    def _found(self) -> list[Measurement]:
+        if not self._measured and self._texts[0]:
+            self._measured = self._marked(*self._texts)
+        return self._measured
 
     def compute(self) -> float | None:
         """Return the metric over everything since the last reset, None if nothing could be marked.
 
         What could not is left out of it, and counted in `n_missing`.
         """
-        (metric,) = self._metrics.values()
-        return metric.summarise(self._found)
+        return self._metric.summarise(self._found)
 
     @property
     def n(self) -> int:
@@ -114,7 +130,8 @@ class Accumulator:
 
     def reset(self) -> None:
         """Forget everything."""
-        self._found = []
+        self._texts = [], []
+        self._measured = []
 
     @property
     def measurements(self) -> list[Measurement]:
@@ -134,10 +151,21 @@ def process_results(
         metrics: names or documented spellings.
         target: the document's field that holds the reference or references.
         options: of the metrics.
+
+    Raises:
+        UsageError: a metric whose number over all rows is no mean of the rows' numbers, which is all the harness takes; from
+            the function, a row without a reply.
     """
     made = make(expand(metrics), options)
+    for name, metric in made.items():
+        if metric.whole_batch or not metric.averages:
+            raise UsageError(
+                f"{name} is a number over all rows, and the harness means the rows' numbers", hint="Compute has it"
+            )
 
     def mark(doc: Mapping[str, object], results: Sequence[object]) -> dict[str, float]:
+        if not results:
+            raise UsageError("the harness gave no reply to mark")
         found = _measure(made, options, [results[0]], [doc.get(target)])
         return {name: one.value for name, (one,) in found.items() if one.value is not None}
 

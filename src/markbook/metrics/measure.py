@@ -113,11 +113,22 @@ def measure(
     """
     names = expand([metrics] if isinstance(metrics, str) else metrics)
     rows, answers = paired_rows(candidates, references)
-    for name, given_rows in (("questions", questions), ("contexts", contexts)):
-        if given_rows is not None and len(given_rows) != len(rows):
-            raise UsageError(f"{len(rows)} candidates and {len(given_rows)} {name}", hint="one for each row")
+    beside = {
+        name: as_rows(column, name)
+        for name, column in (("questions", questions), ("contexts", contexts))
+        if column is not None
+    }
+    for name, column in beside.items():
+        if len(column) != len(rows):
+            raise UsageError(f"{len(rows)} candidates and {len(column)} {name}", hint="one for each row")
     found = measure_rows(
-        make(names, options), rows, answers, options, executor=executor, questions=questions, contexts=contexts
+        make(names, options),
+        rows,
+        answers,
+        options,
+        executor=executor,
+        questions=beside.get("questions"),
+        contexts=beside.get("contexts"),
     )
     if isinstance(metrics, str) and len(names) == 1:
         return found[names[0]]

@@ -17,7 +17,10 @@ from markbook.text import python
 MAX_CHARACTERS = 1_000_000
 """Longer texts are not parsed: a syntax tree takes about a hundred times the memory of its text."""
 
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*([\w+#.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
+# Nothing that is passed is given back: a line of accents alone would else be looked through for each of its lengths.
+_FENCE = re.compile(
+    r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n]*+\n(.*?)(?:^[ \t]*+\1|\Z)", re.DOTALL | re.MULTILINE
+)
 _PYTHON = frozenset({"python", "py", "python3", "py3"})
 
 

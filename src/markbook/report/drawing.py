@@ -87,7 +87,7 @@ def words(x: float, y: float, text: str, anchor: str = "start", **attributes: fl
     """Return words whose middle stands at this height."""
     more = "".join(f' {name}="{one if isinstance(one, str) else plain(one)}"' for name, one in attributes.items())
     place = f'x="{plain(x)}" y="{plain(y + 0.35 * SIZE)}"' + (f' text-anchor="{anchor}"' if anchor != "start" else "")
-    return f"<text {place}{more}>{escape(text)}</text>"
+    return f"<text {place}{more}>{escape(terminal(text))}</text>"
 
 
 def width_of(text: str) -> float:

@@ -100,6 +100,8 @@ def _instances(results: Results, model: str, evaluation: str, best: float) -> It
 
 def _instance(results: Results, entry: Entry, evaluation: str, best: float) -> dict[str, object]:
     attempt = results.shown(entry.location)
+    asked = attempt.prompt if attempt.asked is None else attempt.asked
+    # Of the question with its right answers, as a run of ours knows its rows: the two are paired by it.
     known = hashlib.sha256(attempt.prompt.encode(errors="surrogatepass")).hexdigest()
     return {
         "schema_version": f"instance_level_eval_{SCHEMA}",
@@ -109,8 +111,8 @@ def _instance(results: Results, entry: Entry, evaluation: str, best: float) -> d
         "sample_id": entry.sample,
         "sample_hash": known if attempt.prompt else None,
         "interaction_type": "single_turn",
-        "input": {"raw": attempt.prompt, "reference": []},
-        "output": {"raw": [attempt.text]},
+        "input": {"raw": asked, "reference": list(attempt.references)},
+        "output": {"raw": [attempt.text if attempt.reply is None else attempt.reply]},
         "answer_attribution": [],
         "evaluation": {"score": entry.score, "is_correct": entry.score == best},
     }

@@ -16,6 +16,8 @@ from markbook.results.kind import Case, Results
 from markbook.text import csv_cell, xml
 
 Render = Callable[[Results], Mapping[str, Any]]
+_WHOLE = 1 << 53
+"""A float holds no larger whole number for certain."""
 _ROWS = 50_000
 """Rows put into one row group of a Parquet file: memory stays flat."""
 
@@ -123,9 +125,13 @@ def _parquet(results: Results) -> Iterator[bytes]:
     """Yield the bytes of a Parquet file with one row an attempt; types are settled by the first look at all rows."""
     pa, parquet = need("pyarrow", extra="parquet"), need("pyarrow.parquet", extra="parquet")
     kinds: dict[str, type] = {}
+    long: set[str] = set()
     for row in results.flat_rows():
         for name, value in row.items():
             kinds[name] = _wider(kinds.get(name), value)
+            if isinstance(value, int) and abs(value) > _WHOLE:
+                long.add(name)
+    kinds |= {name: str for name in long if kinds[name] is float}
     types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string(), type(None): pa.null()}
     schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
     with tempfile.TemporaryDirectory() as folder:
@@ -153,6 +159,8 @@ def _blocks(results: Results) -> Iterator[list[dict[str, object]]]:
 def _wider(kind: type | None, value: object) -> type:
     """Return a type that holds both what was seen and this value; text holds everything."""
     new = type(value)
+    if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 63:
+        new = str
     if kind is None or kind is type(None) or kind is new:
         return new
     if new is type(None):

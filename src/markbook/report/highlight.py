@@ -11,10 +11,13 @@ from markbook.text import visible
 
 _WORDS = "|".join(sorted({*keyword.kwlist, "match", "case", "self"}, key=len, reverse=True))
 _BUILTINS = "|".join(sorted(name for name in dir(builtins) if name.isidentifier() and not name.startswith("_")))
+_LONG_TEXT = r"""\"\"\"(?:\\.|[^\\])*?(?:\"\"\"|\\?\Z)|'''(?:\\.|[^\\])*?(?:'''|\\?\Z)"""
+"""A text in three quotes; one without an end goes on to the end of the code, as Python reads it."""
 _TOKEN = re.compile(
     rf"""(?P<c>\#[^\n]*)
-    |(?P<s>\b[rbfuRBFU]{{0,2}}(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''))
-    |(?P<t>(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
+    |(?P<s>\b[rbfuRBFU]{{0,2}}(?:{_LONG_TEXT}))
+    |(?P<t>{_LONG_TEXT}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+    |(?P<u>"(?:\\.|[^"\\\n])*|'(?:\\.|[^'\\\n])*)
     |(?P<k>\b(?:{_WORDS})\b)
     |(?P<b>\b(?:{_BUILTINS})\b)
     |(?P<n>\b\d[\w.]*)""",
@@ -29,6 +32,8 @@ def highlight(code: str) -> str:
     parts = []
     at = 0
     for token in _TOKEN.finditer(code):
+        if token.lastgroup == "u":  # an apostrophe in prose; matched, so that nothing of it is looked through again
+            continue
         kind = _CLASS[token.lastgroup or "t"]
         parts.append(html.escape(code[at : token.start()]))
         parts.append(f'<span class="{kind}">{html.escape(token.group())}</span>')

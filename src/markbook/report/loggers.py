@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -45,8 +47,8 @@ def _log(client: Any, name: str, results: Results) -> None:
     try:
         for setting, given in _settings(results).items():
             client.log_param(name, setting, given)
-        for number, value in numbers(results).items():
-            client.log_metric(name, _name(number), value)
+        for number, value in _named(numbers(results)).items():
+            client.log_metric(name, number, value)
     except Exception:
         with suppress(Exception):
             client.set_terminated(name, "FAILED")
@@ -71,7 +73,7 @@ def wandb(project: str = "markbook", mode: str = "") -> Callable[[Results], Mapp
         chosen = mode or os.environ.get("WANDB_MODE") or "offline"
         with _reached("W&B", "WANDB_MODE=offline keeps the run on this machine; online needs WANDB_API_KEY"):
             run = tracker.init(project=project, mode=chosen, config=_settings(results), job_type="evaluation")
-            run.log({_name(name): value for name, value in numbers(results).items()})
+            run.log(_named(numbers(results)))
             found = {"run_id": run.id, "directory": run.dir, "mode": chosen}
             run.finish()
         return {"wandb.json": json.dumps(found) + "\n"}
@@ -103,6 +105,17 @@ def _settings(results: Results) -> dict[str, object]:
 def _name(name: str) -> str:
     """Return a name that both trackers take: letters, digits and a few signs."""
     return "".join(char if char.isascii() and (char.isalnum() or char in "_-. /") else "_" for char in name)[:240]
+
+
+def _named(found: Mapping[str, float]) -> dict[str, float]:
+    """Return numbers under names that both trackers take; a digest keeps names apart that come to the same."""
+    several = Counter(map(_name, found))
+    return {
+        _name(name)
+        if several[_name(name)] == 1
+        else f"{_name(name)[:200]} {hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}": value
+        for name, value in found.items()
+    }
 
 
 def numbers(results: Results) -> dict[str, float]:

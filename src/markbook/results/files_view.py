@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar
 
 from markbook.errors import DataError
 from markbook.results import rows
@@ -65,11 +65,12 @@ class FilesView(Generic[R, S]):
         Raises:
             DataError: another version of Markbook wrote it in another form.
         """
-        found: S = json.loads(self.run.read("summary.json"))
+        path = self.run.folder / "summary.json"
+        found: S = _object(self.run.read("summary.json"), path, "")
         if found.get("schema") != SCHEMA:
             raise DataError(
                 f"another version of Markbook wrote this file: it has schema {found.get('schema')}, and {SCHEMA} is read here",
-                at=str(self.run.folder / "summary.json"),
+                at=str(path),
                 hint="mark the same inputs again with this version",
             )
         return found
@@ -114,10 +115,10 @@ class FilesView(Generic[R, S]):
 
     def located_rows(self, place: int = 0) -> Iterator[tuple[int, R]]:
         """Yield the rows of results.jsonl from this place on, each with its own place in bytes."""
-        with self._path.open("rb") as file:
+        with self._opened() as file:
             file.seek(place)
             for line in file:
-                yield place, json.loads(line)
+                yield place, _object(line, self._path, f" at byte {place}")
                 place += len(line)
 
     def row_at(self, place: int) -> R:
@@ -126,12 +127,18 @@ class FilesView(Generic[R, S]):
         Raises:
             ValueError: none begins there.
         """
-        with self._path.open("rb") as file:
+        with self._opened() as file:
             if place < 0 or (place > 0 and (file.seek(place - 1), file.read(1))[1] != b"\n"):
                 raise ValueError("no row begins there")
             file.seek(place)
-            found: R = json.loads(file.readline())
+            found: R = _object(file.readline(), self._path, f" at byte {place}")
             return found
+
+    def _opened(self) -> BinaryIO:
+        try:
+            return self._path.open("rb")
+        except OSError as error:
+            raise DataError(f"{self._path.name} cannot be read: {error.strerror}", at=str(self._path)) from error
 
     @property
     def _path(self) -> Path:
@@ -139,6 +146,24 @@ class FilesView(Generic[R, S]):
 
     def rows(self) -> Iterator[R]:
         """Yield the rows of results.jsonl in order."""
-        for line in self.run.lines("results.jsonl"):
+        for number, line in enumerate(self.run.lines("results.jsonl"), 1):
             if line.strip():
-                yield json.loads(line)
+                yield _object(line, self._path, f" in line {number}")
+
+
+def _object(text: str | bytes, path: Path, where: str) -> Any:
+    """Return the object that a text of a published file holds.
+
+    Raises:
+        DataError: it holds none; `where` says the place in words.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path.name} is damaged{where}: {error}", at=str(path), hint=_AGAIN) from error
+    if not isinstance(found, dict):
+        raise DataError(f"{path.name} is damaged{where}: this is no object", at=str(path), hint=_AGAIN)
+    return found
+
+
+_AGAIN = "the command that made the run, with --resume, writes it again"

@@ -76,6 +76,12 @@ class Shown:
     why: Why | None = None
     evidence: tuple[Evidence, ...] = ()
     """What its scores rest on."""
+    asked: str | None = None
+    """What the model was told, where `prompt` says more than that."""
+    references: tuple[str, ...] = ()
+    """The right answers, as far as its kind keeps them apart."""
+    reply: str | None = None
+    """All that the model said, where `text` is a part of it."""
 
 
 class Results(Protocol):

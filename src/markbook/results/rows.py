@@ -48,10 +48,12 @@ def _flatten(name: str, value: Any, flat: dict[str, Value]) -> None:
     if isinstance(value, dict) and len(name.split(".")) <= 4:
         for key, part in value.items():
             _flatten(f"{name}.{key}" if name else str(key), part, flat)
-    elif isinstance(value, dict | list):
-        flat[name] = json.dumps(value, ensure_ascii=False, allow_nan=False)
     else:
-        flat[name] = value
+        own, count = name, 1
+        while own in flat:  # a key may hold the dot that joins keys
+            count += 1
+            own = f"{name} ({count})"
+        flat[own] = json.dumps(value, ensure_ascii=False, allow_nan=False) if isinstance(value, dict | list) else value
 
 
 def cases(rows: Iterable[Mapping[str, object]], command: str) -> Iterator[Case]:

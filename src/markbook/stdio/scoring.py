@@ -99,20 +99,28 @@ def next_test(group: Group, found: Mapping[str, Checked]) -> str | None:
         group: the group, usually all of a problem.
         found: what became of each test that was run.
     """
-    breaks = group.on_reject == "break" if group.aggregation is None else group.aggregation != "sum"
     for part in group.groups:
         if group.ignore_sample and part.name == "sample":
             continue
         if (name := next_test(part, found)) is not None:
             return name
-        if breaks and grade(part, found).result != "AC":
+        if _ends(group, grade(part, found)):
             return None
     for name in group.tests:
         if name not in found:
             return name
-        if breaks and found[name].result != "AC":
+        if found[name].result != "AC" and _breaks(group):
             return None
     return None
+
+
+def _breaks(group: Group) -> bool:
+    return group.on_reject == "break" if group.aggregation is None else group.aggregation != "sum"
+
+
+def _ends(group: Group, part: Graded) -> bool:
+    """Whether a part settles what its group comes to: under `min` one that is rejected with points does not."""
+    return part.result != "AC" and _breaks(group) and not (group.aggregation == "min" and part.score > 0)
 
 
 def largest(group: Group, *, is_judged: bool) -> float | None:
@@ -198,25 +206,35 @@ _AGGREGATED: Mapping[Scores, Callable[[Sequence[float]], float]] = {
 
 def _modern(group: Group, found: Mapping[str, Checked], known: dict[str, Graded]) -> Graded:
     inner: list[Graded] = []
+    ended: list[Graded] = []
     for part in group.groups:
+        if ended and not _was_run(part, found):
+            known[part.name] = Graded("WA", 0.0)
+            continue
         lacking = [name for name in part.require_pass if name not in known or known[name].result != "AC"]
         graded = Graded("WA", 0.0) if lacking else _modern(part, found, known)
         known[part.name] = graded
         if part.name != "sample":  # it is worth nothing, and a group may require it
             inner.append(graded)
+        if _ends(group, graded):
+            ended.append(graded)
     tests = [found[name] for name in group.tests if name in found]
     whole = len(tests) == len(group.tests)
-    results: list[Result] = [*(one.result for one in tests), *(one.result for one in inner)]
+    results: list[Result] = [*(one.result for one in tests), *(one.result for one in (*inner, *ended))]
     result: Result = min(results, key=_WORST.index) if results else "AC"
     if not whole and result == "AC":
         result = "JE"
     if result == "JE":
         fault = next((one.fault for one in inner if one.fault), "a test has no verdict")
         return Graded("JE", 0.0, fault)
-    score = _from_groups(group, inner) if inner else _from_tests(group, tests, whole=whole)
+    score = _from_groups(group, inner) if inner else 0.0 if ended else _from_tests(group, tests, whole=whole)
     if group.most is not None and score > group.most + 1e-9:
         return Graded("JE", score, f"{group.name or 'the problem'} scores {score:g}, more than {group.most:g}")
     return Graded(result, score)
+
+
+def _was_run(group: Group, found: Mapping[str, Checked]) -> bool:
+    return any(name in found for name in group.tests) or any(_was_run(part, found) for part in group.groups)
 
 
 def _from_groups(group: Group, parts: Sequence[Graded]) -> float:

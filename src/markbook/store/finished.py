@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -9,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from markbook.errors import DataError, UsageError
+from markbook.errors import DataError, StorageError, UsageError
 from markbook.plugins import factory, need
 from markbook.store.disk import Disk, RealDisk
-from markbook.store.journal import Row, locate, read, row_at
+from markbook.store.journal import Row, encode, locate, read, row_at
 from markbook.store.seal import find_damage
 from markbook.types import Summary
 
@@ -39,12 +40,20 @@ class Run:
         return str(self.manifest.get("command", ""))
 
     def check(self) -> None:
-        """Hold a finished run's journal against its seal.
+        """Hold a run's config against its identity, and a finished run's journal and published files against its seal.
 
         Raises:
-            StorageError: it is damaged.
+            DataError: run.json is damaged.
+            StorageError: another file is.
         """
-        damage = find_damage(RealDisk(), self.folder, self.manifest)
+        own = identity_of(self.manifest.get("command"), self.manifest.get("config"), self.manifest.get("inputs"))
+        if self.manifest.get("identity", own) != own:
+            path = self.folder / "run.json"
+            raise DataError("run.json is damaged: its config is not the one that the run was made with", at=str(path))
+        try:
+            damage = find_damage(RealDisk(), self.folder, self.manifest)
+        except OSError as error:
+            raise StorageError(f"the journal cannot be read: {error.strerror or error}", at=str(self.folder)) from error
         if damage is not None:
             raise damage.error()
 
@@ -147,7 +156,7 @@ class Run:
         Raises:
             DataError: the run has no such report, because it is partial or of another command.
         """
-        return self._report(name).read_text(encoding="utf-8")
+        return "".join(self.lines(name))
 
     def lines(self, name: str) -> Iterator[str]:
         """Yield the lines of a report one at a time, however long it is.
@@ -155,8 +164,14 @@ class Run:
         Raises:
             DataError: as `read`.
         """
-        with self._report(name).open(encoding="utf-8", newline="\n") as file:
-            yield from file
+        path = self._report(name)
+        try:
+            with path.open(encoding="utf-8", newline="\n") as file:
+                yield from file
+        except UnicodeDecodeError as error:
+            raise DataError(f"{name} is damaged: it is not UTF-8", at=str(path)) from error
+        except OSError as error:
+            raise StorageError(f"{name} cannot be read: {error.strerror}", at=str(path)) from error
 
     def _report(self, name: str) -> Path:
         path = self.folder / PurePosixPath(name)
@@ -220,4 +235,14 @@ def read_manifest(disk: Disk, folder: Path) -> dict[str, object] | None:
         raise DataError(f"run.json is damaged: {error}", at=str(path)) from error
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
         raise DataError("run.json was not written by this version of Markbook", at=str(path))
+    for name in ("config", "inputs"):
+        if not isinstance(record.get(name, {}), dict):
+            raise DataError(f"run.json is damaged: {name!r} is no object", at=str(path))
     return record
+
+
+def identity_of(command: object, config: object, inputs: object) -> str:
+    """Return one digest over what makes a run the same run."""
+    # What of a file's name is not UTF-8 is a question mark in run.json.
+    text = encode({"command": command, "config": config, "inputs": inputs}).encode(errors="replace")
+    return hashlib.sha256(text).hexdigest()

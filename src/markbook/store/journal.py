@@ -59,9 +59,13 @@ def to_line(kind: str, key: Sequence[str | int], data: Mapping[str, object]) -> 
 
     Raises:
         ValueError: the data holds NaN, an infinity or a lone surrogate, which no reader could take back.
+        StorageError: the row is longer than `LINE_CAP`.
     """
     body = encode({"data": data, "key": list(key), "kind": kind})[1:].encode() + b"\n"
-    return b'%s%08x",%s' % (_PREFIX, zlib.crc32(body), body)
+    line = b'%s%08x",%s' % (_PREFIX, zlib.crc32(body), body)
+    if len(line) > LINE_CAP:  # nobody could read it back, nor what follows it
+        raise StorageError(f"a row of {len(line) >> 20} MiB is longer than the journal takes, {LINE_CAP >> 20} MiB")
+    return line
 
 
 def from_line(line: bytes) -> Row | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import platform
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from markbook.errors import OutputError, StorageError, UsageError
 from markbook.installed import version
 from markbook.store import seal
 from markbook.store.disk import Disk, Lock, RealDisk, replace_file
-from markbook.store.finished import SCHEMA, read_manifest
+from markbook.store.finished import SCHEMA, identity_of, read_manifest
 from markbook.store.journal import Journal, Key, KeySet, Row, encode, locate, read, row_at
 
 _log = logging.getLogger(__name__)
@@ -42,8 +42,7 @@ class Manifest:
     @property
     def identity(self) -> str:
         """One digest over command, config and inputs."""
-        text = encode({"command": self.command, "config": self.config, "inputs": self.inputs})
-        return hashlib.sha256(text.encode()).hexdigest()
+        return identity_of(self.command, self.config, self.inputs)
 
 
 class RunWriter:
@@ -66,6 +65,8 @@ class RunWriter:
         self._clock_start = time.monotonic()
         self._old = KeySet(())
         self._new: set[tuple[str, Key]] = set()
+        self._adding = threading.Lock()
+        self._published: dict[str, seal.Segment] = {}
         self._journal: Journal
 
     @classmethod
@@ -175,11 +176,12 @@ class RunWriter:
         Raises:
             StorageError: the journal cannot be written; what was acknowledged is safe.
         """
-        if self.has(kind, key):
-            return
-        self._journal.add(kind, key, data)
-        if remember:
-            self._new.add((kind, key))
+        with self._adding:  # two threads that have the same row to add may not both find it absent
+            if self.has(kind, key):
+                return
+            self._journal.add(kind, key, data)
+            if remember:
+                self._new.add((kind, key))
 
     def commit(self) -> None:
         """Return when everything added so far would survive a power cut."""
@@ -213,7 +215,10 @@ class RunWriter:
             path = self.folder / PurePosixPath(name)
             try:
                 self._make_folders(path.parent)
-                replace_file(self._disk, path, _to_bytes(content))
+                written = seal.Sealing(name, _to_bytes(content))
+                replace_file(self._disk, path, written)
+                if name in seal.READ_BACK:
+                    self._published[name] = written.segment
             except OSError as error:
                 raise _storage_error("a report", path, error) from error
 
@@ -226,7 +231,8 @@ class RunWriter:
         self.commit()
         try:
             held = [seal.Segment(*one) for one in self._journal.contents()]
-            self._write_manifest(status, {**(extra or {}), seal.KEY: seal.records(held)})
+            sealed = {seal.KEY: seal.records(held), seal.FILES: seal.records(list(self._published.values()))}
+            self._write_manifest(status, {**(extra or {}), **sealed})
         except OSError as error:
             raise _storage_error("run.json", self.folder / "run.json", error) from error
 
@@ -258,7 +264,8 @@ class RunWriter:
             **extra,
         }
         text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        replace_file(self._disk, self.folder / "run.json", [text.encode()])
+        # A file's name need not be UTF-8: what of it is not becomes a question mark.
+        replace_file(self._disk, self.folder / "run.json", [text.encode(errors="replace")])
 
 
 def _storage_error(what: str, path: Path, error: OSError) -> StorageError:

@@ -7,7 +7,7 @@ damage, and nothing is reported from it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,6 +17,10 @@ from markbook.store.journal import Key, from_line, lines, segments
 
 KEY = "journal"
 """Where the seal stands in run.json."""
+FILES = "published"
+"""Where the files stand there that are read back: what they held."""
+READ_BACK = frozenset({"summary.json", "results.jsonl"})
+"""What a run publishes and readers of it read; reports may be written anew."""
 FINISHED = ("done", "incomplete")
 """The states in which everything that a run did is acknowledged."""
 
@@ -34,16 +38,17 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Where a file of the journal is not what was written."""
+    """Where a file of the run is not what was written."""
 
     path: Path
     byte: int
     why: str
+    what: str = "the journal"
 
     def error(self) -> StorageError:
         """Return what is said of it where nothing can be done."""
         return StorageError(
-            f"the journal of this finished run is damaged at byte {self.byte}: {self.why}",
+            f"{self.what} of this finished run is damaged at byte {self.byte}: {self.why}",
             at=str(self.path),
             hint="nothing is reported from it; the command that made the run, with --resume, does what is lost again",
         )
@@ -70,17 +75,61 @@ def find_damage(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> Dam
     sealed = manifest.get(KEY)
     if not isinstance(sealed, list):
         return next((damage for path in found.values() if (damage := _bad_row(disk, path))), None)
-    try:
-        known = [Segment(**{name: one[name] for name in Segment.__dataclass_fields__}) for one in sealed]
-    except (KeyError, TypeError) as error:
-        raise DataError(
-            "run.json is damaged: its seal of the journal is not as it was written", at=str(folder)
-        ) from error
-    for one in known:
+    for one in _segments(sealed, folder):
         damage = _compare(disk, found.pop(one.name, journal / one.name), one)
         if damage is not None:
             return damage
-    return next((Damage(path, 0, "this file was not there when the run was done") for path in found.values()), None)
+    for path in found.values():
+        return Damage(path, 0, "this file was not there when the run was done")
+    published = [one for one in _segments(manifest.get(FILES, []), folder) if one.name in READ_BACK]
+    return next((damage for one in published if (damage := _compare_file(disk, folder / one.name, one))), None)
+
+
+def _segments(sealed: object, folder: Path) -> list[Segment]:
+    try:
+        found = [Segment(**{name: one[name] for name in Segment.__dataclass_fields__}) for one in sealed]  # type: ignore[attr-defined]  # whatever it is, it is caught
+    except (KeyError, TypeError, IndexError) as error:
+        raise DataError(_NO_SEAL, at=str(folder)) from error
+    if not all(isinstance(one.name, str) and type(one.bytes) is type(one.rows) is int for one in found):
+        raise DataError(_NO_SEAL, at=str(folder))
+    return found
+
+
+_NO_SEAL = "run.json is damaged: its seal of the journal is not as it was written"
+
+
+class Sealing:
+    """Takes the pieces of a file that is written, and knows what it held."""
+
+    def __init__(self, name: str, pieces: Iterable[bytes]) -> None:
+        """Take its name and its content."""
+        self._name, self._pieces = name, pieces
+        self._crc = self._size = self._rows = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the pieces."""
+        for piece in self._pieces:
+            self._crc, self._size = zlib.crc32(piece, self._crc), self._size + len(piece)
+            self._rows += piece.count(b"\n")
+            yield piece
+
+    @property
+    def segment(self) -> Segment:
+        """What has been written so far."""
+        return Segment(self._name, self._size, self._rows, f"{self._crc:08x}")
+
+
+def _compare_file(disk: Disk, path: Path, sealed: Segment) -> Damage | None:
+    if not disk.exists(path):
+        return None  # the reader says which file it lacks
+    try:
+        now = Sealing(sealed.name, disk.chunks(path))
+        for _ in now:
+            pass
+    except OSError as error:
+        return Damage(path, 0, f"it cannot be read: {error.strerror or error}", sealed.name)
+    same = (now.segment.bytes, now.segment.crc) == (sealed.bytes, sealed.crc)
+    return None if same else Damage(path, 0, "it is not what was written", sealed.name)
 
 
 def repair(disk: Disk, folder: Path, manifest: Mapping[str, object]) -> tuple[int, int]:

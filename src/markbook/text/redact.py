@@ -13,7 +13,7 @@ _SHAPES = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|hf|xox[abeprs])[-_][A-Za-z0-9_-]{12,}"  # keys that say what they are
     r"|\bAKIA[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{30,}"
     r"|\b(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{12,}"
-    r"|(?<=//)[^/@\s]+:[^/@\s]*(?=@)"  # user and password of an address
+    r"|(?<=//)[^/@\s:]+:[^/@\s]*(?=@)"  # user and password of an address
 )
 
 

@@ -198,6 +198,8 @@ class Suites:
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
         self._dotted = _imported(tree)
+        self._are_cases: dict[ast.ClassDef, bool] = {}
+        self._methods: dict[ast.ClassDef, dict[str, _Function]] = {}
         self.classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         self._bases = {id(base) for node in self.classes.values() for base in node.bases}
         self._names: set[str] = set()
@@ -270,14 +272,15 @@ class Suites:
 
     def is_case(self, node: ast.ClassDef) -> bool:
         """Whether a class is a test case of unittest, by itself or by what it is made of."""
-        return any(
-            self._dotted(base).endswith("TestCase")
-            or self._given.get(getattr(base, "id", ""), "").endswith("TestCase")
-            or (
-                (of := self.classes.get(self._dotted(base))) not in (None, node) and of is not None and self.is_case(of)
+        if node not in self._are_cases:
+            self._are_cases[node] = False  # classes may be made of one another
+            self._are_cases[node] = any(
+                self._dotted(base).endswith("TestCase")
+                or self._given.get(getattr(base, "id", ""), "").endswith("TestCase")
+                or ((of := self.classes.get(self._dotted(base))) is not None and self.is_case(of))
+                for base in node.bases
             )
-            for base in node.bases
-        )
+        return self._are_cases[node]
 
     def is_collected(self, node: ast.ClassDef) -> bool:
         """Whether pytest would take a class for tests."""
@@ -292,12 +295,14 @@ class Suites:
 
     def methods(self, node: ast.ClassDef) -> dict[str, _Function]:
         """Return the methods of a class, those of what it is made of among them."""
-        found: dict[str, _Function] = {}
-        for base in node.bases:
-            of = self.classes.get(self._dotted(base))
-            if of is not None and of is not node:
-                found |= self.methods(of)
-        return found | {one.name: one for one in node.body if isinstance(one, _Function)}
+        if node not in self._methods:
+            found = self._methods[node] = {}
+            for base in node.bases:
+                of = self.classes.get(self._dotted(base))
+                if of is not None:
+                    found |= self.methods(of)
+            found |= {one.name: one for one in node.body if isinstance(one, _Function)}
+        return self._methods[node]
 
     def _calls_of_class(self, node: ast.ClassDef) -> Iterator[str]:
         own = self.methods(node)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from markbook.files.source import Source
 from markbook.trace import Step, StepKind
-from markbook.traces.plain import name_of, parsed, record, rows, text_of
+from markbook.traces.calls import OpenCalls
+from markbook.traces.plain import listed, name_of, parsed, record, rows, text_of
 from markbook.types import Record
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -21,7 +23,7 @@ class ChatSteps:
         self.unrecognised: Counter[str] = Counter()
         self._agent = agent
         self._prefix = error_prefix
-        self._open: dict[str, list[int]] = {}
+        self._open = OpenCalls()
 
     def add(self, message: Record) -> None:
         """Take one message with its tool calls, or one item of the Responses form."""
@@ -44,9 +46,19 @@ class ChatSteps:
             name = function.get("name") or asked.get("name") or asked.get("function")
             arguments = function.get("arguments") if function else asked.get("arguments")
             self._call(agent, name_of(name), text_of(asked.get("id"), 200), arguments)
+        for block in rows(message.get("content")):
+            self._block(agent or self._agent, block)
         legacy = record(message.get("function_call"))
         if legacy:
             self._call(agent, name_of(legacy.get("name")), "", legacy.get("arguments"))
+
+    def _block(self, agent: str, block: Record) -> None:
+        """Take a call or an answer that stands in a message's content, as Anthropic writes them."""
+        if block.get("type") == "tool_use":
+            given = block.get("input", block.get("arguments"))
+            self._call(agent, name_of(block.get("name")), text_of(block.get("id"), 200), given)
+        elif block.get("type") == "tool_result":
+            self._answer(text_of(block.get("tool_use_id"), 200), block, text_of(block.get("content")))
 
     def _add_item(self, item: Record, kind: str) -> None:
         call = text_of(item.get("call_id"), 200)
@@ -59,18 +71,17 @@ class ChatSteps:
         if not name:
             self.unrecognised["tool calls without a name"] += 1
             return
-        self._open.setdefault(call or name, []).append(len(self.steps))
+        self._open.add(len(self.steps), call, name)
         self.steps.append(Step(StepKind.TOOL, agent, name, id=call, arguments=parsed(arguments)))
 
     def _answer(self, call: str, message: Record, text: str) -> None:
-        name = name_of(message.get("name") or message.get("function"))
-        waiting = self._open.get(call) or self._open.get(name)
+        name = name_of(message.get("name") or message.get("tool_name") or message.get("function"))
+        at = self._open.answer(call, name)
         error = _error(message)
         if not error and self._prefix and text.startswith(self._prefix):
             error = text[:200]
         ok = False if error else (True if self._prefix or "error" in message or "is_error" in message else None)
-        if waiting:
-            at = waiting.pop(0)
+        if at is not None:
             self.steps[at] = replace(self.steps[at], result=text, error=error, ok=ok)
         else:
             # The log shows the answer alone: the call was made all the same.
@@ -85,6 +96,23 @@ def _error(message: Record) -> str:
     if isinstance(error, str) and error:
         return error[:200]
     return "error" if message.get("is_error") is True else ""
+
+
+def message_lists(source: Source) -> Iterator[tuple[Record, list[Record]]]:
+    """Yield the lists of messages in a file, each with the object that holds it; what is no message is counted."""
+    items = source.items()
+    loose: list[Record] = [item for item in items if isinstance(item, dict) and "messages" not in item]
+    if loose:
+        yield {}, loose
+    for item in items:
+        if not isinstance(item, dict):
+            source.problems["not a message"] += 1
+        elif "messages" in item:
+            messages = rows(item["messages"])
+            lost = len(listed(item["messages"])) - len(messages)
+            if lost:
+                source.problems["not a message"] += lost
+            yield item, messages
 
 
 def chat_steps(messages: Iterable[Record], agent: str = "assistant", error_prefix: str = "") -> ChatSteps:

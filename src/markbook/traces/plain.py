@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -19,7 +19,13 @@ MAX_TEXT = 2_000
 """Characters of a message or result that are kept for the eye; no metric reads them."""
 MAX_NAME = 200
 """Characters of an agent's or tool's name."""
+_BUDGET = 1 << 22
+"""Characters of one value that are kept: lists that hold one another are larger written out than in memory."""
+_PER_VALUE = 16
+"""Characters that a value counts for beside those of its text."""
 _LARGEST = (1 << 63) - 1
+_MOST_DIGITS = 10**4000
+"""Python refuses to write integers of more than 4,300 digits."""
 
 
 def text_of(value: object, limit: int = MAX_TEXT) -> str:
@@ -37,10 +43,7 @@ def text_of(value: object, limit: int = MAX_TEXT) -> str:
 
 def dump(value: object) -> str:
     """Return any value as JSON text; what JSON cannot hold becomes its `str`."""
-    try:
-        return json.dumps(bounded(value), ensure_ascii=False, sort_keys=True)
-    except (TypeError, ValueError):
-        return str(value)
+    return json.dumps(bounded(value), ensure_ascii=False, sort_keys=True)
 
 
 def name_of(value: object) -> str:
@@ -108,17 +111,51 @@ def moment(value: object) -> float | None:
         return None
 
 
-def bounded(value: object, depth: int = MAX_DEPTH) -> object:
-    """Return a JSON value no deeper than the limit, non-finite numbers turned to None."""
-    if depth <= 0:
-        return "..."
-    if isinstance(value, Mapping):
-        return {str(key): bounded(item, depth - 1) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [bounded(item, depth - 1) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
+def bounded(value: object) -> object:
+    """Return a JSON value no deeper and no larger than the limits, non-finite numbers turned to None.
+
+    What is beyond a limit is "..."; what JSON cannot hold becomes its `str`.
+    """
+    return _Bounded().value(value, MAX_DEPTH)
+
+
+class _Bounded:
+    """One walk over a value, which ends where the budget is spent."""
+
+    def __init__(self) -> None:
+        self.left = _BUDGET
+
+    def value(self, value: object, depth: int) -> object:
+        self.left -= _PER_VALUE
+        if depth <= 0 or self.left < 0:
+            return "..."
+        if isinstance(value, Mapping):
+            return {self._words(key): self.value(item, depth - 1) for key, item in self._within(value.items())}
+        if isinstance(value, list | tuple):
+            return [self.value(item, depth - 1) for item in self._within(value)]
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        if value is None or isinstance(value, bool | float):
+            return value
+        if isinstance(value, int) and abs(value) < _MOST_DIGITS:
+            return value
+        return self._words(value)
+
+    def _within(self, items: Iterable[Any]) -> Iterator[Any]:
+        for item in items:
+            yield item
+            if self.left < 0:
+                return
+
+    def _words(self, value: object) -> str:
+        if not isinstance(value, str):
+            try:
+                value = str(value)
+            except Exception:  # noqa: BLE001 - a stranger's __repr__ may raise anything, and a log breaks no call
+                value = f"<{type(value).__name__}>"
+        kept = value[: max(self.left, 0)]
+        self.left -= len(kept)
+        return kept
 
 
 def parsed(value: object) -> object:
@@ -182,9 +219,26 @@ class PlainCall(NamedTuple):
     arguments: object
 
 
+def call_list(calls: Iterable[Record]) -> str:
+    """Return calls that a model asks for as JSON; the limit of arguments is each call's own."""
+    return json.dumps([
+        {
+            "name": name_of(call.get("name")),
+            "id": text_of(call.get("id"), MAX_NAME),
+            "arguments": dump(given)[: MAX_ARGUMENTS + 1] if isinstance(given, dict | list) else _cut(given),
+        }
+        for call in calls
+        for given in (call.get("arguments"),)
+    ])  # fmt: skip
+
+
+def _cut(given: object) -> object:
+    return given[: MAX_ARGUMENTS + 1] if isinstance(given, str) else bounded(given)
+
+
 def maybe_call(text: str) -> list[PlainCall]:
-    """Return the calls of a JSON list of name, id and arguments."""
-    made = rows(parsed(text))
+    """Return the calls of a JSON list of name, id and arguments, which `call_list` made."""
+    made = rows(json.loads(text))
     return [
         PlainCall(name_of(call.get("name")), text_of(call.get("id"), MAX_NAME), parsed(call.get("arguments")))
         for call in made

@@ -77,8 +77,10 @@ def is_tempo(head: str) -> bool:
 
 def _object(source: Source) -> Any:
     """Return the object that a file holds, or the first two where it holds one after another."""
-    found = list(itertools.islice(values(source.chunks()), 2))
+    problems: Counter[str] = Counter()
+    found = list(itertools.islice(values(source.chunks(), problems), 2))
     if len(found) == 1:
+        source.problems.update(problems)
         source.remember(found[0])
         return found[0]
     if not found:

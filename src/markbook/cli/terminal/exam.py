@@ -294,7 +294,7 @@ def _score_table(scores: Mapping[str, ScoreRecord]) -> Table:
     table.add_column("model", overflow="fold", min_width=12)
     for name in ("score", "95 % interval", "attempted", "answered", "separated"):
         table.add_column(name, justify="right", no_wrap=True)
-    best = sorted(scores.items(), key=lambda item: (-(item[1]["total"] or 0.0), item[0]))
+    best = sorted(scores.items(), key=lambda item: (item[1]["total"] is None, -(item[1]["total"] or 0.0), item[0]))
     for model, record in best:
         total, summary = record["statistics"]["total"], record["summary"]
         interval = total["interval"]

@@ -13,7 +13,7 @@ from markbook.metrics.checks.check import Check, signed, texts_of, truth
 from markbook.metrics.checks.numbers import numeric
 from markbook.metrics.checks.patterns import json_schema, regex
 from markbook.metrics.checks.texts import contains, length, not_contains
-from markbook.metrics.pairs import Score
+from markbook.metrics.pairs import Score, undefined
 from markbook.plugins import example, suggest
 from markbook.types import Missing
 
@@ -96,7 +96,7 @@ def _combined(name: Literal["one_of", "all_of"], checks: object) -> Check:
     _bound(checks, name)
     made = tuple(_make(name, one) for one in checks)
     signature = f"{name}|checks:{signed('', {'of': [one.signature for one in made]})}|v1"
-    needs = any(one.needs_reference for one in made)
+    needs = all(one.needs_reference for one in made)  # where some do, those alone have no value without
     return Check(name, signature, partial(_decide, checks=made, is_all=name == "all_of"), needs_reference=needs)
 
 
@@ -147,7 +147,8 @@ def _decide(
     """Return what settles it: one that fails (for all) or holds (for one); else a reason, if there is any."""
     found: list[float | Missing] = []
     for check in checks:
-        value, _ = check.holds(answer, references, helper)
+        lacks = check.needs_reference and not references
+        value = undefined("no reference") if lacks else check.holds(answer, references, helper)[0]
         found.append(value)
         if not isinstance(value, Missing) and bool(value) != is_all:
             return float(not is_all), {"by": check.name}

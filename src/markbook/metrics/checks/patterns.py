@@ -14,7 +14,7 @@ from markbook.metrics.checks.bounded import Helper
 from markbook.metrics.checks.check import Check, signed, truth
 from markbook.metrics.pairs import Score
 from markbook.plugins import example, need
-from markbook.types import Missing
+from markbook.types import Missing, MissingKind
 
 LONGEST_PATTERN = 10_000
 LARGEST_SCHEMA = 200_000
@@ -75,7 +75,8 @@ def json_schema(*, schema: Mapping[str, object] | bool | None = None) -> Check:
     """Return 1 if the answer is one JSON value that fits a schema, else 0; higher is better.
 
     The whole answer must be JSON, white space and one Markdown code block around it aside; NaN, infinities and a key that
-    stands twice are not JSON. Missing: `timeout` where it takes more than a second of processor time.
+    stands twice are not JSON. Missing: `timeout` where it takes more than a second of processor time, `budget` where it is
+    nested more deeply, or holds an integer of more digits, than Python reads.
 
     Args:
         schema: a JSON schema, draft 2020-12; without it any JSON will do. What it refers to must be in it.
@@ -104,11 +105,17 @@ def _fits(
     answer: str, _references: tuple[str, ...], helper: Helper, *, schema: Mapping[str, object] | bool | None
 ) -> Score:
     text = answer.strip()
-    if text.startswith("```") and text.endswith("```") and "\n" in text and text.count("```") == 2:
+    if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text[text.index("\n") + 1 : -3].strip()
     try:
         value = strict.parsed(text)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        if text[-1] not in "]}":
+            return 0.0, {"why": "no JSON: it ends within a value"}
+        return Missing(MissingKind.BUDGET, "the answer is nested too deeply to be read"), {}
+    except strict.TooManyDigits as error:
+        return Missing(MissingKind.BUDGET, str(error)), {}
+    except ValueError as error:
         return 0.0, {"why": f"no JSON: {error}"[:300]}
     if schema is None:
         return 1.0, {}

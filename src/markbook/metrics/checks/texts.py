@@ -9,7 +9,7 @@ from typing import Literal
 from markbook.errors import ConfigError
 from markbook.metrics.checks.bounded import Helper
 from markbook.metrics.checks.check import Check, signed, texts_of, truth
-from markbook.metrics.pairs import Score
+from markbook.metrics.pairs import Score, undefined
 from markbook.plugins import example
 
 _UNITS = ("characters", "words", "lines")
@@ -74,7 +74,9 @@ def _holds(
     words: bool,
 ) -> Score:
     body = answer.casefold() if lowercase else answer
-    looked_for = wanted or references
+    looked_for = wanted or tuple(one for one in references if one)  # the empty text stands in every answer
+    if not looked_for:
+        return undefined("no reference but the empty text"), {}
     found = [one for one in looked_for if _stands(one.casefold() if lowercase else one, body, words=words)]
     held = len(found) == len(looked_for) if every else bool(found)
     return float(held != is_not), {"found": [one[:200] for one in found[:20]]}

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from markbook.metrics.code.flow import TokenFlow
 from markbook.metrics.code.grammars import GRAMMARS
+from markbook.metrics.code.room import room_for
 from markbook.metrics.code.shapes import MAX_DEPTH, MAX_NODES, Key, Shapes
 from markbook.metrics.code.walk import STRINGS, Steps, SyntaxNode
 from markbook.metrics.python_source import MAX_CHARACTERS
@@ -28,6 +29,8 @@ _MODULES = {
 }
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment", "line_continuation"})
 """What stands between the tokens and says nothing: a backslash at the end of a line too."""
+_FRAMES = 5
+"""Calls that one level of a tree takes, at most."""
 _ERROR = 0xFFFF
 """The kind of what the parser could not read, in every grammar."""
 
@@ -131,8 +134,9 @@ def read(lang: str, source: str, shapes: Shapes) -> Read | str:
         return f"more than {MAX_NODES:,} nodes"
     walk = _Walk(known, data, shapes, tree.walk())
     try:
-        root = walk.run()
-        Steps(GRAMMARS[lang], walk.program).visit(root, walk.program.steps)
+        with room_for(_FRAMES * MAX_DEPTH):
+            root = walk.run()
+            Steps(GRAMMARS[lang], walk.program).visit(root, walk.program.steps)
     except RecursionError:
         return f"more than {MAX_DEPTH} levels"
     return Read(root.shape, walk.counted, walk.program, not tree.root_node.has_error)

@@ -7,6 +7,7 @@ revisits of one node and not new nodes. The document's graph has the tools alone
 from __future__ import annotations
 
 import itertools
+import json
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -158,7 +159,7 @@ def _repeats(calls: Sequence[Step]) -> list[bool]:
     seen: set[tuple[str, str, str]] = set()
     made = []
     for step in calls:
-        key = (step.agent, step.name, repr(step.arguments))
+        key = (step.agent, step.name, json.dumps(step.arguments, sort_keys=True, default=repr))
         made.append(step.arguments is not None and key in seen)
         if step.ok is not False:  # a call after a failed one is a retry
             seen.add(key)

@@ -62,8 +62,8 @@ def measure_tools(trace: Trace, reference: Reference | None, marker: Marker) -> 
     steps, expected = trace.tools(), reference.calls
     calls = [step.name for step in steps]
     is_large = len(calls) * len(expected) > MAX_CELLS
-    detail = f"{len(calls)} calls against {len(expected)} expected ones are too many to compare"
-    if is_large and not _is_plain(expected):
+    detail = _too_many(calls, expected)
+    if _is_too_large(calls, expected):
         return {name: marker.lacking(name, MissingKind.BUDGET, detail) for name in _NAMES}
     both = matched(calls, expected)
     made = _shares(calls, expected, both, marker)
@@ -147,8 +147,19 @@ def selection_accuracy(trace: Trace, reference: Reference | None, marker: Marker
         if marker.profile == "documented":
             return marker.found(name, 0.0, matched=0, **stats)
         return marker.lacking(name, MissingKind.UNDEFINED, "tool calls were expected and none was made", **stats)
+    if _is_too_large(calls, reference.calls):
+        return marker.lacking(name, MissingKind.BUDGET, _too_many(calls, reference.calls), **stats)
     both = matched(calls, reference.calls)
     return marker.found(name, both / len(calls), matched=both, **stats)
+
+
+def _is_too_large(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> bool:
+    """Whether pairing them needs a table that is larger than the budget; steps of one tool each need none."""
+    return len(calls) * len(expected) > MAX_CELLS and not _is_plain(expected)
+
+
+def _too_many(calls: Sequence[str], expected: Sequence[ExpectedCall]) -> str:
+    return f"{len(calls)} calls against {len(expected)} expected ones are too many to compare"
 
 
 def _is_plain(expected: Sequence[ExpectedCall]) -> bool:
@@ -221,9 +232,18 @@ def argument_credit(given: object, expected: ExpectedCall) -> float:
     if not names:
         return 1.0
     equal: int = sum(
-        name in held and name in expected.arguments and held[name] == expected.arguments[name] for name in names
+        name in held and name in expected.arguments and _is_same(held[name], expected.arguments[name]) for name in names
     )
     return equal / len(names)
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Whether two JSON values are equal: 1 and 1.0 are, true and 1 are not."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_is_same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
 def _tau(calls: Sequence[str], expected: Sequence[ExpectedCall], marker: Marker) -> Measurement:

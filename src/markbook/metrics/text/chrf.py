@@ -8,8 +8,11 @@ from functools import partial
 
 from markbook.errors import ConfigError
 from markbook.metrics.text.summed import Summed
+from markbook.types import Missing, MissingKind
 
 _MOST_ORDER = 20
+MAX_CHARACTERS = 1_000_000
+"""Of one text."""
 
 
 def chrf(*, char_order: int = 6, beta: float = 2.0, lowercase: bool = False) -> Summed:
@@ -17,7 +20,7 @@ def chrf(*, char_order: int = 6, beta: float = 2.0, lowercase: bool = False) -> 
 
     F_beta of mean precision and mean recall of character n-grams, n = 1..6, white space left out, over those orders of which
     both texts have any. Several references: the one with the largest F. Source: Popovic 2015 as in sacrebleu 2.6.
-    Missing: no reference.
+    Missing: no reference; a text of more than a million characters (`budget`).
 
     Args:
         char_order: the longest runs of characters.
@@ -48,24 +51,28 @@ def _made(name: str, order: int, beta: float, *, lowercase: bool, averages: bool
     )
 
 
-def _counts(candidate: str, references: tuple[str, ...], *, order: int, beta: float, lowercase: bool) -> list[float]:
+def _counts(
+    candidate: str, references: tuple[str, ...], *, order: int, beta: float, lowercase: bool
+) -> list[float] | Missing:
     """Return for each order how many n-grams the candidate has, the reference has, and both have."""
-    ours = _grams(candidate, order, lowercase=lowercase)
-    found = [_against(ours, _grams(reference, order, lowercase=lowercase)) for reference in references]
+    if (longest := max(map(len, (candidate, *references)))) > MAX_CHARACTERS:
+        return Missing(MissingKind.BUDGET, f"a text of {longest} characters is too long to compare")
+    text, *others = ("".join((one.lower() if lowercase else one).split()) for one in (candidate, *references))
+    found: list[list[float]] = [[] for _ in others]
+    for n in range(1, order + 1):  # one order at a time, for a text has about as many long n-grams as characters
+        mine = _grams(text, n)
+        for counts, other in zip(found, others, strict=True):
+            counts.extend(_against(mine, _grams(other, n)))
     return max(found, key=partial(_f_score, beta=beta))
 
 
-def _grams(text: str, order: int, *, lowercase: bool) -> list[Counter[str]]:
-    text = "".join((text.lower() if lowercase else text).split())
-    return [Counter(text[at : at + n] for at in range(len(text) - n + 1)) for n in range(1, order + 1)]
+def _grams(text: str, n: int) -> Counter[str]:
+    return Counter(text[at : at + n] for at in range(len(text) - n + 1))
 
 
-def _against(ours: list[Counter[str]], theirs: list[Counter[str]]) -> list[float]:
-    found: list[float] = []
-    for mine, other in zip(ours, theirs, strict=True):
-        shared = sum(min(count, other[gram]) for gram, count in mine.items() if gram in other)
-        found += [mine.total() if other else 0, other.total(), shared]
-    return found
+def _against(mine: Counter[str], other: Counter[str]) -> list[float]:
+    shared = sum(min(count, other[gram]) for gram, count in mine.items() if gram in other)
+    return [mine.total() if other else 0, other.total(), shared]
 
 
 def _f_score(sums: Sequence[float], *, beta: float) -> float:

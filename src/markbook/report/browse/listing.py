@@ -131,6 +131,7 @@ def matrix_page(index: Index, number: int, name: str, asked: Mapping[str, str]) 
         start=start,
         size=MATRIX_ROWS,
         models=found.models,
+        n_models=found.n_models,
         rows=rows,
         total=found.total,
         is_done=index.is_done,
@@ -140,13 +141,14 @@ def matrix_page(index: Index, number: int, name: str, asked: Mapping[str, str]) 
 
 def compare_page(sides: list[Side]) -> str:
     """Return several answers side by side, each with its difference from the first."""
-    first = sides[0].shown.text.splitlines()[:_LINES]
-    differences = [
-        list(difflib.unified_diff(first, side.shown.text.splitlines()[:_LINES], lineterm="", n=3))[2:]
-        for side in sides[1:]
-    ]
+    first = sides[0].shown.text
+    differences = [(_difference(first, side.shown.text), side.shown.text == first) for side in sides[1:]]
     title = "Two attempts" if len(sides) == 2 else f"{len(sides)} attempts"
-    return render("compare.html.j2", title=title, sides=sides, differences=differences)
+    return render("compare.html.j2", title=title, sides=sides, differences=differences, compared=_LINES)
+
+
+def _difference(one: str, other: str) -> list[str]:
+    return list(difflib.unified_diff(one.splitlines()[:_LINES], other.splitlines()[:_LINES], lineterm="", n=3))[2:]
 
 
 def copied(index: Index, query: Query, form: str) -> Iterator[str]:

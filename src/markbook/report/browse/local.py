@@ -189,11 +189,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.FORBIDDEN, "Open the address that the command printed.")
             return
         try:
-            self._send(self.server.pages.answer(Request(path, query, who, form)))
+            reply = self.server.pages.answer(Request(path, query, who, form))
         except NotFound as error:
             self._refuse(HTTPStatus.NOT_FOUND, str(error) or "There is no such page.")
         except MarkbookError as error:  # what is wrong with one run is said on its page, not by a closed connection
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
+        except Exception as error:  # noqa: BLE001 - a server's border: whatever lies in a run, the others are shown
+            _log.exception("the page %s cannot be made", path)
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"This page cannot be made: {type(error).__name__}: {error}")
+        else:
+            self._send(reply)
 
     def _given(self) -> str:
         pairs = (part.strip().partition("=") for part in self.headers.get("Cookie", "").split(";"))

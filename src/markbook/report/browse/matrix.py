@@ -34,6 +34,8 @@ class Matrix:
     models: list[str]
     rows: list[tuple[str, list[Square | None]]]
     total: int
+    n_models: int = 0
+    """How many models there are; the first of them are shown."""
 
 
 def matrix_of(index: Index, order: str, start: int, count: int) -> Matrix:
@@ -65,7 +67,7 @@ def matrix_of(index: Index, order: str, start: int, count: int) -> Matrix:
         (samples[at], [_square(found.get((samples[at], model)), sign) for model in models])
         for at in chosen[start : start + count]
     ]
-    return Matrix(models, rows, len(chosen))
+    return Matrix(models, rows, len(chosen), len(index.models))
 
 
 def _ordered(order: str, means: NDArray[np.float64], spread: NDArray[np.float64], samples: list[str]) -> list[int]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markbook.errors import MarkbookError
+from markbook.errors import DataError, MarkbookError
 from markbook.files.folders import looking_into
 from markbook.report.browse import listing
 from markbook.report.browse.index import Index
@@ -46,7 +46,11 @@ def find_runs(folder: Path) -> list[Path]:
                 found.append(here)
             elif depth < _DEPTH:
                 waiting += [(one, depth + 1) for one in here.iterdir() if one.is_dir() and not one.is_symlink()]
-    found += foreign_paths(folder)[: MOST_RUNS - len(found)]
+    try:
+        found += foreign_paths(folder)[: MOST_RUNS - len(found)]
+    except DataError:  # too much to look through for other tools' files: our own runs are shown all the same
+        if not found:
+            raise
     return sorted(found, key=lambda path: (path.name, str(path)), reverse=True)
 
 

@@ -79,12 +79,13 @@ class TaskResults(TasksView):
             ValueError: none begins there.
         """
         from markbook.runs.tasks.pages.page import answer_status, row_evidence, row_why
-        from markbook.runs.tasks.sheet import question, sample_name
+        from markbook.runs.tasks.sheet import asked_of, question, sample_name
 
         row = self.row_at(location)
         facts = tuple((name, "–" if value is None else f"{value:.4f}") for name, value in row["metrics"].items())  # noqa: RUF001 - a dash
         return Shown(
             str(row.get("model") or "answer"), sample_name(row, several=len(self.summary["tasks"]) > 1), answer_status(row),
             facts, question(row), cut(str(row.get("text") or ""), _TEXT_CAP), reasons_text(row),
-            why=row_why(row), evidence=row_evidence(row),
+            why=row_why(row), evidence=row_evidence(row), asked=asked_of(row), references=tuple(row["references"]),
+            reply=None if row["reply"] is None else cut(row["reply"], _TEXT_CAP),
         )  # fmt: skip

@@ -139,7 +139,12 @@ def main_metric(view: TasksView) -> tuple[str, str, Direction]:
 def question(row: AnswerRow) -> str:
     """Return what a reader sees of what was asked: all that the model was told, and the right answers."""
     references = map("Reference: {}".format, row["references"])
-    return "\n\n".join(filter(None, (row.get("system"), row.get("prompt"), *references)))
+    return "\n\n".join(filter(None, (asked_of(row), *references)))
+
+
+def asked_of(row: AnswerRow) -> str:
+    """Return what the model was told before it answered."""
+    return "\n\n".join(filter(None, (row.get("system"), row.get("prompt"))))
 
 
 def sample_name(row: AnswerRow, *, several: bool) -> str:

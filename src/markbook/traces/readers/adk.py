@@ -9,6 +9,7 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.traces.calls import OpenCalls
 from markbook.traces.plain import bounded, make_trace, moment, name_of, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
@@ -53,7 +54,7 @@ class _Run:
         self.steps: list[Step] = []
         self.cached: list[int | None] = []
         self.unrecognised: Counter[str] = Counter()
-        self.calls: dict[str, int] = {}
+        self.calls = OpenCalls()
 
     def read(self, events: Sequence[Record], identity: str, reader: str) -> Trace:
         for event in events:
@@ -99,7 +100,7 @@ class _Run:
         if not name:
             return
         identity = text_of(call.get("id"), 200)
-        self.calls[identity or name] = len(self.steps)
+        self.calls.add(len(self.steps), identity, name)
         given = bounded(call.get("args"))
         self.steps.append(Step(StepKind.TOOL, agent, name, id=identity, arguments=given, start=time))
 
@@ -107,7 +108,10 @@ class _Run:
         name = name_of(answer.get("name"))
         if not name:
             return
-        at = self.calls.get(text_of(answer.get("id"), 200) or name)
+        identity = text_of(answer.get("id"), 200)
+        at = self.calls.answer(identity, "" if identity else name)
+        if at is None:  # a long call answers twice: that it runs, and what came of it
+            at = self.calls.answered(identity or name)
         if at is None:
             self.unrecognised["tool results without a call"] += 1
             return

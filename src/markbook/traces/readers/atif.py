@@ -68,19 +68,25 @@ class _Run:
         )  # fmt: skip
 
     def _add(self, item: Record, agent: str, depth: int) -> None:
-        children = rows(item.get("subagent_trajectories")) if depth < _DEEPEST else []
+        children = rows(item.get("subagent_trajectories"))
+        if children and depth >= _DEEPEST:
+            self.unrecognised["sub-agents nested too deeply"] += len(children)
+            children = []
+        names = []
         for child in children:
             identity = name_of(child.get("trajectory_id"))
             name = name_of(record(child.get("agent")).get("name")) or "sub-agent"
             # Agents of one program share its name: the id tells them apart.
-            self.names[identity] = f"{name} {identity}".strip() if name == agent else name
+            names.append(f"{name} {identity}".strip() if name == agent else name)
+            if identity:
+                self.names[identity] = names[-1]
         for row in rows(item.get("steps")):
             if row.get("is_copied_context") is True:
                 self.notes["steps copied from an earlier context, left out"] += 1
             else:
                 self._step(row, agent)
-        for child in children:
-            self._add(child, self.names[name_of(child.get("trajectory_id"))], depth + 1)
+        for child, name in zip(children, names, strict=True):
+            self._add(child, name, depth + 1)
 
     def _step(self, row: Record, agent: str) -> None:
         kind = name_of(row.get("source"))

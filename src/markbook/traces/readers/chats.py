@@ -10,7 +10,7 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace
-from markbook.traces.chat import with_listeners
+from markbook.traces.chat import message_lists, with_listeners
 from markbook.traces.plain import listed, make_trace, name_of, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
@@ -87,11 +87,7 @@ class Autogen:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for a list of messages, or one for each object that holds a list."""
-        items = source.items()
-        loose = [item for item in items if isinstance(item, dict) and "messages" not in item]
-        lists: list[list[Any]] = [loose] if loose else []
-        lists += [rows(item["messages"]) for item in rows(items) if "messages" in item]
-        for messages in lists:
+        for _, messages in message_lists(source):
             yield _AutogenRun().read(messages, self.name)
 
 

@@ -104,7 +104,8 @@ class _Session:
             self._user(record(row.get("message")), row)
         elif kind == "result":
             self.known["cost"] = number(row.get("total_cost_usd"))
-            self.known["success"] = None if row.get("is_error") is None else not row.get("is_error")
+            broke_off = row.get("is_error") or str(row.get("subtype")).startswith("error")
+            self.known["success"] = False if broke_off else None if row.get("is_error") is None else True
         elif kind not in _STRUCTURE:
             self.unrecognised[f"events of type {kind[:40]!r}"] += 1
         if kind == "system" and row.get("subtype") == "init":

@@ -22,7 +22,12 @@ _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _RUN_ITEMS = {"command_execution": "command", "mcp_tool_call": "arguments", "file_change": "changes",
               "web_search": "query"}  # fmt: skip
 """Items of `codex exec` that are tool calls, and where their arguments stand."""
-_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d{1,9})\b", re.MULTILINE)
+_CODE = re.compile(r"(?:Exit code:|Process exited with code) (-?\d{1,9})\b")
+_HEADER = re.compile(
+    r"(?:Exit code|Process exited|Chunk ID|Wall time|Command|Original token count|Total output lines)\b"
+)
+"""What a line says that Codex itself writes above the output of a command."""
+_MOST_HEADERS = 12
 
 
 class Codex:
@@ -98,7 +103,9 @@ class _Session:
             if at is None:
                 self.unrecognised["tool results without a call"] += 1
                 return
-            text, ok = _outcome(held.get("output"))
+            # What a server's tool gives back is a foreign text, not a command's outcome.
+            is_command = not self.steps[at].name.startswith("mcp")
+            text, ok = _outcome(held.get("output"), is_command=is_command)
             error = "error" if ok is False else ""
             self.steps[at] = replace(self.steps[at], result=text, ok=ok, error=error, end=time)
 
@@ -134,7 +141,7 @@ class _Session:
             self.unrecognised[f"items of type {kind[:40]!r}"] += 1
 
 
-def _outcome(output: object) -> tuple[str, bool | None]:
+def _outcome(output: object, *, is_command: bool) -> tuple[str, bool | None]:
     """Return the text of a call's output and whether the call succeeded, where the output says it."""
     held = parsed(output)
     if isinstance(held, dict):
@@ -142,5 +149,9 @@ def _outcome(output: object) -> tuple[str, bool | None]:
         ok = success if isinstance(success, bool) else code == 0 if isinstance(code, int) else None
         return text_of(held.get("output") or held.get("content") or held), ok
     text = text_of("\n".join(text_of(row.get("text")) for row in rows(output)) if isinstance(output, list) else output)
-    found = _CODE.search(text)
-    return text, None if found is None else int(found[1]) == 0
+    for line in text.split("\n", _MOST_HEADERS)[:_MOST_HEADERS] if is_command else ():
+        if found := _CODE.match(line):
+            return text, int(found[1]) == 0
+        if not _HEADER.match(line):
+            break
+    return text, None

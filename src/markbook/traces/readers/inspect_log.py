@@ -9,6 +9,7 @@ from markbook.files.archive import members
 from markbook.files.lenient import BAD, decoded
 from markbook.files.source import Source
 from markbook.trace import Step, StepKind, Trace, add_known
+from markbook.traces.calls import OpenCalls
 from markbook.traces.chat import chat_steps
 from markbook.traces.plain import listed, make_trace, moment, name_of, number, parsed, record, rows, text_of, whole
 from markbook.traces.reading import Probe
@@ -75,12 +76,16 @@ def _zipped(source: Source) -> Iterator[Any]:
 
 def _with_events(steps: list[Step], events: list[Record], spans: Mapping[str, Record]) -> list[Step]:
     """Return the steps with the tool events: they know the times and the agent, and calls of sub-agents."""
-    tools = {text_of(event.get("id"), 200): event for event in events if event.get("event") == "tool"}
-    made = []
+    tools = [event for event in events if event.get("event") == "tool"]
+    waiting = OpenCalls()
+    for place, event in enumerate(tools):
+        waiting.add(place, text_of(event.get("id"), 200), "")
+    left, made = set(range(len(tools))), []
     for step in steps:
-        event = tools.pop(step.id, None) if step.kind is StepKind.TOOL and step.id else None
-        made.append(step if event is None else _tool(event, spans, step))
-    made.extend(_tool(event, spans, None) for event in tools.values())
+        at = waiting.answer(step.id, "") if step.kind is StepKind.TOOL and step.id else None
+        made.append(step if at is None else _tool(tools[at], spans, step))
+        left.discard(-1 if at is None else at)
+    made.extend(_tool(tools[at], spans, None) for at in sorted(left))
     return made
 
 

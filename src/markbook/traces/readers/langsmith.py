@@ -45,7 +45,7 @@ def _flat(item: Any, source: Source) -> Iterator[Record]:
         trace = str(run.get("trace_id") or trace or run["id"])
         yield {"parent_run_id": parent, **run, "trace_id": trace}
         children = listed(run.get("child_runs"))
-        waiting.extend((child, trace, str(run["id"]), depth + 1) for child in children)
+        waiting.extend((child, trace, str(run["id"]), depth + 1) for child in reversed(children))
 
 
 def _span(run: Record) -> tuple[Span, Role]:
@@ -60,7 +60,7 @@ def _span(run: Record) -> tuple[Span, Role]:
         kind = AGENT
     span = Span(
         trace=str(run["trace_id"]), id=str(run["id"])[:200], parent=str(run.get("parent_run_id") or "")[:200],
-        name=name, start=nanoseconds(start), end=nanoseconds(end), ok=not error, message=error, attributes={}, events=[], scope="",
+        name=name, start=nanoseconds(start), end=nanoseconds(end), ok=False if error else None if end is None else True, message=error, attributes={}, events=[], scope="",
     )  # fmt: skip
     role = Role(kind, agent, name, error=error)
     if kind == TOOL:
@@ -70,8 +70,12 @@ def _span(run: Record) -> tuple[Span, Role]:
         role.result = text_of(record(run.get("outputs")).get("output") or run.get("outputs"))
     if kind == MODEL:
         usage = record(record(run.get("outputs")).get("usage_metadata"))
-        role.input_tokens = whole(run.get("prompt_tokens", usage.get("input_tokens")))
-        role.output_tokens = whole(run.get("completion_tokens", usage.get("output_tokens")))
+        role.input_tokens = _first_count(run.get("prompt_tokens"), usage.get("input_tokens"))
+        role.output_tokens = _first_count(run.get("completion_tokens"), usage.get("output_tokens"))
         role.cost = number(run.get("total_cost"))
         role.requested = requested_in(run.get("outputs"))
     return span, role
+
+
+def _first_count(*values: object) -> int | None:
+    return next((count for value in values if (count := whole(value)) is not None), None)

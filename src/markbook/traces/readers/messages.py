@@ -7,8 +7,8 @@ from typing import Any
 
 from markbook.files.source import Source
 from markbook.trace import ExpectedCall, Reference, Trace
-from markbook.traces.chat import ROLES, chat_steps
-from markbook.traces.plain import make_trace, name_of, number, record, rows, whole
+from markbook.traces.chat import ROLES, chat_steps, message_lists
+from markbook.traces.plain import make_trace, name_of, number, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.types import Record
 
@@ -33,15 +33,8 @@ class OpenAIMessages:
 
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield one run for a list of messages, or one for each object that holds a list."""
-        items = source.items()
-        loose = [item for item in items if isinstance(item, dict) and "messages" not in item]
-        if loose:
-            yield self._run(loose, {})
-        for item in items:
-            if not isinstance(item, dict):
-                source.problems["not a message"] += 1
-            elif "messages" in item:
-                yield self._run(rows(item["messages"]), item)
+        for around, messages in message_lists(source):
+            yield self._run(messages, around)
 
     def _run(self, messages: Sequence[Record], around: Record) -> Trace:
         made = chat_steps(messages)
@@ -74,7 +67,8 @@ class TauBench:
     def _run(self, item: Record) -> Trace:
         # tau-bench's tools answer a failed call with a text that begins with "Error".
         made = chat_steps(rows(item["traj"]), agent="agent", error_prefix="Error")
-        reward = number(item.get("reward"))
+        error = record(item.get("info")).get("error")
+        reward = None if error else number(item.get("reward"))  # a crash is noted as 0.0
         actions = record(record(item.get("info")).get("task")).get("actions")
         reference = None
         if isinstance(actions, list):
@@ -86,4 +80,5 @@ class TauBench:
         return make_trace(
             made.steps, reader=self.name, id=f"task {task} trial {trial}", task=task, trial=trial, score=reward,
             success=None if reward is None else reward >= 1, reference=reference, unrecognised=dict(made.unrecognised),
+            notes=(f"the trajectory ended in an error: {text_of(error, 200)}",) if error else (),
         )  # fmt: skip

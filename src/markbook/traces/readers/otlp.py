@@ -5,19 +5,17 @@ One object, one a line, or an array of flat spans; a gigabyte is read as a strea
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from markbook.errors import StorageError
 from markbook.files.source import Source
 from markbook.trace import Trace
 from markbook.traces.plain import record, rows
 from markbook.traces.reading import Probe, is_tempo
 from markbook.traces.spans.roles import role_of
 from markbook.traces.spans.span import span_of
-from markbook.traces.spans.spool import MAX_SPANS, SpanSpool
+from markbook.traces.spans.spool import MAX_SPANS, SpanSpool, spool_of
 from markbook.traces.spans.stream import Found, inside, spans
 from markbook.traces.spans.tree import trace_of
 from markbook.types import Record
@@ -43,21 +41,12 @@ class Otlp:
     def read(self, source: Source) -> Iterator[Trace]:
         """Yield the runs in the order in which the file first shows them."""
         source.problems.clear()  # what detection stumbled over is met and counted again
-        spool = SpanSpool()
-        try:
+        with spool_of(source.path) as spool:
             self._fill(spool, source)
             spool.flush()
             if spool.duplicates:
                 source.problems["duplicate span ids: the first is kept"] = spool.duplicates
             yield from self._runs(spool, source)
-        except sqlite3.Error as error:
-            raise StorageError(
-                f"the spans cannot be kept on disk while they are read: {error}",
-                at=str(source.path),
-                hint="is the folder for temporary files full? TMPDIR names another",
-            ) from error
-        finally:
-            spool.close()
 
     def _runs(self, spool: SpanSpool, source: Source) -> Iterator[Trace]:
         """Yield the runs; a trace of other spans only (a web server's, say) is none where there are others."""

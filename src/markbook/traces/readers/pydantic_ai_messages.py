@@ -31,6 +31,8 @@ class PydanticAIMessages:
         """Yield one run for each list."""
         items = source.items()
         lists = [item for item in items if isinstance(item, list)] or [items]
+        if lists[0] is not items and len(lists) < len(items):
+            source.problems["not a list of messages"] += len(items) - len(lists)
         for messages in lists:
             yield _Run().read(messages, self.name)
 

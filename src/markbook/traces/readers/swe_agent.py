@@ -67,7 +67,8 @@ def _from_history(history: list[Record], unrecognised: Counter[str]) -> list[Ste
         text = text_of(entry.get("content"))
         steps.append(Step(StepKind.MESSAGE, agent if is_reply else "", role, text=text))
         if is_reply and not entry.get("is_demo"):
-            answer = text_of(history[at + 1].get("content")) if at + 1 < len(history) else ""
+            following = history[at + 1] if at + 1 < len(history) else {}
+            answer = "" if following.get("role") == "assistant" else text_of(following.get("content"))
             steps.extend(_calls(entry, agent, answer))
     return steps
 

@@ -9,7 +9,7 @@ from markbook.files.source import Source
 from markbook.trace import Trace
 from markbook.traces.spans.roles import Role
 from markbook.traces.spans.span import Span
-from markbook.traces.spans.spool import MAX_SPANS, SpanSpool
+from markbook.traces.spans.spool import MAX_SPANS, spool_of
 from markbook.traces.spans.tree import trace_of
 
 _NANO = 1_000_000_000
@@ -17,8 +17,7 @@ _NANO = 1_000_000_000
 
 def runs_of(pairs: Iterable[tuple[Span, Role]], source: Source, reader: str) -> Iterator[Trace]:
     """Yield a run for each trace id of the spans."""
-    spool = SpanSpool()
-    try:
+    with spool_of(source.path) as spool:
         for span, role in pairs:
             spool.add(span, role)
         spool.flush()
@@ -30,8 +29,6 @@ def runs_of(pairs: Iterable[tuple[Span, Role]], source: Source, reader: str) -> 
                 spool.index_parents()
                 trace = replace(trace, clipped=count - MAX_SPANS, **spool.totals(key))  # type: ignore[arg-type]  # counts
             yield trace
-    finally:
-        spool.close()
 
 
 def nanoseconds(seconds: float | None) -> int | None:

@@ -5,12 +5,14 @@ The spool is a temporary SQLite database that the system removes by itself; SQLi
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from markbook.traces.plain import dump
+from markbook.errors import StorageError
+from markbook.traces.plain import call_list
 from markbook.traces.spans.roles import MODEL, TOOL, Role
 from markbook.traces.spans.span import Span
 
@@ -21,6 +23,27 @@ _COLUMNS = (
     "trace", "id", "parent", "label", "kind", "agent", "name", "target", "start", "stop", "ok", "arguments", "result",
     "text", "error", "tokens_in", "tokens_out", "tokens_cached", "tokens_written", "cost", "requested", "scope", "conversation",
 )  # fmt: skip
+
+
+@contextmanager
+def spool_of(path: Path) -> Iterator[SpanSpool]:
+    """Give a spool for the spans of a file and remove it in the end.
+
+    Raises:
+        StorageError: the folder for temporary files cannot take them.
+    """
+    try:
+        spool = SpanSpool()
+        try:
+            yield spool
+        finally:
+            spool.close()
+    except sqlite3.Error as error:
+        raise StorageError(
+            f"the spans cannot be kept on disk while they are read: {error}",
+            at=str(path),
+            hint="is the folder for temporary files full? TMPDIR names another",
+        ) from error
 
 
 class SpanSpool:
@@ -39,7 +62,7 @@ class SpanSpool:
 
     def add(self, span: Span, role: Role) -> None:
         """Take a span."""
-        requested = json.dumps(role.requested, default=dump) if role.requested else None
+        requested = call_list(role.requested) if role.requested else None
         row = (
             span.trace, span.id, span.parent, span.name, role.kind, role.agent, role.name, role.target, span.start,
             span.end, span.ok, role.arguments, role.result, role.text, role.error, role.input_tokens,
@@ -97,7 +120,7 @@ class SpanSpool:
             "SELECT SUM(kind = ?) AS tools, SUM(kind = ?) AS models, SUM(CASE WHEN kind = ? THEN tokens_in END) AS tin,"
             " SUM(CASE WHEN kind = ? THEN tokens_out END) AS tout FROM run JOIN span USING (trace) WHERE key = ?"
             " AND NOT (kind = ? AND EXISTS (SELECT 1 FROM span AS inside WHERE inside.trace = span.trace"
-            " AND inside.parent = span.id AND inside.kind = ? AND inside.tokens_in IS NOT NULL))",
+            " AND inside.parent = span.id AND inside.kind = ? AND COALESCE(inside.tokens_in, inside.tokens_out) IS NOT NULL))",
             (TOOL, MODEL, MODEL, MODEL, key, MODEL, MODEL),
         ).fetchone()
         return {

@@ -88,7 +88,7 @@ class RunTree:
         """Take what only wraps for structure: model spans around model spans, nameless agents around agents."""
         climbed = bytearray(len(self.rows))
         for index, row in enumerate(self.rows):
-            if row["kind"] != MODEL or row["tokens_in"] is None:
+            if row["kind"] != MODEL or (row["tokens_in"] is None and row["tokens_out"] is None):
                 continue
             up = self.parents[index]
             while up != _NOBODY and self.kinds[up] not in (TOOL, AGENT) and not climbed[up]:
@@ -176,20 +176,21 @@ class RunTree:
 def trace_of(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
     """Return the trace of one run's spans."""
     tree = RunTree(rows)
-    steps: list[Step] = []
+    placed: list[tuple[int, Step]] = []
     unrecognised: Counter[str] = Counter()
     for index, row in enumerate(rows):
         step = _step(tree, index)
         if step is not None:
-            steps.append(step)
+            placed.append((index, step))
         elif tree.kinds[index] == UNKNOWN:
             unrecognised["spans without agent, model or tool attributes"] += 1
         if row["start"] is None:
             tree.notes["spans without a start time"] += 1
         elif row["stop"] is not None and row["stop"] < row["start"]:
             tree.notes["spans that end before they start"] += 1
+    steps = [step for _, step in placed]
     if not any(step.kind is StepKind.TOOL for step in steps):
-        steps = _requested(tree, steps)
+        steps = _requested(tree, placed)
     for kind, reason in ((OUTPUT_TOOL, "output tools, no step"), (DEFERRED, "deferred calls, no step")):
         if kind in tree.kinds:
             tree.notes[reason] = tree.kinds.count(kind)
@@ -210,12 +211,14 @@ def trace_of(key: str, rows: Sequence[sqlite3.Row], reader: str) -> Trace:
 
 def _step(tree: RunTree, index: int) -> Step | None:
     row, kind, owner = tree.rows[index], tree.kinds[index], tree.owners[index]
+    is_under_way = row["ok"] is None and row["start"] is not None and row["stop"] is None
     shared: dict[str, Any] = {
         "id": row["id"],
         "parent": row["parent"],
         "start": _seconds(row["start"]),
         "end": _seconds(row["stop"]),
-        "ok": not row["error"] and row["ok"] != 0,  # an unset status means that no error was recorded
+        # An unset status means that no error was recorded; of what has not ended it says nothing.
+        "ok": None if is_under_way and not row["error"] else not row["error"] and row["ok"] != 0,
         "error": row["error"],
     }
     if kind == TOOL:
@@ -235,20 +238,20 @@ def _step(tree: RunTree, index: int) -> Step | None:
     return None
 
 
-def _requested(tree: RunTree, steps: list[Step]) -> list[Step]:
+def _requested(tree: RunTree, placed: list[tuple[int, Step]]) -> list[Step]:
     """Return the steps with the calls that the models asked for, where no span shows an executed one."""
-    found: dict[str, list[Step]] = {}
+    found: dict[int, list[Step]] = {}
     for index, row in enumerate(tree.rows):
         if tree.kinds[index] == MODEL and row["requested"]:
-            found[row["id"]] = [
+            found[index] = [
                 Step(StepKind.TOOL, tree.owners[index], call.name, id=call.id, parent=row["id"],
                      start=_seconds(row["stop"]), arguments=call.arguments)
                 for call in maybe_call(row["requested"])
             ]  # fmt: skip
-    if not found:
-        return steps
-    tree.notes["tool calls as the models asked for them: no span shows their execution"] = sum(map(len, found.values()))
-    return [made for step in steps for made in (step, *found.get(step.id, ()))]
+    if found:
+        reason = "tool calls as the models asked for them: no span shows their execution"
+        tree.notes[reason] = sum(map(len, found.values()))
+    return [made for index, step in placed for made in (step, *found.get(index, ()))]
 
 
 def _note_agent_tokens(tree: RunTree, steps: list[Step]) -> None:

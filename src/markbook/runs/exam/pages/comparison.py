@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from markbook.results.comparison import MOST_COMPARED, compare_sheet, too_many
+from markbook.errors import DataError
+from markbook.results.comparison import MOST_COMPARED, Comparison, compare_sheet, too_many
 from markbook.results.summary import summarise_values
 from markbook.runs.exam.marks import Grouping
 from markbook.runs.exam.pages.scores import interval_record, percent
@@ -19,7 +20,7 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
 
     Of more models than are compared two by two `comparison` is null, and `comparison_note` says so.
     """
-    is_compared = len(tallies) <= MOST_COMPARED
+    comparison = comparison_of(tallies)
     record: dict[str, object] = {
         "models_evaluated": [tally.model for tally in tallies],
         "overall_scores": {tally.model: percent(tally.exam_score().value) for tally in tallies},
@@ -30,14 +31,29 @@ def comparison_record(tallies: Sequence[Tally]) -> dict[str, object]:
         "object_type_comparison": _by_group(tallies, "problem_type"),
         "error_rate_comparison": {tally.model: percent(tally.error_rate) for tally in tallies},
         "statistics": {tally.model: _statistics(tally) for tally in tallies},
-        "comparison": compare_sheet(exam_sheet(tallies), seed=tallies[0].seed).to_json() if is_compared else None,
+        "comparison": None if comparison is None else comparison.to_json(),
     }
-    return record if is_compared else record | {"comparison_note": too_many(len(tallies))}
+    return record | {"comparison_note": too_many(len(tallies))} if len(tallies) > MOST_COMPARED else record
+
+
+def comparison_of(tallies: Sequence[Tally]) -> Comparison | None:
+    """Return the comparison of several models; None of one alone, of too many, and where no two share a problem with a value."""
+    try:
+        is_compared = 1 < len(tallies) <= MOST_COMPARED
+        return compare_sheet(exam_sheet(tallies), seed=tallies[0].seed) if is_compared else None
+    except DataError:
+        return None
 
 
 def ranking(tallies: Sequence[Tally]) -> list[Tally]:
-    """Return the models from the best score to the worst; equal scores by name."""
-    return sorted(tallies, key=lambda tally: (-(tally.exam_score().value or 0.0), tally.model))
+    """Return the models from the best score to the worst, those without one last; equal scores by name."""
+    values = {tally.model: tally.exam_score().value for tally in tallies}
+
+    def place(tally: Tally) -> tuple[bool, float, str]:
+        value = values[tally.model]
+        return value is None, -(value or 0.0), tally.model
+
+    return sorted(tallies, key=place)
 
 
 def strengths(tallies: Sequence[Tally], grouping: Grouping = "topic") -> dict[str, tuple[list[str], list[str]]]:

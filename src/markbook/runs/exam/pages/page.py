@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from markbook.report.page import Page
-from markbook.results.comparison import MOST_COMPARED, compare_sheet, too_many
+from markbook.results.comparison import MOST_COMPARED, too_many
 from markbook.results.headline import Headline, headline_of
 from markbook.results.stopping import words_of
+from markbook.runs.exam.pages.comparison import comparison_of, ranking
 from markbook.runs.exam.pages.markdown import head_notes
 from markbook.runs.exam.pages.problems import problems_of
 from markbook.runs.exam.pages.sections import exam_sections
@@ -18,10 +19,10 @@ from markbook.runs.exam.view import ExamView
 
 def exam_page(view: ExamView) -> Page:
     """Return everything that an exam's report shows."""
-    tallies = best_first(list(view.tallies.values()))
+    tallies = ranking(list(view.tallies.values()))
     seed = int(view.config.get("seed", 0))
     sheet = exam_sheet(tallies) if tallies else None
-    comparison = compare_sheet(sheet, seed=seed) if sheet and 1 < len(tallies) <= MOST_COMPARED else None
+    comparison = comparison_of(tallies)
     problems = problems_of(view, tallies) if tallies else []
     benchmark = str(view.config.get("benchmark_name", "benchmark"))
     return Page(
@@ -35,11 +36,6 @@ def exam_page(view: ExamView) -> Page:
         topics=tuple(sorted({problem.topic for problem in problems if problem.topic})),
         headline=headline_of(sheet, "problems", comparison=comparison, seed=seed) if sheet else Headline(),
     )
-
-
-def best_first(tallies: Sequence[Tally]) -> list[Tally]:
-    """Return the models from the best score to the worst; equal scores by name."""
-    return sorted(tallies, key=lambda tally: (-(tally.exam_score().value or 0.0), tally.model))
 
 
 def _facts(view: ExamView, tallies: Sequence[Tally]) -> tuple[tuple[str, str], ...]:
@@ -56,7 +52,11 @@ def _facts(view: ExamView, tallies: Sequence[Tally]) -> tuple[tuple[str, str], .
 
 
 def _warnings(view: ExamView, tallies: Sequence[Tally]) -> list[str]:
-    found = [f"{too_many(len(tallies))}."] if len(tallies) > MOST_COMPARED else []
+    found = []
+    if len(tallies) > MOST_COMPARED:
+        found.append(f"{too_many(len(tallies))}.")
+    elif len(tallies) > 1 and comparison_of(tallies) is None:
+        found.append("The models are not compared: no two of them share a problem with a value.")
     if view.isolation in ("C", "D"):
         found.append(f"Solutions ran at isolation level {view.isolation}: they could read the machine's files.")
     found += head_notes(view.config)

@@ -1,0 +1,143 @@
+"""Whatever is in a run's folder, a command that reads it ends with an exit code and a sentence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+from markbook.cli import cli
+from markbook.errors import MarkbookError
+
+COMMANDS = {
+    "compare": ("compare", "RUN"), "report": ("report", "RUN", "--output", "OUT"),
+    "every-eval-ever": ("report", "RUN", "--format", "every-eval-ever", "--output", "OUT"),
+    "csv": ("report", "RUN", "--format", "csv", "--output", "OUT"), "json": ("report", "RUN", "--format", "json", "--output", "OUT"),
+    "junit": ("report", "RUN", "--format", "junit", "--output", "OUT"), "site": ("site", "RUN", "-o", "OUT"),
+    "noise": ("noise", "RUN"), "show": ("show", "RUN", "ITEM"),
+}  # fmt: skip
+WRONG = (None, 5, "x", [], {}, [None], {"x": None}, True, 1e308, [[]], "\ud800")
+DAMAGES = {
+    "garbage": b"\x00\xff\xfe garbage\n" * 50, "empty": b"", "newline": b"\n", "null": b"null\n", "list": b"[1, 2]\n",
+    "object": b"{}\n", "nested": b"[" * 100_000, "number": b"1e999\n", "not utf-8": b'{"a": "\xff"}\n',
+}  # fmt: skip
+
+
+def invoke(*args):
+    return CliRunner().invoke(cli, [str(arg) for arg in args], catch_exceptions=True)
+
+
+def marks(folder, kind):
+    """Make a finished run of a kind and return its folder and one of its items."""
+    if kind == "import":
+        path = folder / "m.csv"
+        path.write_text(
+            "item,model,score\n" + "".join(f"q{at},{model},{at % 2}\n" for at in range(4) for model in "AB")
+        )
+        result = invoke("import", path, "--output", folder / "runs")
+    elif kind == "run":
+        (folder / "d.jsonl").write_text("".join(json.dumps({"q": f"{at}?", "a": "x"}) + "\n" for at in range(4)))
+        (folder / "t.yaml").write_text(
+            "name: t\ndata: {path: d.jsonl}\nprompt: '{{ q }}'\nreference: '{{ a }}'\nmetrics: [exact_match, edit_distance]\n"
+        )
+        said = [{"doc_id": at, "model": model, "prediction": "xy"[at % 2]} for at in range(4) for model in "AB"]
+        (folder / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said))
+        result = invoke("run", folder / "t.yaml", "--predictions", folder / "said.jsonl", "--output", folder / "runs")
+    else:
+        rows = [{"task_id": f"q{at}", "prompt": "p", "entry_point": "f", "canonical_solution": "def f(): return 1", "test": "assert f() == 1"}
+                for at in range(2)]  # fmt: skip
+        said = [
+            {"task_id": f"q{at}", "model": model, "completion": f"def f(): return {at}"}
+            for at in range(2)
+            for model in "AB"
+        ]
+        (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (folder / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said))
+        result = invoke("exam", "--benchmark", folder / "b.jsonl", "--solutions", folder / "s.jsonl", "--workers", 1,
+                        "--isolation", "weak", "--output", folder / "runs")  # fmt: skip
+    assert result.exit_code in (0, 3), (result.output, result.exception)
+    (found,) = (folder / "runs").glob("*/run.json")
+    return found.parent
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return {kind: marks(tmp_path_factory.mktemp(kind), kind) for kind in ("import", "run", "exam")}
+
+
+def read_by_all(run, out):
+    """Run every reading command, and return those that ended in neither success nor a sentence."""
+    bad = []
+    for name, args in COMMANDS.items():
+        shutil.rmtree(out, ignore_errors=True)
+        words = {"RUN": run, "OUT": out, "ITEM": "q1"}
+        result = invoke(*(words.get(arg, arg) for arg in args))
+        if result.exception is not None and not isinstance(result.exception, SystemExit | MarkbookError):
+            bad.append((name, repr(result.exception)[:200]))
+        elif result.exception is not None and not (str(result.exception) or result.output):
+            bad.append((name, "no word"))
+    return bad
+
+
+def copies(run, tmp_path):
+    """Yield a copy of a run for each of its files, and the file in it."""
+    for path in sorted(run.rglob("*")):
+        if path.is_file():
+            target = tmp_path / "copy"
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(run, target)
+            yield target, target / path.relative_to(run)
+
+
+@pytest.mark.parametrize("kind", ["import", "run", "exam"])
+@pytest.mark.parametrize("damage", [*DAMAGES, "cut", "folder", "gone"])
+def test_each_file_in_place_of_which_something_stands(runs, tmp_path, kind, damage):
+    for run, path in copies(runs[kind], tmp_path):
+        if path.suffix not in (".json", ".jsonl") and path.name != "lock":
+            continue  # nobody reads reports back
+        content = path.read_bytes()
+        path.unlink()
+        if damage == "folder":
+            path.mkdir()
+        elif damage != "gone":
+            path.write_bytes(content[: len(content) // 2] if damage == "cut" else DAMAGES[damage])
+
+        assert read_by_all(run, tmp_path / "out") == [], path.relative_to(run)
+
+
+def places(record):
+    """Yield the path of keys to each value of a record, two levels deep."""
+    for name, value in record.items():
+        yield (name,)
+        if isinstance(value, dict):
+            yield from ((name, inner) for inner in value)
+
+
+@pytest.mark.parametrize("kind", ["import", "run", "exam"])
+def test_each_value_of_run_json_of_another_type(runs, tmp_path, kind):
+    original = json.loads((runs[kind] / "run.json").read_text())
+    run = tmp_path / "copy"
+    shutil.copytree(runs[kind], run)
+    for number, place in enumerate(places(original)):
+        record = json.loads(json.dumps(original))
+        inner = record
+        for name in place[:-1]:
+            inner = inner[name]
+        inner[place[-1]] = WRONG[number % len(WRONG)]
+        (run / "run.json").write_text(json.dumps(record))
+
+        assert read_by_all(run, tmp_path / "out") == [], (place, WRONG[number % len(WRONG)])
+
+
+def test_an_untouched_run_is_read_by_all(runs, tmp_path):
+    for kind, run in runs.items():
+        for name, args in COMMANDS.items():
+            words = {"RUN": run, "OUT": tmp_path / "out" / name, "ITEM": "q1"}
+            result = invoke(*(words.get(arg, arg) for arg in args))
+            if name not in ("show", "noise") and (kind, name) != (
+                "run",
+                "compare",
+            ):  # those need attempts, or two models
+                assert result.exit_code in (0, 3), (name, result.output, result.exception)
