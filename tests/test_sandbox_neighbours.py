@@ -180,6 +180,12 @@ import fcntl, os
 def f():
     fcntl.fcntl(1, fcntl.F_SETFL, os.O_RDWR | os.O_NONBLOCK | os.O_APPEND)
     fcntl.flock(1, fcntl.LOCK_EX)
+    for number in range(3, 256):
+        try:  # what a library keeps open
+            os.lseek(number, 5, os.SEEK_SET)
+            fcntl.fcntl(number, fcntl.F_SETFL, os.O_APPEND)
+        except OSError:
+            continue
     return []
 """
 RECEIVES = """
@@ -197,6 +203,11 @@ def f():
             os.fstat(number)
         except OSError:
             continue
+        try:
+            if os.lseek(number, 0, os.SEEK_CUR) or fcntl.fcntl(number, fcntl.F_GETFL) & os.O_APPEND:
+                found.append("place")
+        except OSError:
+            pass
         found.append(number)
     return found
 """
@@ -204,10 +215,9 @@ def f():
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_no_open_file_tells_the_next_attempt_anything(level):
-    # three that lead nowhere, two pipes, and the null device that it opens itself
     with sandbox(level) as box:
         sent = run(box, SENDS, problem(Test(assertion="func() == []"), canonical=""))
-        found = run(box, RECEIVES, problem(Test(assertion="[type(n) for n in func()] == [int] * 6"), canonical=""))
+        found = run(box, RECEIVES, problem(Test(assertion="all(type(n) is int for n in func())"), canonical=""))
 
     assert (sent.passed, found.passed) == (1, 1), said(found)
 

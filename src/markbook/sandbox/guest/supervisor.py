@@ -8,6 +8,7 @@ import os
 import resource
 import select
 import site
+import stat
 import sys
 
 from . import wire
@@ -81,7 +82,21 @@ def _inherited(config: WorkerSettings) -> WorkerSettings:
     if processor is not None:
         os.sched_setaffinity(0, [processor])
     os.chdir(config["scratch"])
+    config["files"] = _open_files({config["control"], config["lifeline"]})
     return config
+
+
+def _open_files(ours: set[int]) -> list[tuple[int, str]]:
+    """Return the descriptors of files that libraries keep open, each with the path: libffi does with itself, for example."""
+    found: list[tuple[int, str]] = []
+    for name in os.listdir("/proc/self/fd") if linux.SUPPORTED else ():
+        number = int(name)
+        try:
+            if number > 2 and number not in ours and stat.S_ISREG(os.fstat(number).st_mode):
+                found.append((number, os.readlink(f"/proc/self/fd/{name}")))
+        except OSError:
+            continue  # that of the listing
+    return found
 
 
 def _examiner(config: WorkerSettings, control: _socket.socket, channel: _socket.socket) -> NoReturn:
@@ -130,7 +145,8 @@ def _zygote(
             try_everything(report, guard, scratch)
     if type(guard) is not _Tied:  # which closes it in every child
         supervisor.close()
-    server = Zygote(channel, scratch, guard, rehearsed, limit, alone=inside)
+    files = [(number, isolation.inside(path) if inside else path) for number, path in config["files"]]
+    server = Zygote(channel, scratch, guard, rehearsed, limit, files, alone=inside)
     server.prepare()
     channel.send(wire.encode({"layers": report}).encode())
     server.serve()

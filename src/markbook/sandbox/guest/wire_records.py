@@ -31,6 +31,8 @@ class WorkerSettings(TypedDict, total=False):
     """What programs may read and run."""
     owner: int
     readable: list[str]
+    files: list[tuple[int, str]]
+    """Descriptors of files that libraries keep open, each with the file's path."""
     links: Sequence[str]
     empty: Sequence[str]
     scratch_options: str

@@ -19,7 +19,7 @@ from . import child, memory, program, scratch, traces, wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 else:
     import _signal as signal
@@ -50,7 +50,7 @@ class Zygote:
 
     def __init__(
         self, sock: _socket.socket, folder: str, guard: child.Guard | None, rehearsed: child.Guard,
-        bound: Callable[[int], None] | None, *, alone: bool,
+        bound: Callable[[int], None] | None, files: Sequence[tuple[int, str]] = (), *, alone: bool,
     ) -> None:  # fmt: skip
         """Prepare.
 
@@ -60,6 +60,7 @@ class Zygote:
             guard: hardens a child, and forbids it to change its limits; None where there is none that could.
             rehearsed: does nothing, in the same way.
             bound: has children held to so many threads, where the kernel cannot be told to; None where nobody does.
+            files: what libraries keep open, by descriptor and path.
             alone: whether this is the first process of its own namespace, so that a kill of everything is a kill of
                 its own, and nothing within can end it.
         """
@@ -69,6 +70,7 @@ class Zygote:
         nothing = os.stat(os.devnull).st_rdev
         self._silent = [number for number in range(3) if os.fstat(number).st_rdev == nothing]
         """The standard descriptors that lead nowhere: all of them, but for a standard error that is to be seen."""
+        self._files = files
         self._guard = guard or _for_good
         self._rehearsed = rehearsed
         self._bound = bound
@@ -132,11 +134,15 @@ class Zygote:
         return END.pack(status, usage.ru_utime + usage.ru_stime, time.monotonic() - started, hit or b"")
 
     def _renew(self) -> None:
-        """Open the null device anew: what is open is shared with every child, and so its flags and its lock."""
+        """Open anew what is open: it is shared with every child, and so are its place, its flags and its lock."""
         opened = os.open(os.devnull, os.O_RDWR)
         for number in self._silent:
             os.dup2(opened, number)
         os.close(opened)
+        for number, path in self._files:
+            opened = os.open(path, os.O_RDONLY)
+            os.dup2(opened, number)
+            os.close(opened)
 
     def _load(self, names: str) -> None:
         """Import what many solutions will: once here, instead of in the child of each that does."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import marshal
+import os
 from types import CodeType
 
+from .. import slices
 from ..marking import PART, Compiled
 from . import inspection
 from .expressions import assignments, is_literal
@@ -51,8 +53,13 @@ _WITHOUT_SHARING = 2
 
 
 def portable(value: Any) -> bytes:
-    """Return what holds compiled code as bytes that say what it says, and nothing of how it was made."""
-    return marshal.dumps(_own(value), _WITHOUT_SHARING)
+    """Return what holds compiled code as bytes that say what it says, and nothing of how it was made; `slices` reads them."""
+    own = _own(value)
+    try:
+        return marshal.dumps(own, _WITHOUT_SHARING)
+    except ValueError:  # from Python 3.14 on code holds slices, which that version of `marshal` does not know
+        mark = os.urandom(8).hex()
+        return marshal.dumps((slices.MARKED, mark, slices.taken_out(own, mark)), _WITHOUT_SHARING)
 
 
 def _own(value: Any) -> Any:

@@ -79,7 +79,9 @@ class Meta(type):
         if "__classcell__" in body:
             raise TypeError("super() in a class whose base is in another process")
         base = next(base for base in bases if isinstance(base, Meta))
-        return peer_of(base).request("class", name, tuple(bases), dict(body), **options)
+        # a cell that leads to the body itself, for annotations: from Python 3.14 on every class has it
+        held = {key: value for key, value in body.items() if key != "__classdictcell__"}
+        return peer_of(base).request("class", name, tuple(bases), held, **options)
 
     def __init__(cls, *_arguments: Any, **_options: Any) -> None:
         """Do nothing: the other side has made the class."""
