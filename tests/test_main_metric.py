@@ -164,13 +164,23 @@ def test_a_malformed_seal_ends_with_a_sentence(tmp_path, seal):
     assert "run.json is damaged" in str(result.exception)
 
 
-@pytest.mark.parametrize("part", [{"config": None}, {"config": {"models": None, "tasks": 5}}, {"inputs": None}])
-def test_a_run_is_listed_whatever_its_run_json_holds(tmp_path, part):
+@pytest.mark.parametrize("part", [{"config": None}, {"inputs": None}])
+def test_a_run_whose_run_json_has_lost_a_part_is_damaged(tmp_path, part):
     folder = task(tmp_path, "[exact_match]", ["a", "b"], ["a", "c"])
     record = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(record | part))
 
-    assert listed_run(0, "run", open_run(folder)).command == "run"
+    with pytest.raises(DataError, match="run.json is damaged: '(config|inputs)' is no object"):
+        open_run(folder, check=False)
+
+
+@pytest.mark.parametrize("part", [{"config": {"models": None, "tasks": 5}}, {"config": {}}])
+def test_a_run_is_listed_whatever_its_config_holds(tmp_path, part):
+    folder = task(tmp_path, "[exact_match]", ["a", "b"], ["a", "c"])
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(record | part))
+
+    assert listed_run(0, "run", open_run(folder, check=False)).command == "run"
 
 
 def test_the_worst_topics_are_those_with_the_longest_distances(tmp_path):
