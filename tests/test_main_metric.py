@@ -170,7 +170,7 @@ def test_a_run_whose_run_json_has_lost_a_part_is_damaged(tmp_path, part):
     record = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(record | part))
 
-    with pytest.raises(DataError, match="run.json is damaged: '(config|inputs)' is no object"):
+    with pytest.raises(DataError, match=r"run.json is damaged: '(config|inputs)' is no object"):
         open_run(folder, check=False)
 
 
