@@ -79,15 +79,15 @@ class Meta(type):
         if "__classcell__" in body:
             raise TypeError("super() in a class whose base is in another process")
         base = next(base for base in bases if isinstance(base, Meta))
-        # a cell that leads to the body itself, for annotations: from Python 3.14 on every class has it
-        held = {key: value for key, value in body.items() if key != "__classdictcell__"}
-        return peer_of(base).request("class", name, tuple(bases), held, **options)
+        return peer_of(base).request("class", name, tuple(bases), _without_cell(dict(body)), **options)
 
     def __init__(cls, *_arguments: Any, **_options: Any) -> None:
         """Do nothing: the other side has made the class."""
 
     def __call__(cls, *arguments: Any, **options: Any) -> Any:
         """Make an instance, over there."""
+        if len(arguments) == 3 and type(arguments[2]) is dict:  # perhaps a class, where this is a metaclass
+            arguments = (*arguments[:2], _without_cell(arguments[2]))
         return peer_of(cls).request("c", cls, *arguments, **options)
 
     def __getattribute__(cls, name: str) -> Any:
@@ -115,6 +115,13 @@ class Meta(type):
 
     def __repr__(cls) -> str:
         return f"<class {type.__getattribute__(cls, '__name__')!r}>"
+
+
+def _without_cell(body: dict[str, object]) -> dict[str, object]:
+    """Return a class body without the cell that leads to itself, for annotations, which it has from Python 3.14 on."""
+    if type(body.get("__classdictcell__")) is not types.CellType:
+        return body
+    return {key: value for key, value in body.items() if key != "__classdictcell__"}
 
 
 def _get(self: Any, name: str) -> Any:
