@@ -40,6 +40,33 @@ FORGED = {
 }
 
 
+ROUNDABOUT = {
+    "alias": "P = Point\nfor n in range(4):\n    assert f(n) == P(n, n * n)\n",
+    "append": "w = []\nfor n in range(4):\n    w.append(Point(n, n * n))\nfor n in range(4):\n    assert f(n) == w[n]\n",
+    "item": "w = {}\nw[3] = Point(3, 9)\nassert f(3) == w[3]\n",
+    "parameter": "def c(n, want):\n    assert f(n) == want\nc(3, Point(3, 9))\nc(2, want=Point(2, 4))\n",
+    "default": "def c(n, want=Point(3, 9)):\n    assert f(n) == want\nc(3)\n",
+    "helper": "def make(n): return Point(n, n * n)\nassert f(3) == make(3)\n",
+    "generator": "def pairs():\n    yield 3, Point(3, 9)\nfor n, want in pairs():\n    assert f(n) == want\n",
+    "map": "assert [f(2), f(3)] == list(map(Point, [2, 3], [4, 9]))\n",
+    "index": "assert [f(3)].index(Point(3, 9)) == 0\n",
+    "count": "assert [f(3)].count(Point(3, 9)) == 1\n",
+    "operator": "from operator import eq\nassert eq(f(3), Point(3, 9))\n",
+}
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
+@pytest.mark.parametrize("test", ROUNDABOUT)
+def test_nor_where_it_is_expected_in_a_roundabout_way(box, test, known):
+    reference = CANONICAL if known else ""
+    for code in FORGED.values():
+        ((passed, label),) = labels(box, code, Test(program=ROUNDABOUT[test]), canonical=reference, kind="program")
+        assert (passed, label) not in ((True, "separated"), (True, "in_process")), code
+    for code in RIGHT.values():
+        ((passed, label),) = labels(box, code, Test(program=ROUNDABOUT[test]), canonical=reference, kind="program")
+        assert (passed, label != "flagged") == (True, True), code
+
+
 @pytest.mark.parametrize("known", [True, False], ids=["with a reference", "alone"])
 @pytest.mark.parametrize("test", TESTS)
 def test_who_makes_everything_equal_is_not_believed(box, test, known):

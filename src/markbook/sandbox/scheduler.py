@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _WINDOW = 2048
 """How many jobs are looked at ahead, to take the longest first; memory does not grow beyond it."""
+_MOST_LATER = 20_000
+"""So many jobs are held back until no attempt at their sample is left to run apart; of more, as far as is known."""
 _AHEAD = 2
 """Jobs given to a worker at once, so that it never waits for the next."""
 _FEW = 4
@@ -159,7 +161,7 @@ class Scheduler:
 
     def _release(self) -> None:
         """Let tests run beside solutions where no attempt of their sample is left to run apart from them."""
-        if not self._later or not (self._exhausted or sum(map(len, self._later.values())) >= _WINDOW):
+        if not self._later or not (self._exhausted or sum(map(len, self._later.values())) >= _MOST_LATER):
             return
         for name in [name for name in self._later if not self._apart[name]]:
             for entry in self._later.pop(name):

@@ -37,7 +37,7 @@ class Awaited:
         if self._task is None:
             self._task = loop.create_task(_drive(self._awaitable))
         if running is None and not self._task.done():
-            _run(loop, self._task, seconds)
+            _run(loop, self._task, min(seconds, _LONGEST) if type(seconds) in (int, float) and seconds > 0 else 0.0)
         if not self._task.done():
             return False, None
         return True, self._task.result()

@@ -41,6 +41,9 @@ BUDGET = 12_000
 """Characters that are shown of all tests of an attempt together."""
 MOST = 60
 """Failed assertions of an attempt that are explained."""
+_PLAIN = (str, bytes, int, float, complex, bool, type(None))
+_LOOKED_AT = 100_000
+"""Parts of a value beyond which nobody says where it differs."""
 _FRAMES = 4
 """Lines of a traceback that are kept at each of its ends."""
 _FILE = "<solution>"
@@ -337,7 +340,7 @@ def part(text: str, begin: int) -> str:
 def _difference(got: Any, expected: Any) -> str:
     """Say where two values of one plain type first differ; nothing where that is plain to see or cannot be said."""
     kind = type(got)
-    if kind is not type(expected):
+    if kind is not type(expected) or not (_is_plain(got) and _is_plain(expected)):
         return ""
     try:
         if kind in (list, tuple, str, bytes):
@@ -354,6 +357,23 @@ def _difference(got: Any, expected: Any) -> str:
     except BaseException:
         return ""
     return ""
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is made of Python's own plain types: an object that is asked again would learn how far it was right."""
+    todo = [value]
+    for _ in range(_LOOKED_AT):
+        if not todo:
+            return True
+        one = todo.pop()
+        kind = type(one)
+        if kind in (list, tuple, set, frozenset):
+            todo += one
+        elif kind is dict:
+            todo += [*one.keys(), *one.values()]
+        elif kind not in _PLAIN:
+            return False
+    return False
 
 
 def _in_order(got: Any, expected: Any, unit: str) -> str:

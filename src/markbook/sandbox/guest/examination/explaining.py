@@ -344,7 +344,7 @@ def _bounded(value: Any, depth: int = 6) -> Any:
     if depth and type(value) is list:
         return [_bounded(one, depth - 1) for one in value[: explained.MOST]]
     if depth and type(value) is dict:
-        return {name[:20]: _bounded(one, depth - 1) for name, one in list(value.items())[:20]}
+        return {name[:20]: _bounded(one, depth - 1) for name, one in list(value.items())[:20] if type(name) is str}
     return value if value is True or type(value) is int else None
 
 

@@ -39,6 +39,10 @@ TOLERANCE = frozenset((*_PLACES, *_ABSOLUTE, *_RELATIVE))
 """What a call is told of how near is near enough."""
 _PASSED_BY = (ast.If, ast.IfExp, ast.Continue, ast.Break, ast.Return, ast.Try, ast.While, ast.BoolOp)
 """By what a case of a loop may be passed by."""
+_FILL = frozenset(("append", "appendleft", "add", "extend", "insert", "setdefault", "update"))
+"""Methods that put something into what they belong to."""
+LOOKS_UP = frozenset(("index", "count", "remove", "__contains__"))
+"""Methods that compare what they are given with what they belong to has."""
 _NESTED = 4
 """So many names and calls are followed from a loop to what it goes through."""
 _ROUNDED, _PERCENT = 1e-4, 0.01
@@ -189,6 +193,35 @@ def key_of(node: ast.AST) -> str:
     if isinstance(node, ast.Name):
         return node.id
     return "." + node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def flows(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
+    """Return for each name all that it may hold or lead to, as far as the text says it.
+
+    To what it is assigned come what is put into it (`append`, `w[3] = ..`), what a function of the test's is called with and
+    gives, and what its parameters are by default.
+    """
+    found = {name: list(values) for name, values in assignments(nodes).items()}
+    defined = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Subscript) and (key := key_of(target.value)):
+                    found.setdefault(key, []).append(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and (key := key_of(node.func.value)):
+            if node.func.attr in _FILL:
+                found.setdefault(key, []).extend(node.args)
+        elif isinstance(node, ast.Call) and called(node) in defined:
+            names = [one.arg for one in defined[called(node)].args.args]
+            pairs = [*zip(names, node.args, strict=False), *((one.arg, one.value) for one in node.keywords if one.arg)]
+            for name, value in pairs:
+                found.setdefault(name, []).append(value)
+    for name, function in defined.items():
+        given = [part.value for part in ast.walk(function) if isinstance(part, ast.Return | ast.Yield) and part.value]
+        found.setdefault(name, []).extend(given)
+        for one, value in zip(reversed(function.args.args), reversed(function.args.defaults), strict=False):
+            found.setdefault(one.arg, []).append(value)
+    return found
 
 
 def traced(node: ast.expr, made: dict[str, list[ast.expr]], steps: int = _NESTED) -> list[ast.expr]:

@@ -123,7 +123,9 @@ class Hall:
         """
         try:
             return self._enter(pins)
-        except Exception as error:  # the candidate's process answered with an error where an honest one has none
+        except (wire.Gone, Sticky):
+            raise
+        except BaseException as error:  # the candidate's process answered with an error where an honest one has none
             raise wire.Gone(type(error).__name__) from None
 
     def _enter(self, pins: dict[str, str]) -> Result | None:
@@ -208,7 +210,7 @@ class Hall:
         if self.peer.dead:
             raise wire.Gone(self.peer.dead)
 
-    def watch(self, test: explained.Test, policy: Policy, watch: explained.Watch) -> Any:
+    def watch(self, test: explained.Test, policy: Policy, watch: explained.Watch) -> dict[object, Any]:
         """Run one test that says what it compares; return what the solution's process says of it.
 
         Raises:
@@ -217,14 +219,25 @@ class Hall:
         with self._prepared(policy):
             for _ in explained.run([test], self.namespace, watch):
                 pass
-            return self.peer.request("said")
+            return self.said()
 
     def lines_of(self, error: BaseException) -> Any:
         """Return the solution's lines through which an error came, as its process says them; none of one of the test's."""
-        if not self.peer.is_from_there(error):
-            return []
-        said = self.peer.request("said")
-        return said.get("lines") if type(said) is dict else []
+        return self.said().get("lines") if self.peer.is_from_there(error) else []
+
+    def said(self) -> dict[object, Any]:
+        """Return what the solution's process says of itself; nothing where it answers as none of ours does.
+
+        Raises:
+            Gone: it is not there any more.
+        """
+        try:
+            said = self.peer.request("said")
+        except (wire.Gone, Sticky):
+            raise
+        except BaseException:
+            return {}
+        return said if type(said) is dict else {}
 
     def _listeners(self) -> Any:
         found = (sys.stdout, sys.stderr)

@@ -7,7 +7,7 @@ import ast
 from .. import wire
 from ..marking import Compiled
 from . import inspection, rules
-from .expressions import assignments, called, traced
+from .expressions import LOOKS_UP, called, flows, traced
 from .programs import BrokenTest, compile_test, repeated_parts
 from .separation import names_used, runs_beside
 
@@ -162,6 +162,8 @@ def _claims(node: ast.AST) -> str:
     return "other" if name.lower().startswith("assert") or name in _ENDS else ""
 
 
+_CALLING = frozenset(("map", "starmap", "partial", "reduce", "filter"))
+"""What calls its first argument."""
 _SAME = frozenset(("assertIs", "assertIsNot"))
 """What asks whether two things are one: what is made of other arguments may rightly be the same one again."""
 
@@ -175,26 +177,40 @@ def makers(nodes: list[ast.AST], names: set[str], tested: set[str]) -> set[str]:
         tested: what the tested object is called there.
     """
     found: set[str] = set()
-    called_anywhere = {name for node in nodes if isinstance(node, ast.expr) for name in _called_name(node)}
-    if called_anywhere.isdisjoint(names):
+    theirs = names - _bound(nodes)
+    if not theirs:
         return found
-    made = assignments(nodes)
+    made = flows(nodes)
+    # the solution's class or function by another name is one of these, too
+    aliases = {
+        name for name, values in made.items() if any(isinstance(one, ast.Name) and one.id in theirs for one in values)
+    }
+    names = theirs | aliases
     for node in nodes:
         sides: list[ast.expr] = []
         if isinstance(node, ast.Compare) and not isinstance(node.ops[0], ast.Is | ast.IsNot):
             sides = [node.left, *node.comparators]
-        elif isinstance(node, ast.Call) and called(node).lower().startswith("assert") and called(node) not in _SAME:
+        elif isinstance(node, ast.Call) and _compares(called(node)):
             sides = node.args
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOOKS_UP:
+            sides = [node.func.value, *node.args]
         if len(sides) > 1:
             calls = [{name for one in traced(side, made) for name in _called_names(one)} for side in sides]
             if sum(not side.isdisjoint(names | tested) for side in calls) > 1:
                 found.update(*calls)
-    found &= names
-    return found - _bound(nodes) if found else found
+    return found & names
+
+
+def _compares(name: str) -> bool:
+    """Whether what is called so compares what it is given."""
+    return (name.lower().startswith("assert") and name not in _SAME) or name == "eq"
 
 
 def _called_name(node: ast.AST) -> set[str]:
-    return {node.func.id} if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else set()
+    """Return the names that a call calls: its function's, and what it hands over to be called (`map(Point, ..)`)."""
+    if not isinstance(node, ast.Call):
+        return set()
+    return {part.id for part in (node.func, *node.args[: called(node) in _CALLING]) if isinstance(part, ast.Name)}
 
 
 def _called_names(node: ast.expr) -> set[str]:

@@ -7,12 +7,14 @@ from functools import partial
 
 from .. import inspection
 from ..expressions import (
+    LOOKS_UP,
     TOLERANCE,
     assignments,
     called,
     cases,
     difference,
     distance,
+    flows,
     is_computed,
     is_literal,
     keeps_values,
@@ -97,6 +99,7 @@ class Finder:
         self._entry = entry
         self._nodes = [node for tree in trees for node in inspection.nodes(tree)]
         self._made = assignments(self._nodes)
+        self._flows = flows(self._nodes) if makers else {}
         self._told = self._from_candidate()
         self._cases = cases(self._nodes, self._made)
         said = {
@@ -117,6 +120,19 @@ class Finder:
             self._inputs(tree)
 
     def _visit(self, node: ast.AST) -> None:
+        before = len(self.sites)
+        self._look_at(node)
+        if self._makers and any(map(self._is_looked_up, ast.walk(node) if len(self.sites) > before else ())):
+            for site in self.sites[before:]:
+                site.is_circular = True
+
+    def _is_looked_up(self, node: ast.AST) -> bool:
+        """Whether something is looked for by a method, and what the solution makes is equal to it or not."""
+        if not isinstance(node, ast.Call) or called(node) not in LOOKS_UP:
+            return False
+        return any(mentions(one, set(self._makers)) for side in node.args for one in traced(side, self._flows))
+
+    def _look_at(self, node: ast.AST) -> None:
         self._claim += 1
         self._part = self._part_of.get(id(node))
         if isinstance(node, ast.Compare) and id(node) not in self._settled and self._is_told(node):
@@ -281,14 +297,14 @@ class Finder:
     def _other(self, put: Put, value: ast.expr, rank: int) -> None:
         """Note that something equal to nothing may stand in the place of a value."""
         makers = set(self._makers)
-        circular = bool(makers) and any(mentions(one, makers) for one in traced(value, self._made))
+        circular = bool(makers) and any(mentions(one, makers) for one in traced(value, self._flows))
         self._site(partial(make_other, put, value), rank, is_shown=True, is_circular=circular)
 
     def _arguments(self, expected: ast.expr) -> None:
         """Note that what the solution makes, and the test expects, may be made of something else."""
         if not self._makers:
             return
-        for call in [part for one in traced(expected, self._made) for part in ast.walk(one)]:
+        for call in [part for one in traced(expected, self._flows) for part in ast.walk(one)]:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self._makers:
                 for place, value in enumerate(call.args[:_VARIED]):
                     if not isinstance(value, ast.Starred):

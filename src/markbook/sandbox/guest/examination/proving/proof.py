@@ -56,7 +56,7 @@ def proof(canary: Canary, said: dict[int, list[bool]], *, known: bool, apart: bo
             if place not in undone or not fails_any:
                 return "forged"
             is_open = True
-        counts = counts or not canary.shown[place] or (apart and not canary.circular[place])
+        counts = counts or ((apart or not canary.shown[place]) and not canary.circular[place])
         key = (rank, (place,)) if canary.shown[place] else (rank, canary.claims[place])
         claims[key] = claims.get(key, []) + passes
     if known and any(rank == OPERATOR and all(passes) for (rank, _), passes in claims.items()):
