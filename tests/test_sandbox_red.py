@@ -4,7 +4,7 @@ import pytest
 from test_sandbox_circular import CANONICAL, FORGED
 from verdict_kit import labels, run
 
-from markbook.sandbox import Job
+from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.scheduler import Scheduler
 from markbook.types import Limits, Sample, Test
 
@@ -119,3 +119,76 @@ def test_hostile_requests_fail_and_the_next_answer_is_as_it_would_be(box, code):
     assert not first.tests[0].passed
     assert not first.flags
     assert second.tests[0].passed
+
+
+FRAMES = """
+import sys
+def walked(name):
+    frame = sys._getframe()
+    while name not in frame.f_locals:
+        frame = frame.f_back
+    return frame.f_locals[name]
+"""
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "SystemExit", "ValueError"])
+@pytest.mark.parametrize("known", [False, True])
+def test_an_error_in_place_of_the_opening_is_a_failed_attempt(error, known):
+    code = FRAMES + f'import time\nwalked(\'link\').send(b\'["x",["e","{error}",[]]]\')\ntime.sleep(9)\n'
+    sample = Sample(
+        "s", tests=(Test(program="assert f(1) == 1\n"),), entry_point="f",
+        references=("def f(x): return x\n",) if known else (),
+    )  # fmt: skip
+    with Sandbox(workers=1, isolation="weak") as box:
+        before = box.pids
+        ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
+        assert box.pids == before
+
+    assert (outcome.passed, outcome.flags) == (0, ())
+
+
+@pytest.mark.parametrize(
+    "said", ["1 / 0", "{'out': {1: 2}}", "{1: 2}", "5", "exit()", "(_ for _ in ()).throw(KeyboardInterrupt)"]
+)
+def test_what_an_attempt_says_of_itself_ends_no_examiner(said):
+    code = FRAMES + f"def f(x):\n    walked('peer').operations['said'] = lambda: {said}\n    return 0\n"
+    sample = Sample(
+        "s", tests=(Test(program="assert f(1) == 1\n"),), entry_point="f", references=("def f(x): return x\n",)
+    )
+    with Sandbox(workers=1, isolation="weak", explain=True) as box:
+        before = box.pids
+        ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
+        assert box.pids == before
+
+    assert (outcome.passed, outcome.tests[0].verdict.value) == (0, "separated")
+    assert [(one.got, one.expected) for one in outcome.why.failures] == [("0", "1")]
+
+
+def test_a_step_of_a_tests_coroutine_is_a_short_one():
+    code = (
+        FRAMES
+        + "def f(t):\n    peer = walked('peer')\n    return peer.request('step', peer.request('await', t), 1e9)\n"
+    )
+    program = "import asyncio\nasync def wait():\n    await asyncio.sleep(1000)\nassert f(wait()) == 1\n"
+    sample = Sample("s", tests=(Test(program=program),), entry_point="f", references=("def f(t): return 1\n",))
+    with Sandbox(workers=1, isolation="weak") as box:
+        ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=1.0))])
+
+    assert (outcome.passed, outcome.flags) == (0, ())
+
+
+def test_the_explaining_run_asks_no_object_again_where_the_rest_is_right():
+    code = (
+        "class O:\n    asked = 0\n    def __repr__(self):\n        O.asked += 1\n        print(O.asked)\n        return 'O'\n"
+        "def f(x): return [x, O()]\n"
+    )
+    sample = Sample(
+        "s",
+        tests=(Test(program="assert f(1) == [1, 5]\n"),),
+        entry_point="f",
+        references=("def f(x): return [x, 5]\n",),
+    )
+    with Sandbox(workers=1, isolation="weak", explain=True) as box:
+        ((_, outcome),) = box.run([Job("k", code, sample, Limits(seconds=2.0))])
+
+    assert outcome.why.stdout == "1\n"
