@@ -172,6 +172,28 @@ def test_a_limit_is_shown_with_its_line_where_a_right_answer_is_known(box):
     assert [(one.number, one.text) for one in outcome.why.lines] == [(2, "while n:")]
 
 
+@pytest.mark.parametrize("seconds", [0.3, 0.6, 0.9])
+def test_an_endless_exchange_of_a_solution_with_its_test_ends_alike_every_time(box, seconds):
+    code = "def f(*many):\n    lists = [list(one) for one in many]\n    return lists\n"
+    tests = ("list(f([1, 2])) == [1, 2]", "next(iter(f(iter(int, 1)))) == 0")
+    canonical = "def f(*many):\n    for row in zip(*many):\n        yield from row\n"
+
+    outcome = explained(box, code, *tests, canonical=canonical, limits=Limits(seconds=seconds))
+
+    assert (outcome.limit, outcome.why.limit) == ("cpu", "cpu")
+    assert [failure.test for failure in outcome.why.failures] == [0]
+    assert (outcome.why.lines[0].number, outcome.why.lines[0].text) == (2, "lists = [list(one) for one in many]")
+
+
+def test_an_endless_exchange_that_the_test_keeps_up_keeps_what_was_seen_before(box):
+    tests = ("f(1) == 2", "all(f(1) == 1 for _ in iter(int, 1))")
+
+    outcome = explained(box, "def f(n): return 1\n", *tests, canonical="", limits=Limits(seconds=0.4))
+
+    assert (outcome.limit, outcome.why.limit) == ("cpu", "cpu")
+    assert [failure.test for failure in outcome.why.failures] == [0]
+
+
 def test_what_does_not_load_is_shown_with_its_lines_where_a_right_answer_is_known(box):
     code = "print('here')\nx = 1\nraise ValueError('no')\n"
     why = explained(box, code, "f(1) == 1", canonical="def f(n): return 1\n").why

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterator
-    from types import CodeType
+    from types import CodeType, FrameType
     from typing import Any
 
     Test = tuple[int, CodeType | None, CodeType | None, bool]
@@ -47,6 +47,7 @@ _LOOKED_AT = 100_000
 _FRAMES = 4
 """Lines of a traceback that are kept at each of its ends."""
 _FILE = "<solution>"
+_PACKAGE = __name__.rpartition(".")[0]
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": _operator.eq, "!=": _operator.ne, "<": _operator.lt, "<=": _operator.le, ">": _operator.gt,
     ">=": _operator.ge, "is": _operator.is_, "is not": _operator.is_not,
@@ -210,17 +211,33 @@ class _Said:
             output.kept = output.at_rest = Printed(stage.output.left)
         self._printed = [output.kept for output in outputs]
         stage.output.left = 1 << 62
-        stage.peer.noted = self.note
-        stage.peer.operations = {**stage.peer.operations, "said": self.say}
+        self._peer = stage.peer
+        self._peer.noted = self.note
+        self._peer.operations = {**self._peer.operations, "said": self.say}
         self._lines: list[list[Any]] = []
         self._limit = ""
 
     def note(self, error: BaseException) -> None:
         """Note where an error came from."""
+        if self._limit:
+            return
         if isinstance(error, Ended):
             _arm(0)
-            self._limit = self._limit or str(error)
+            self._limit = str(error)
         self._lines = lines_of(error)
+
+    def end(self, limit: str, frame: FrameType | None) -> None:
+        """Note that a limit is reached, and where; end the solution's code, but no message that is half sent or read.
+
+        Raises:
+            Ended: at once where the solution's code runs. Where ours does, the next request or answer raises it.
+        """
+        if not self._limit:
+            self._limit, self._lines = limit, _lines_at(frame)
+            self._peer.wants_output = lambda: _raise(limit)
+            self._peer.operations = _NoMore({"said": self.say})
+        if not _is_ours(frame):
+            raise Ended(limit)
 
     def say(self) -> dict[str, Any]:
         """Return what was printed, the lines of the last error, and the limit that ended it all."""
@@ -228,10 +245,30 @@ class _Said:
         return {"out": out.text, "err": err.text, "lines": self._lines, "limit": self._limit}
 
 
+class _NoMore(dict[str, "Any"]):
+    """Operations of which only a few are left: a limit is reached."""
+
+    def __missing__(self, name: str) -> Any:
+        raise Ended(name)
+
+
+def _raise(limit: str) -> Any:
+    raise Ended(limit)
+
+
+def _is_ours(frame: FrameType | None) -> bool:
+    """Whether the code that runs in a frame is ours, or called by ours, and not by the solution."""
+    while frame is not None and frame.f_code.co_filename != _FILE:
+        if str(frame.f_globals.get("__name__")).startswith(f"{_PACKAGE}."):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def load_apart(stage: Any, code: Any, seed: bool, seconds: float) -> dict[str, Any] | None:  # noqa: FBT001 - from the wire
     """Execute the solution of a failing attempt whose tests are elsewhere; return what went wrong if something did."""
     said = _Said(stage)
-    _arm(seconds)
+    _arm(seconds, said.end)
     try:
         load(stage, code, seed)
     except BaseException as error:
@@ -256,19 +293,25 @@ def load(stage: Any, code: Any, seed: bool) -> None:  # noqa: FBT001 - from the 
     exec(code, stage.namespace)  # noqa: S102 - running code is what this is for
 
 
-def _arm(seconds: float) -> None:
-    """Have this process interrupted, wherever it is, after so many seconds of processor time, or asleep after ten times as many."""
+def _arm(seconds: float, end: Callable[[str, FrameType | None], None] | None = None) -> None:
+    """Have this process interrupted, wherever it is, after so many seconds of processor time, or asleep after ten times as many.
+
+    Args:
+        seconds: of processor time; 0 takes back what was armed.
+        end: is given the limit and the frame that runs; without it `Ended` is raised there.
+    """
     wall = 10 * seconds
+    end = end or (lambda limit, _frame: _raise(limit))
 
-    def end(_number: int, _frame: object) -> None:
-        raise Ended("cpu")
+    def spent(_number: int, frame: FrameType | None) -> None:
+        end("cpu", frame)
 
-    def wake(_number: int, _frame: object) -> None:
+    def wake(_number: int, frame: FrameType | None) -> None:
         if time.process_time() < 0.05 * wall:  # it sleeps, and does not only wait for a processor that others use
-            raise Ended("wall")
+            end("wall", frame)
 
     try:
-        signal.signal(signal.SIGPROF, end)
+        signal.signal(signal.SIGPROF, spent)
         signal.signal(signal.SIGALRM, wake)
         signal.setitimer(signal.ITIMER_PROF, seconds, seconds / 10)
         signal.setitimer(signal.ITIMER_REAL, wall, max(seconds, 0.01))
@@ -288,14 +331,28 @@ def raised(error: BaseException, lines: Callable[[BaseException], Any] | None = 
 
 def lines_of(error: BaseException) -> list[list[Any]]:
     """Return the solution's lines of a traceback, outermost first, each with its function."""
-    found: list[list[Any]] = []
+    lines: list[list[Any]] = []
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename == _FILE:
-            found.append([trace.tb_lineno, code.co_name[:100]])
+            lines.append([trace.tb_lineno, code.co_name[:100]])
         trace = trace.tb_next
-    return found if len(found) <= 2 * _FRAMES else [*found[:_FRAMES], *found[-_FRAMES:]]
+    return _ends(lines)
+
+
+def _lines_at(frame: FrameType | None) -> list[list[Any]]:
+    """Return the solution's lines that lead to a frame, as `lines_of` does."""
+    lines: list[list[Any]] = []
+    while frame is not None:
+        if frame.f_code.co_filename == _FILE:
+            lines.append([frame.f_lineno, frame.f_code.co_name[:100]])
+        frame = frame.f_back
+    return _ends(lines[::-1])
+
+
+def _ends(lines: list[list[Any]]) -> list[list[Any]]:
+    return lines if len(lines) <= 2 * _FRAMES else [*lines[:_FRAMES], *lines[-_FRAMES:]]
 
 
 def kind_of(value: Any) -> str:

@@ -154,7 +154,7 @@ class Examiner:
             return  # what was printed is at hand there
         code, _ = self._compiled(job["code"])
         self._expired = False
-        _arm(float(job["limits"][0]))
+        _arm(float(job["limits"][0]) + explaining.OURS)
         try:
             why = explaining.explain(task, job, code, record, partial(Attempt, self._channel))
             if why is not None:

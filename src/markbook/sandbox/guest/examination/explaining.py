@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
+import signal
 
 from .. import explained, wire
 from ..exchange.policy import Policy
 from ..explained import APART, EXPLAIN, FAILED, SEEN
+from ..marking import Sticky
 from . import inspection
 from .expressions import called, key_of
 from .programs import FILE
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 SECONDS = 1.0
 """Processor time of the second run at most: one that reached its limit is only looked at for where it was."""
+OURS = 4 * SECONDS
+"""Seconds of the examiner's own processor time beyond the attempt's limit: the solution reaches its limit first."""
 _LONGER = 3.0
 """So many times as long as the first run the second may take, where that came to its end."""
 _SLEEPS = 12.0
@@ -149,16 +153,12 @@ def _joined(found: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 def _run_apart(
     task: Task, job: Job, code: Any, which: list[int], limits: list[float], begin: Begin
 ) -> dict[str, Any]:  # fmt: skip
-    """Look at tests that stay here.
-
-    Raises:
-        Sticky: the examiner's own time is used up, while the attempt was going on; it has been ended.
-    """
+    """Look at tests that stay here. One that reaches a limit says nothing, those before it what they said."""
     attempt = begin({**job, "limits": limits})
     hall = Hall(attempt.link, task, job["code"])
     watch = explained.Watch()
     watch.lines = hall.lines_of
-    plan, said = job["plan"], {}
+    plan, said, noted = job["plan"], {}, 0
     done = False
     try:
         request = (APART, code, inspection.speaks_of_random(job["code"]), limits[6], (limits[0] - 1, task.asks))
@@ -176,6 +176,10 @@ def _run_apart(
         done = True
     except wire.Gone:
         pass  # what was said before is what there is
+    except Sticky:  # as if the solution had used the time up: between the two it is only who is first
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        del watch.found[noted:]
+        said = {"limit": "cpu"}
     finally:
         end = attempt.end()
     if not done and not said.get("limit"):
