@@ -3,15 +3,20 @@
 Where a machine writes none (`PYTHONDONTWRITEBYTECODE`, a checkout that cannot be written), each of some thousand
 interpreters that the tests start would compile the product anew, and each worker all tests.
 
+The sandbox starts its side without that setting, so a checkout is compiled where it lies: otherwise each of some thousand
+sandboxes that the tests start would compile its examiner, which takes longer than to start it.
+
 Workers begin at once, so they would still compile the same modules beside one another: before they begin, each processor
 collects a share of the tests, and they read what that has left.
 """
 
+import compileall
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +25,7 @@ from support import levels
 FOLDER = "MARKBOOK_TEST_CACHE"
 """Names a folder that is kept for later sessions; `off` shares nothing."""
 OFF = "off"
+SANDBOX = Path(__file__).resolve().parents[2] / "src" / "markbook" / "sandbox" / "guest"
 
 
 def share(config):
@@ -28,6 +34,7 @@ def share(config):
         folder = os.environ.get(FOLDER)
         if folder == OFF or config.option.level == "all":
             return
+        compileall.compile_dir(SANDBOX, quiet=2)
         if not folder:
             folder = tempfile.mkdtemp(prefix="markbook-tests-")
             config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
