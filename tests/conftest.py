@@ -66,6 +66,8 @@ LONG = (
     "test_cli", "test_sandbox_attacks", "test_metrics_laws", "test_sandbox_separated", "test_commands_hostile", "test_rewards",
     "test_stdio_turns", "test_docs", "test_metrics_oracles", "test_language_forgers", "test_language_tampering", "test_judge_providers",
     "test_cli_streams", "test_exam_commands", "test_suites", "test_sandbox_neighbours", "test_judge_client", "test_sandbox",
+    "test_sandbox_circular", "test_sandbox_honest", "test_damaged_folders", "test_why", "test_report_html", "test_label",
+    "test_sandbox_remains", "test_languages",
 )  # fmt: skip
 """The files that take longest, by the clock: the last of them would be waited for alone."""
 

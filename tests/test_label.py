@@ -443,7 +443,7 @@ def test_a_hundred_labels_by_keyboard_killed_in_the_middle_and_two_raters_merged
         with labelling(run, "--rater", "ann") as (process, at), Watched(browser, at["ann"], offline=False) as seen:
             press(seen.page, 50, quality)
             process.send_signal(signal.SIGKILL)
-            process.wait(10)
+            process.wait(60)
         assert len(path.read_text().splitlines()) == 50
         with labelling(run, "--rater", "ann", "--rater", "bob") as (_, at):
             with Watched(browser, at["ann"], offline=False) as seen:

@@ -251,12 +251,10 @@ def adversarial(n):
     tables = [
         (re.compile(one), regex.compile(other)) for one, other in ((r"\w", r"\w"), (r"\s", r"\s"), (r"\d", r"\d"))
     ]
-    odd = [
-        letter
-        for letter in map(chr, range(sys.maxunicode + 1))
-        if any(bool(one.match(letter)) != bool(other.match(letter)) for one, other in tables)
-        or (unicodedata.category(letter) == "Cn" and regex.match(r"[\p{N}\p{P}\p{S}]", letter))
-    ]
+    letters = "".join(map(chr, range(sys.maxunicode + 1)))
+    differing = set().union(*(set(one.findall(letters)) ^ set(other.findall(letters)) for one, other in tables))
+    unassigned = {one for one in regex.findall(r"[\p{N}\p{P}\p{S}]", letters) if unicodedata.category(one) == "Cn"}
+    odd = sorted(differing | unassigned)
     parts = [
         "'",
         "a",

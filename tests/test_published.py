@@ -96,11 +96,15 @@ def test_mbpp_samples_pass_the_measured_tasks(shared_data, tmp_path, part):
     measured = json.loads((folder / "published.json").read_text())["models"]
 
     files = part.of(sorted((folder / "samples").iterdir()), 5, key=lambda path: path.name)
-    run = mark(tmp_path, merged_mbpp(folder, tmp_path), files)
+    tasks = part.of(merged_mbpp(folder), 2, key=lambda row: str(row["task_id"]))
+    run = mark(tmp_path, write_rows(tmp_path / "merged.jsonl", tasks), files)
 
     for model in run.manifest["config"]["models"]:
-        failed = {row["task_id"] for row in rows(run, model) if not row["all_tests_passed"]}
-        assert len(failed ^ set(measured[model]["measured_failed_ids_shared"])) <= 1, model
+        marked = {row["task_id"]: row["all_tests_passed"] for row in rows(run, model)}
+        failed = {task for task, passed in marked.items() if not passed}
+        wanted = set(measured[model]["measured_failed_ids_shared"]) & marked.keys()
+        assert len(marked) > 100
+        assert len(failed ^ wanted) <= 1, model
 
 
 @pytest.mark.slow
@@ -108,7 +112,7 @@ def test_raw_three_shot_outputs_pass_as_often_as_published(shared_data, tmp_path
     folder = shared_data / "mbpp"
     files = part.of(sorted((folder / "samples_n10_raw").glob("*3-shot.jsonl")), 3, key=lambda path: path.name)
 
-    run = mark(tmp_path, merged_mbpp(folder, tmp_path), files)
+    run = mark(tmp_path, write_rows(tmp_path / "merged.jsonl", merged_mbpp(folder)), files)
 
     for file in files:
         published = {}
@@ -124,8 +128,8 @@ def test_raw_three_shot_outputs_pass_as_often_as_published(shared_data, tmp_path
         assert scores(run, file.stem)["pass@1"] == pytest.approx(100 * sum(published.values()) / 10 / 778, abs=0.02)
 
 
-def merged_mbpp(folder, tmp_path):
-    """Write the benchmark that the measured figures were taken with: the sanitized tests wherever there are any."""
+def merged_mbpp(folder):
+    """Return the benchmark that the measured figures were taken with: the sanitized tests wherever there are any."""
     mended = {row["task_id"]: row for row in json.loads((folder / "sanitized-mbpp.json").read_text())}
     merged = []
     with gzip.open(folder / "mbpp.jsonl.gz", "rt", encoding="utf-8") as file:
@@ -137,4 +141,4 @@ def merged_mbpp(folder, tmp_path):
                 else {}
             )
             merged.append({**row, **tests})
-    return write_rows(tmp_path / "merged.jsonl", merged)
+    return merged
