@@ -32,6 +32,7 @@ from dataclasses import dataclass
 
 import pytest
 from docs_checks import CHECKS, ROOT, check_file
+from support.load import PATIENCE
 
 from markbook import cli
 
@@ -183,7 +184,7 @@ class Session:
         asyncio.set_event_loop(None)
         for process in self.waiting:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=PATIENCE)
 
     def go_through(self, blocks):
         """Write the files that a page shows, then run its other blocks in order."""

@@ -21,6 +21,8 @@ from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from support.load import PATIENCE
+
 MODEL = "fake-model"
 
 
@@ -204,11 +206,11 @@ class FakeOpenAI:
 
     def settle(self) -> None:
         """Return when what anybody has sent until now has come in, also what the system has taken from one killed since."""
-        with socket.create_connection(self._server.server_address[:2], timeout=60) as last:
+        with socket.create_connection(self._server.server_address[:2], timeout=PATIENCE) as last:
             last.sendall(b"GET / HTTP/1.0\r\n\r\n")  # connections are taken in order
             last.recv(1)
         with self._server.done:
-            assert self._server.done.wait_for(lambda: not self._server.open, timeout=60)
+            assert self._server.done.wait_for(lambda: not self._server.open, timeout=PATIENCE)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -218,7 +220,7 @@ class FakeOpenAI:
         self._stopping.set()
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=PATIENCE)
 
     def _reply(self, request: dict[str, Any]) -> Reply:
         with self._lock:

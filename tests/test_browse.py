@@ -10,6 +10,7 @@ from browsers import Watched, axe_source, chromium, serious_faults
 from made_files import review_row, review_run, task_row, task_run
 from made_runs import exam_run as made
 from payloads import HTML
+from support.load import PATIENCE
 
 from markbook.report.browse.index import STATUSES, Index
 from markbook.report.browse.local import COOKIE, NotFound
@@ -31,7 +32,7 @@ class Client:
         self.cookie = f"{COOKIE}={server.token}"
 
     def get(self, path, *, cookie=None, host=None, method="GET"):
-        link = http.client.HTTPConnection(*self.server.server_address, timeout=20)
+        link = http.client.HTTPConnection(*self.server.server_address, timeout=PATIENCE)
         headers = {"Cookie": self.cookie if cookie is None else cookie, "Host": host or self.server.host}
         link.request(method, path, headers=headers)
         answer = link.getresponse()
@@ -55,7 +56,7 @@ def serve():
     for server, thread in started:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(PATIENCE)
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def locations(folder, command):
         Index(results_of(run, partial=True)) for run in map(open_run, find_runs(folder)) if run.command == command
     )
     index.start()
-    index.wait(1 << 62, 20)
+    index.wait(1 << 62, PATIENCE)
     return index
 
 
@@ -277,7 +278,7 @@ def test_a_torn_row_stops_the_index_and_is_said(folder):
         file.write('{"torn')
     index = Index(results_of(open_run(run, check=False), partial=True))
     index.start()
-    index.wait(1 << 62, 20)
+    index.wait(1 << 62, PATIENCE)
 
     assert len(index) == 5
     assert "results.jsonl is damaged at byte" in index.failure
@@ -290,20 +291,20 @@ def test_a_page_appears_while_the_index_is_being_built(folder, monkeypatch):
     def slowly():
         for number, found in enumerate(index.results.entries()):
             if number == 100:
-                released.wait(20)
+                released.wait(PATIENCE)
             yield found
 
     slow = Index(type("Slow", (), {"entries": staticmethod(slowly), "sheet": index.results.sheet})())
     monkeypatch.setattr("markbook.report.browse.index._CHUNK", 20)
     monkeypatch.setattr("markbook.report.browse.index.FIRST_CHUNK", 20)
     slow.start()
-    slow.wait(50, 10)
+    slow.wait(50, PATIENCE)
     try:
         assert not slow.is_done
         assert len(slow.search(count=50)[0]) == 50
     finally:
         released.set()
-    slow.wait(1 << 62, 20)
+    slow.wait(1 << 62, PATIENCE)
     assert len(slow) == len(index)
 
 

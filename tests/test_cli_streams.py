@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from exam_kit import answer, hold, problem, write_rows
+from support.load import PATIENCE
 
 MARKBOOK = f"{sys.executable} -m markbook"
 
@@ -25,7 +26,7 @@ def shell(place, line, **more):
     """Run a line of a shell in which a broken pipe counts, and return what came out."""
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", line.replace("markbook", MARKBOOK)], cwd=place, capture_output=True,
-        text=True, check=False, env={**os.environ, **more}, timeout=60,
+        text=True, check=False, env={**os.environ, **more}, timeout=PATIENCE,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 from codebleu_kit import ADD, score
 from hypothesis import given, settings, strategies as st
+from support.load import PATIENCE
 
 import markbook
 from markbook.metrics.code import parsers
@@ -106,7 +107,7 @@ def test_the_hash_seed_changes_nothing():
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
-            timeout=60,
+            timeout=PATIENCE,
         ).stdout
         for seed in ("0", "1", "4242")
     }

@@ -13,7 +13,7 @@ import pytest
 from command_kit import LONG, MAKERS, slowly
 from fake_openai import FAULTS, FakeOpenAI, Reply
 from review_kit import only_run
-from support.load import allowed
+from support.load import PATIENCE, allowed
 from test_exam_reliability import descendants, gone
 from test_store_faults import COUNTED
 
@@ -143,7 +143,7 @@ def test_a_kill_at_any_moment_asks_nothing_twice(name, long_command, tmp_path, r
         before = kept(found[0], long_command.kind) if found else 0
         process = long_command.start("--output", output, *(("--resume", found[0]) if found else ()))
         wanted = before + chance.randint(3, 9)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:
             now = sorted(output.glob("evaluation_*")) if output.exists() else []
             if now and kept(now[0], long_command.kind) >= wanted:
@@ -268,7 +268,7 @@ def test_the_hash_seed_changes_no_byte(command, tmp_path, part):
     digests = set()
     for seed in ("0", *part.of(("1", "12345"), 2)):
         process = command.start("--output", tmp_path / seed, env={**os.environ, "PYTHONHASHSEED": seed})
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
         digests.add(command.digest(tmp_path / seed))
 
@@ -285,7 +285,7 @@ def test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up(name, long_comma
         "--output", output, *more,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a build server may have it ignored
     )  # fmt: skip
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         found = sorted(output.glob("evaluation_*")) if output.exists() else []
         if found and kept(found[0], long_command.kind) >= 3:
@@ -295,7 +295,7 @@ def test_an_ended_run_leaves_nothing_behind_and_can_be_taken_up(name, long_comma
 
     os.kill(process.pid, number)
     begun = time.monotonic()
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == code, err
     assert time.monotonic() - begun < allowed(5)

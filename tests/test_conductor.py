@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from review_kit import markbook
+from support.load import PATIENCE
 
 from markbook import assert_marks, compare, installed, open_run, plugins
 from markbook.errors import ConfigError, DataError, StrictDataError, UsageError
@@ -229,7 +230,7 @@ def test_view_lists_and_opens_its_attempts(made):
     results = results_of(made)
     index = Index(results)
     index.start()
-    index.wait(8, 30)
+    index.wait(8, PATIENCE)
 
     found, count = index.search(model="windy", sample="d")
     assert count == 1

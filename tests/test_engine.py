@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.load import allowed
 
 from markbook.engine import Inline, local
 from markbook.errors import ConfigError
@@ -44,7 +45,7 @@ def test_workers_end_when_their_parent_is_killed():
         workers = [int(pid) for pid in parent.stdout.readline().split()]
         parent.kill()
 
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + allowed(10)
     while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert workers

@@ -9,6 +9,7 @@ import sys
 import pytest
 from exam_kit import answer, hold, problem, rows, scores, write_rows
 from review_kit import markbook, only_run
+from support.load import PATIENCE
 
 import markbook as api
 from markbook.errors import UsageError
@@ -295,7 +296,7 @@ def test_an_interrupt_ends_with_the_line_that_goes_on(tmp_path):
     ) as started:
         first = started.stderr.readline()
         started.send_signal(signal.SIGINT)
-        _, told = started.communicate(timeout=60)
+        _, told = started.communicate(timeout=PATIENCE)
 
     assert "writing to" in first
     assert started.returncode == 130

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from command_kit import PEAK
 from exam_kit import answer, hold, problem, rows, scores, write_rows
-from support.load import allowed
+from support.load import PATIENCE, allowed
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.store import open_run
@@ -145,7 +145,7 @@ def test_ended_run_leaves_no_process_and_resumes_to_the_same_bytes(looping, whol
 
     os.kill(process.pid, number)
     begun = time.monotonic()
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE)
 
     assert process.returncode == code, process.stderr.read()[-3000:]
     assert time.monotonic() - begun < allowed(5)
@@ -163,7 +163,7 @@ def test_ended_run_leaves_no_process_and_resumes_to_the_same_bytes(looping, whol
 def test_partial_run_says_how_much_it_scored(looping):
     process, _, _, _, folder = looping
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(timeout=10)
+    process.wait(timeout=PATIENCE)
 
     done = subprocess.run(
         [sys.executable, "-m", "markbook", "report", str(folder), "--format", "md"],

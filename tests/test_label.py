@@ -18,6 +18,7 @@ from browsers import Watched, axe_source, chromium, serious_faults
 from exam_kit import answer, hold, problem
 from made_files import task_row, task_run
 from review_kit import markbook
+from support.load import PATIENCE
 
 from markbook.errors import DataError, StorageError, UsageError
 from markbook.judge.drawing import LabelItem, draw
@@ -54,7 +55,7 @@ class Client:
         self.server, self.cookie = server, f"{COOKIE}={server.tokens[rater]}"
 
     def ask(self, method, path, form=None, **headers):
-        link = http.client.HTTPConnection(*self.server.server_address, timeout=20)
+        link = http.client.HTTPConnection(*self.server.server_address, timeout=PATIENCE)
         given = {"Cookie": self.cookie, "Host": self.server.host, **headers}
         if form is not None:
             given["Content-Type"] = "application/x-www-form-urlencoded"
@@ -82,7 +83,7 @@ def sitting(run, *raters, rubric=QUALITY, **options):
         finally:
             server.shutdown()
             server.server_close()
-            thread.join(10)
+            thread.join(PATIENCE)
 
 
 def rows_of(folder, rater):
@@ -412,7 +413,7 @@ def labelling(run, *args):
 
 def saved(page, count):
     """Wait until so many labels are saved."""
-    page.locator(".progress", has_text=re.compile(rf"^{count} of")).wait_for(timeout=10_000)
+    page.locator(".progress", has_text=re.compile(rf"^{count} of")).wait_for(timeout=1000 * PATIENCE)
 
 
 def press(page, times, key_of):
@@ -443,7 +444,7 @@ def test_a_hundred_labels_by_keyboard_killed_in_the_middle_and_two_raters_merged
         with labelling(run, "--rater", "ann") as (process, at), Watched(browser, at["ann"], offline=False) as seen:
             press(seen.page, 50, quality)
             process.send_signal(signal.SIGKILL)
-            process.wait(60)
+            process.wait(PATIENCE)
         assert len(path.read_text().splitlines()) == 50
         with labelling(run, "--rater", "ann", "--rater", "bob") as (_, at):
             with Watched(browser, at["ann"], offline=False) as seen:

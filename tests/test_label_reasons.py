@@ -6,6 +6,7 @@ import re
 import pytest
 from exam_kit import answer, hold, problem
 from payloads import HTML
+from support.load import PATIENCE
 from test_label import Client, rows_of
 from test_traces_cli import RUN
 
@@ -136,7 +137,7 @@ def test_who_comes_from_another_page_is_led_on_by_a_page(log):
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         try:
-            link = http.client.HTTPConnection(*server.server_address, timeout=20)
+            link = http.client.HTTPConnection(*server.server_address, timeout=PATIENCE)
             path = f"/find?id=e&token={server.tokens['ann']}"
             link.request("GET", path, headers={"Host": server.host, "Sec-Fetch-Site": "cross-site"})
             reply = link.getresponse()
@@ -146,7 +147,7 @@ def test_who_comes_from_another_page_is_led_on_by_a_page(log):
         finally:
             server.shutdown()
             server.server_close()
-            thread.join(10)
+            thread.join(PATIENCE)
 
     assert (reply.status, 'content="0;url=/find?id=e"' in body) == (200, True)
     assert reply.headers["Set-Cookie"].startswith(f"markbook_token_{server.server_address[1]}=")

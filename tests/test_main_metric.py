@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from click.testing import CliRunner
+from support.load import PATIENCE
 
 from markbook import open_run
 from markbook.cli import cli
@@ -51,7 +52,7 @@ def evaluations(run, out):
 def index_of(run):
     index = Index(results_of(open_run(run)))
     index.start()
-    index.wait(10**9, 30)
+    index.wait(10**9, PATIENCE)
     assert index.failure == ""
     return index
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 from metric_kit import REGISTERED, TEXT, items, made
+from support.load import PATIENCE
 
 from markbook.metrics import overlaps
 from markbook.metrics.text.lcs import positions
@@ -198,7 +199,7 @@ def test_the_hash_seed_changes_nothing():
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parent)},
             capture_output=True,
             check=True,
-            timeout=120,
+            timeout=PATIENCE,
         ).stdout
         for seed in ("0", "1", "4242")
     }

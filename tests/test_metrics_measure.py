@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from support.load import PATIENCE
 
 import markbook
 from markbook import plugins
@@ -89,7 +90,7 @@ def test_a_metric_and_its_items_travel_to_a_worker_as_they_are(name):
         for i, (cand, ref) in enumerate(zip(CANDIDATES, REFERENCES, strict=True))
     ]
     with local(2) as executor:
-        found = executor.submit(metric.measure, items).result(timeout=60)
+        found = executor.submit(metric.measure, items).result(timeout=PATIENCE)
 
     assert found == metric.measure(items)
 

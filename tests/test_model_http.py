@@ -6,6 +6,7 @@ import json
 import httpx2
 import pytest
 from fake_openai import FakeOpenAI, Reply, text
+from support.load import PATIENCE
 
 from markbook import plugins
 from markbook.errors import UsageError
@@ -87,7 +88,7 @@ def fetch(reply, count=1, **options):
         async with Raw(reply, **options) as server:
             client = HttpClient(Address.parse(server.url), {})
             try:
-                found = [await asyncio.wait_for(client.post("/v1/x", b"{}"), 5) for _ in range(count)]
+                found = [await asyncio.wait_for(client.post("/v1/x", b"{}"), PATIENCE) for _ in range(count)]
             finally:
                 await client.close()
             return found, server

@@ -7,6 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 from made_files import task_row, task_run
+from support.load import PATIENCE
 
 from markbook import open_run
 from markbook.cli import cli
@@ -77,7 +78,7 @@ def test_long_integers_keep_their_digits_in_parquet(tmp_path):
 def index_of(path):
     index = Index(results_of(open_run(path)))
     index.start()
-    index.wait(10**9, 30)
+    index.wait(10**9, PATIENCE)
     return index
 
 

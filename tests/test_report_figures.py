@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from click.testing import CliRunner
 from payloads import HTML
+from support.load import PATIENCE
 
 from markbook.cli.report import command
 from markbook.text import Table
@@ -78,6 +79,6 @@ def test_hostile_tables_are_set_by_latex_itself(tmp_path):
     head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{textcomp,booktabs}\begin{document}"
     (tmp_path / "t.tex").write_text(head + latex_table(Table("t", ("a", "b"), rows), "t") + r"\end{document}")
     done = subprocess.run(
-        [program, "-halt-on-error", "t.tex"], cwd=tmp_path, capture_output=True, timeout=60, check=False
+        [program, "-halt-on-error", "t.tex"], cwd=tmp_path, capture_output=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 0

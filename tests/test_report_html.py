@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from browsers import Watched, axe_source, chromium, serious_faults
 from payloads import HTML
+from support.load import PATIENCE
 
 from markbook.report import pictures
 from markbook.report.highlight import highlight
@@ -249,7 +250,7 @@ def test_page_opens_offline_without_complaint_and_filters(page_file):
         assert page.locator(".problem:visible").count() == 40
 
         page.fill("#f-text", "strings_38 F38(")
-        page.locator("#f-count", has_text="1 of 40 problems").wait_for(timeout=5000)
+        page.locator("#f-count", has_text="1 of 40 problems").wait_for(timeout=1000 * PATIENCE)
         page.fill("#f-text", "")
         page.select_option("#f-topic", label="closures")
         assert page.locator(".problem:visible").count() == 10
@@ -257,7 +258,7 @@ def test_page_opens_offline_without_complaint_and_filters(page_file):
         page.select_option("#f-status", "passed")
         assert 0 < page.locator(".problem:visible").count() < 10
         page.fill("#f-text", "nothing has these words")
-        page.locator("#f-none").wait_for(timeout=5000)
+        page.locator("#f-none").wait_for(timeout=1000 * PATIENCE)
         assert seen.complaints == []
         assert seen.requests == [page_file]
 

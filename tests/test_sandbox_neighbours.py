@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.load import PATIENCE
 
 from markbook.sandbox import Job, Sandbox
 from markbook.sandbox.guest import scratch
@@ -401,8 +402,8 @@ def test_nothing_runs_on_once_a_supervisor_was_killed(level):
 
 
 def becomes(true):
-    """Wait for what is to become true within five seconds; return whether it did."""
-    end = time.monotonic() + 5
+    """Wait for what is to become true; return whether it did."""
+    end = time.monotonic() + PATIENCE
     while not true() and time.monotonic() < end:
         time.sleep(0.02)
     return true()

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.load import PATIENCE
 
 from markbook.errors import EnvironmentUnfitError
 from markbook.sandbox import Sandbox, worker
@@ -31,7 +32,7 @@ print(report[-1]["name"], report[-1]["ok"], report[-1]["detail"])
 def tried(*arguments):
     here = str(Path(worker.__file__).parent)
     return subprocess.run(
-        [sys.executable, "-c", SCRIPT, here, *arguments], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", SCRIPT, here, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 

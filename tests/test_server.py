@@ -9,7 +9,7 @@ import time
 
 import pytest
 from exam_kit import problem, write_rows
-from support.load import allowed
+from support.load import PATIENCE, allowed
 
 pytest.importorskip("starlette", reason="pip install 'markbook[serve]'")
 httpx = pytest.importorskip("httpx")
@@ -46,13 +46,13 @@ class Running:
 
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
-        assert started.wait(30)
+        assert started.wait(PATIENCE)
 
     def drain(self):
         self._loop.call_soon_threadsafe(self.server.drain)
 
     def join(self):
-        self._thread.join(20)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
     @property
@@ -77,7 +77,7 @@ def running(tmp_path_factory):
 
 @pytest.fixture
 def client(running):
-    with httpx.Client(base_url=running.address, timeout=30) as made:
+    with httpx.Client(base_url=running.address, timeout=PATIENCE) as made:
         yield made
 
 
@@ -433,7 +433,7 @@ def until(condition):
 
 def in_background(address, body, found):
     def ask():
-        found.append(httpx.post(f"{address}/v1/mark", json=body, timeout=30))
+        found.append(httpx.post(f"{address}/v1/mark", json=body, timeout=PATIENCE))
 
     thread = threading.Thread(target=ask)
     thread.start()

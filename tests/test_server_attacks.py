@@ -8,6 +8,7 @@ import socket
 
 import pytest
 from exam_kit import problem, write_rows
+from support.load import PATIENCE
 
 pytest.importorskip("starlette", reason="pip install 'markbook[serve]'")
 httpx = pytest.importorskip("httpx")
@@ -62,7 +63,7 @@ def quiet(running):
 
 @pytest.fixture(scope="module")
 def client(running):
-    with httpx.Client(base_url=running.address, timeout=30) as made:
+    with httpx.Client(base_url=running.address, timeout=PATIENCE) as made:
         yield made
 
 
@@ -370,7 +371,7 @@ def test_work_ends_whose_reader_left_before_the_stream_began(running):
     headers = [(name.encode(), text.encode()) for name, text in names.items()]
     scope = {"type": "http", "method": "POST", "path": "/v1/mark", "headers": headers, "query_string": b""}
     answered = running.server.config.app(scope, receive, send)
-    asyncio.run_coroutine_threadsafe(answered, running._loop).result(20)
+    asyncio.run_coroutine_threadsafe(answered, running._loop).result(PATIENCE)
     assert (pool.counts["cancelled"], pool._works) == (1, {})
     del pool.counts["cancelled"]
 

@@ -4,7 +4,7 @@ import threading
 import time
 
 import pytest
-from support.load import allowed
+from support.load import PATIENCE, allowed
 
 pytest.importorskip("starlette", reason="pip install 'markbook[serve]'")
 httpx = pytest.importorskip("httpx")
@@ -20,7 +20,7 @@ ENDLESS = {"code": "import time\ntime.sleep(500)\n", "language": "python", "run_
 
 def run_in_background(address, found):
     thread = threading.Thread(
-        target=lambda: found.append(httpx.post(f"{address}/run_code", json=ENDLESS, timeout=60)), daemon=True
+        target=lambda: found.append(httpx.post(f"{address}/run_code", json=ENDLESS, timeout=PATIENCE)), daemon=True
     )
     thread.start()
     return thread
@@ -37,7 +37,7 @@ def test_programs_that_run_and_wait_are_answered_when_the_server_ends():
     began = time.monotonic()
     server.drain()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     server.join()
     assert time.monotonic() - began < allowed(15)
     ran, waited = sorted(found, key=lambda got: got.status_code)
@@ -56,8 +56,8 @@ def test_a_server_that_is_told_twice_to_end_hurries():
     until(lambda: server.pool.is_closing)
     assert found == []
     server.drain()
-    asked.join(20)
-    program.join(20)
+    asked.join(PATIENCE)
+    program.join(PATIENCE)
     server.join()
     by_path = {got.request.url.path: got.json() for got in found}
     assert by_path["/v1/mark"]["results"][0]["reason"] == "unavailable"

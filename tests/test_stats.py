@@ -11,6 +11,7 @@ import pytest
 import scipy.special
 import scipy.stats
 from hypothesis import given, settings, strategies as st
+from support.load import PATIENCE
 
 from bench import coverage
 from markbook import stats
@@ -477,7 +478,7 @@ def test_same_seed_same_interval():
 
 def test_importing_the_statistics_loads_no_numpy():
     code = "import sys, markbook.stats; print(sorted({'numpy', 'scipy'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
 
     assert done.stdout.strip() == "[]"
 

@@ -39,6 +39,15 @@ def test_byte_code_lies_in_one_folder_that_goes_at_the_end(session):
     assert not folder.exists()
 
 
+def test_the_sandbox_reads_its_byte_code_where_it_lies(session, monkeypatch, tmp_path):
+    (tmp_path / "examiner.py").write_text("x = 1\n", encoding="utf-8")
+    monkeypatch.setattr(byte_code, "SANDBOX", tmp_path)
+
+    byte_code.share(session())
+
+    assert len(list((tmp_path / "__pycache__").iterdir())) == 1
+
+
 def test_a_folder_that_is_named_is_kept(session, monkeypatch, tmp_path):
     monkeypatch.setenv(byte_code.FOLDER, str(tmp_path))
 

@@ -15,6 +15,7 @@ from datetime import datetime
 import pytest
 from click.testing import CliRunner
 from fake_openai import FAULTS, FakeOpenAI, Reply as Wire, text
+from support.load import PATIENCE
 
 import markbook
 from markbook.cli import cli, main
@@ -437,11 +438,11 @@ def test_ctrl_c_ends_a_run_and_its_workers_in_one_line(folder):
         stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - a build server may have it ignored; no threads here
     ) as process:  # fmt: skip
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not list(folder.glob("generated/*/run.json")) and time.monotonic() < deadline:
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGINT)
-        told = process.communicate(timeout=60)[1]
+        told = process.communicate(timeout=PATIENCE)[1]
 
     assert process.returncode == 130
     assert re.fullmatch(
@@ -487,17 +488,17 @@ def test_a_run_killed_half_way_is_resumed_without_asking_twice(folder):
         with subprocess.Popen(
             [*command, "--output", "broken"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
         ) as process:
-            assert stuck.wait(60)
+            assert stuck.wait(PATIENCE)
             time.sleep(0.3)  # so that the replies that were sent are on disk
             os.kill(process.pid, signal.SIGKILL)
-            process.communicate(timeout=30)
+            process.communicate(timeout=PATIENCE)
         (run_folder,) = (folder / "broken").iterdir()
         kept = [row.key for row in markbook.open_run(run_folder).rows("completion")]
         phase[0] = "after"
-        done = subprocess.run([*command, "--resume", run_folder], capture_output=True, timeout=120, check=False)
+        done = subprocess.run([*command, "--resume", run_folder], capture_output=True, timeout=PATIENCE, check=False)
         assert done.returncode == 0, done.stderr.decode()
         calls = server.calls
-        again = subprocess.run([*command, "--resume", run_folder], capture_output=True, timeout=120, check=False)
+        again = subprocess.run([*command, "--resume", run_folder], capture_output=True, timeout=PATIENCE, check=False)
         assert (again.returncode, server.calls) == (0, calls)
         whole = markbook.run_task("task.yaml", model="openai:m", base_url=server.base_url, output="whole", retries=6)
 

@@ -10,6 +10,7 @@ from browsers import Watched, axe_source, chromium, serious_faults
 from click.testing import CliRunner
 from exam_kit import answer, hold, problem
 from made_runs import exam_run as made
+from support.load import PATIENCE
 
 from markbook.cli import cli
 from markbook.report.browse.local import LocalServer
@@ -75,7 +76,7 @@ def serving(server):
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(PATIENCE)
 
 
 @pytest.fixture(scope="module")

@@ -34,13 +34,14 @@ def share(config):
         folder = os.environ.get(FOLDER)
         if folder == OFF or config.option.level == "all":
             return
-        compileall.compile_dir(SANDBOX, quiet=2)
+        if sys.pycache_prefix is None:
+            compileall.compile_dir(SANDBOX, quiet=2)
         if not folder:
             folder = tempfile.mkdtemp(prefix="markbook-tests-")
             config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         os.environ["PYTHONPYCACHEPREFIX"] = folder
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        if config.getoption("numprocesses", None) and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        if getattr(config.option, "numprocesses", None) and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
             compile_tests(config.rootpath / "tests", config.option.level, folder)
     if folder := os.environ.get("PYTHONPYCACHEPREFIX"):
         sys.pycache_prefix = folder

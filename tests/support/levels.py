@@ -122,6 +122,7 @@ PARTS = {
     "test_nor_where_it_is_expected_in_a_roundabout_way": (2, lambda params: params["test"], None),
     "test_who_makes_everything_equal_is_not_believed": (2, lambda params: params["test"], None),
     "test_an_endless_exchange_of_a_solution_with_its_test_ends_alike_every_time": (3, anything, None),
+    "test_ended_run_leaves_no_process_and_resumes_to_the_same_bytes": (2, anything, None),
     "test_each_file_in_place_of_which_something_stands": (2, lambda params: params["damage"], None),
     "test_a_forgery_is_not_proved_and_the_right_answer_passes": (2, lambda params: params["forgery"].name, None),
 }

@@ -2,6 +2,9 @@
 
 import time
 
+PATIENCE = 240
+"""Seconds after which something that has to come to an end is taken to hang, on the busiest machine; pytest ends a test
+that takes 300."""
 PROBE = 0.05
 """Seconds of processor time that the measurement takes."""
 
