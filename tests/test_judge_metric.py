@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fake_openai import FakeOpenAI, fill, good, schema_of, structured, text
+from fake_openai import FakeOpenAI, Reply, fill, good, schema_of, structured, text
 from review_kit import markbook
 from test_judge_reply import ECHOES, INJECTIONS
 
@@ -458,3 +458,30 @@ def test_two_words_for_one_thing_and_a_scale_that_falls_are_refused():
 
 def test_a_rubric_without_scales_of_its_own_keeps_its_digest():
     assert RUBRICS["constructiveness"].digest == "2d399fc5a548daa7"
+
+
+def test_a_judge_without_a_rubric_is_told_of_the_ready_ones(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"question": "Q?", "candidate": "x"}\n')
+
+    code, _, err = markbook("score", "judge", file, "--judge", MODEL)
+
+    assert code == 2
+    assert "the metric 'judge' needs a rubric" in err
+    assert "helpfulness" in err
+
+
+@pytest.mark.parametrize("choices", [[], None])
+def test_a_reply_that_is_no_completion_is_said_in_a_line(tmp_path, choices):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"question": "Q?", "candidate": "x"}\n')
+    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
+
+    with FakeOpenAI([Reply(json.dumps(body).encode())]) as server:
+        code, _, err = markbook("score", "judge", file, "--rubric", "helpfulness", "--judge", MODEL, "--base-url",
+                                server.base_url, "--max-retries", 0)  # fmt: skip
+
+    assert code == 3
+    assert "the server's reply cannot be read: " in err
+    assert "IndexError" not in err
+    assert "pydantic" not in err

@@ -81,6 +81,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     "question" and "context".
     """
     from markbook.errors import UsageError
+    from markbook.judge.rubric_file import ready_rubrics
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
@@ -94,6 +95,11 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     gates = parse_gates(fail_under)
     if "judge" in names:
         given |= _judging(rubric, judges, judging)
+        if "rubric" not in given:
+            raise UsageError(
+                "the metric 'judge' needs a rubric",
+                hint="--rubric NAME|FILE.yaml; ready ones: " + ", ".join(ready_rubrics()),
+            )
     made = _with_criteria(make(names, given))
     for metric in made.values():
         getattr(metric, "check", lambda: None)()
