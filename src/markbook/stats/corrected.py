@@ -98,7 +98,7 @@ def corrected_mean(
     reach = (t_quantile(confidence, degrees) if is_t else normal_quantile(confidence)) * math.sqrt(variance)
     stats = _stats(f, y, known, w, found, shares, confidence, reach)
     return Estimate(value, value - reach, value + reach, math.sqrt(variance), n=int(known.sum()), method=method,
-                    confidence=confidence, note=_drift_note(f, known, w) or _weight_note(w, known), stats=stats)  # fmt: skip
+                    confidence=confidence, note=_drift_note(f, known, w, groups) or _weight_note(w, known), stats=stats)  # fmt: skip
 
 
 def _check_sizes(size: int, given: Mapping[str, Sequence[object] | None]) -> None:
@@ -302,14 +302,29 @@ def _stats(
     return stats
 
 
-def _drift_note(f: Floats, known: Mask, w: Floats | None) -> str:
+_DRIFT = 4.0
+"""Standard errors, of normal quantiles, between labelled and other items from which on chance is not believed."""
+
+
+def _drift_note(f: Floats, known: Mask, w: Floats | None, groups: Ints | None) -> str:
     """Return a warning where the labelled items are unlike the others: then they were hardly drawn at random."""
+    import numpy as np
+
     one, other = f[known], f[~known]
     if w is not None or other.size < 2 or one.size < 2:
         return ""
-    error = math.sqrt(float(one.var(ddof=1)) / one.size + float(other.var(ddof=1)) / other.size)
     gap = float(one.mean() - other.mean())
-    if abs(gap) <= 4 * error:
+    if groups is None:
+        reach = _DRIFT * math.sqrt(float(one.var(ddof=1)) / one.size + float(other.var(ddof=1)) / other.size)
+    else:  # items of one cluster were drawn together, so that clusters and not items count
+        shares = np.where(known, (f - one.mean()) / one.size, (other.mean() - f) / other.size)
+        sums = np.bincount(groups, weights=shares)
+        count = min(len(np.unique(groups[known])), len(np.unique(groups[~known])))
+        if count < 2:
+            return ""
+        level = math.erf(_DRIFT / math.sqrt(2))
+        reach = t_quantile(level, count - 1) * math.sqrt(float((sums**2).sum()) * count / (count - 1))
+    if abs(gap) <= reach:
         return ""
     return f"the judge scores the labelled items {gap:+.3g} from the others: were they drawn at random, or with probabilities?"
 
