@@ -42,6 +42,8 @@ def texts(answers, model):
         {"task_id": "a", "model": "gpt", "candidate_solution": "no", "extracted_solution": CODE},
         {"task_id": "a", "model": "gpt", "solution": CODE},
         {"task_id": "a", "model": "gpt", "completion": CODE},
+        {"task_id": "a", "sample_id": "a", "model": "gpt", "solution": CODE},
+        {"sample_id": "a", "model": "gpt", "solution": CODE},
     ],
 )
 def test_documented_and_known_rows_are_read(tmp_path, exam_paper, row):

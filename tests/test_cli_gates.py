@@ -163,6 +163,10 @@ REFUSED = {
 }
 
 
+def test_the_documents_total_is_the_exam_score(tmp_path):
+    assert markbook(*COMMANDS["exam"][0](tmp_path), "--fail-under", "total=1%")[0] in (0, 1)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("gate", REFUSED)
 def test_a_gate_that_can_hold_nothing_is_refused_before_any_work(command, gate, tmp_path):

@@ -140,6 +140,19 @@ def test_labels_of_the_best_items_only_are_noticed():
     assert "were they drawn at random" in found.note
 
 
+def test_labels_of_whole_clusters_drawn_at_random_bring_no_warning():
+    generator = np.random.default_rng(7)
+    warned = 0
+    for _ in range(60):
+        clusters = np.repeat(np.arange(60), 10)
+        scores = generator.normal(0, 0.2, 60)[clusters] + generator.normal(0.5, 0.1, 600)
+        drawn = set(generator.choice(60, 12, replace=False).tolist())
+        labels = [float(score) if place in drawn else None for score, place in zip(scores, clusters, strict=True)]
+        warned += "drawn at random" in corrected_mean(scores, labels, clusters=clusters.tolist()).note
+
+    assert warned == 0
+
+
 def test_the_plan_holds_when_it_is_followed():
     generator = np.random.default_rng(3)
     scores = generator.normal(size=5000)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fake_openai import FakeOpenAI, fill, good, schema_of, structured, text
+from fake_openai import FakeOpenAI, Reply, fill, good, schema_of, structured, text
 from review_kit import markbook
 from test_judge_reply import ECHOES, INJECTIONS
 
@@ -395,3 +395,93 @@ def test_rows_of_a_judge_hold_its_marks_and_reasons(tmp_path):
     row = json.loads(out)
     assert "because of the text" in json.dumps(row["stats"]["judge"]), err
     assert row["judge"] == 0.75
+
+
+CRITERIA = """\
+name: tone
+instructions: Mark the tone of this answer.
+reads: [input, candidate]
+criteria:
+  - {name: polite, description: Is it polite?, weight: 3, scale: [0, 10]}
+  - {name: short, description: Is it short?, anchors: {5: a word}}
+"""
+
+
+def test_a_rubric_in_the_contracts_words_gives_each_criterion_a_score_with_its_reason(tmp_path):
+    (tmp_path / "tone.yaml").write_text(CRITERIA)
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps({"question": f"Q{n}", "candidate": f"A{n}"}) + "\n" for n in range(2)))
+
+    def script(request, _n):
+        return structured(
+            request, json.dumps({"polite_reason": "Kind.", "polite": 4, "short_reason": "Long.", "short": 2})
+        )
+
+    with FakeOpenAI(script) as server:
+        code, out, err = markbook("score", "judge", rows, "--rubric", tmp_path / "tone.yaml", "--judge", MODEL, "--base-url", server.base_url,
+                                  "--rows")  # fmt: skip
+        gate, _, _ = markbook("score", "judge", rows, "--rubric", tmp_path / "tone.yaml", "--judge", MODEL, "--base-url", server.base_url,
+                              "--fail-under", "judge.short=0.5")  # fmt: skip
+
+    assert (code, gate, server.calls) == (0, 1, 4), err
+    row = json.loads(out.splitlines()[0])
+    # polite: 4 of 0 to 10 is .4; short: 2 of 1 to 5 is .25; together (3 x .4 + .25) / 4
+    assert [row[name] for name in ("judge", "judge.polite", "judge.short")] == pytest.approx([0.3625, 0.4, 0.25])
+    assert (row["stats"]["judge.short"]["mark"], row["stats"]["judge.short"]["reason"]) == (2, "Long.")
+    assert "Is it polite? From 0 (poor) to 10 (excellent)." in asked_of(server.requests[0])
+
+
+def test_a_tasks_criteria_are_results_that_compare_and_gates_know(task):
+    def script(request, _n):
+        return structured(request, json.dumps(fill(schema_of(request), integer=2)))
+
+    with FakeOpenAI(script) as server:
+        one = run(task, "one", "--judge-url", server.base_url)
+        two = run(task, "two", "--judge-url", server.base_url, "--fail-under", "tone.polite=0.9")
+
+    assert (one[0], two[0], server.calls) == (0, 1, 12), one[1]
+    row = rows_of(one[2])[0]
+    assert row["metrics"]["tone.polite"] == pytest.approx(2 / 3)
+    assert row["stats"]["tone.polite"]["reason"]
+    code, out, _ = markbook("compare", one[2], two[2], "--metric", "tone.polite", "--json")
+    assert (code, json.loads(out)["metric"]) == (0, "tone.polite")
+
+
+def test_two_words_for_one_thing_and_a_scale_that_falls_are_refused():
+    with pytest.raises(ConfigError, match="two words for one thing"):
+        read_rubric({"name": "a", "task": "t", "instructions": "t", "criteria": [{"name": "c", "question": "q"}]})
+    with pytest.raises(ConfigError, match="must rise"):
+        read_rubric({"name": "a", "task": "t", "criteria": [{"name": "c", "question": "q", "scale": [5, 1]}]})
+    with pytest.raises(ConfigError, match="'model' and 'models'"):
+        create("metrics", "judge", rubric="helpfulness", model=MODEL, models=MODEL)
+
+
+def test_a_rubric_without_scales_of_its_own_keeps_its_digest():
+    assert RUBRICS["constructiveness"].digest == "2d399fc5a548daa7"
+
+
+def test_a_judge_without_a_rubric_is_told_of_the_ready_ones(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"question": "Q?", "candidate": "x"}\n')
+
+    code, _, err = markbook("score", "judge", file, "--judge", MODEL)
+
+    assert code == 2
+    assert "the metric 'judge' needs a rubric" in err
+    assert "helpfulness" in err
+
+
+@pytest.mark.parametrize("choices", [[], None])
+def test_a_reply_that_is_no_completion_is_said_in_a_line(tmp_path, choices):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"question": "Q?", "candidate": "x"}\n')
+    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
+
+    with FakeOpenAI([Reply(json.dumps(body).encode())]) as server:
+        code, _, err = markbook("score", "judge", file, "--rubric", "helpfulness", "--judge", MODEL, "--base-url",
+                                server.base_url, "--max-retries", 0)  # fmt: skip
+
+    assert code == 3
+    assert "the server's reply cannot be read: " in err
+    assert "IndexError" not in err
+    assert "pydantic" not in err

@@ -1,12 +1,14 @@
 """What a sandbox keeps for the next run."""
 
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
 from markbook.sandbox import Job, Keep, Sandbox
+from markbook.sandbox.outcomes import may_be_remembered
 from markbook.sandbox.record_store import RecordStore
-from markbook.types import Limits, Sample, Test
+from markbook.types import Limits, Outcome, Sample, Test
 
 CODE = "def f(a):\n    return a + 1\n"
 SAMPLE = Sample(
@@ -113,3 +115,12 @@ def test_two_runs_use_the_file_at_once(tmp_path, caplog):
     assert (third.get("a"), third.get("b")) == ({"n": 1}, {"n": 2})
     third.close()
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [({}, True), ({"limit": "cpu"}, True), ({"limit": "wall"}, False), ({"limit": "processes"}, False), ({"limit": "file"}, False),
+     ({"flags": ("crash",)}, False), ({"benchmark_fault": "broken"}, False)],
+)  # fmt: skip
+def test_what_hung_on_the_machine_or_the_tests_is_remembered_nowhere(change, kept):
+    assert may_be_remembered(replace(Outcome(()), **change)) is kept

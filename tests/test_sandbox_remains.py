@@ -1,5 +1,6 @@
 """Nothing that an attempt leaves behind is there for the next one, and none is told what another has read."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from markbook.sandbox import Job, Sandbox
+from markbook.sandbox.worker import sweep_scratch
 from markbook.types import Isolation, Limits, ProblemType, Sample, Test
 
 LEVELS = [Isolation.A, Isolation.B]
@@ -268,3 +270,20 @@ def test_what_is_decided_beside_waits_until_no_attempt_is_left_to_run_apart(tmp_
     assert [
         key for key, outcome in found.items() if outcome.tests[0].verdict.value == "separated" and outcome.passed
     ] == []
+
+
+def test_scratch_folders_of_killed_owners_are_removed_and_claimed_ones_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left, in_use, young = (tmp_path / f"markbook-worker-{name}" for name in ("left", "in_use", "young"))
+    for folder in (left, in_use, young):
+        folder.mkdir()
+        (folder / "file").touch()
+    for folder in (left, in_use):
+        os.utime(folder, (1, 1))
+    claim = os.open(in_use, os.O_RDONLY)
+    fcntl.flock(claim, fcntl.LOCK_EX)
+
+    sweep_scratch.__wrapped__()
+
+    os.close(claim)
+    assert sorted(folder.name.rpartition("-")[2] for folder in tmp_path.iterdir()) == ["in_use", "young"]

@@ -176,7 +176,23 @@ def test_the_torn_end_of_a_killed_run_is_no_damage(run, finished, caplog):
     with caplog.at_level(logging.WARNING):
         assert markbook(*finished[0], "--resume", run)[0] == 0
     assert "broke off" in caplog.text
-    assert "not acknowledged and are done again" in caplog.text
+    assert "hold no whole row; what they held is done again" in caplog.text
+
+
+def test_whole_rows_behind_a_damaged_one_of_a_killed_run_are_not_done_again(run, finished):
+    manifest = json.loads((run / "run.json").read_text())
+    manifest["status"] = "running"
+    del manifest["journal"]
+    (run / "run.json").write_text(json.dumps(manifest))
+    path = min((run / "journal").iterdir())
+    lines = path.read_bytes().splitlines(keepends=True)
+    damaged = lines[2].replace(b'"', b"'", 6)
+    path.write_bytes(b"".join([*lines[:2], damaged, *lines[3:]]))
+
+    assert markbook(*finished[0], "--resume", run)[0] == 0
+
+    assert len(lines) > 4
+    assert path.read_bytes().splitlines(keepends=True) == [*lines[:2], *lines[3:]]
 
 
 def test_a_finished_run_without_a_seal_is_held_against_its_rows(run):

@@ -123,6 +123,16 @@ def test_langsmiths_null_tokens_are_looked_for_in_the_reply(tmp_path):
     assert (trace.input_tokens, trace.output_tokens) == (7, 3)
 
 
+def test_langchains_generations_state_the_tokens(tmp_path):
+    def generation(read, written):
+        return {"message": {"kwargs": {"usage_metadata": {"input_tokens": read, "output_tokens": written}}}}
+
+    run = run_of("m", run_type="llm", outputs={"generations": [[generation(7, 3)], [generation(5, 1)]]})
+    trace = read_trace(write(tmp_path, [run]))
+
+    assert (trace.input_tokens, trace.output_tokens) == (12, 4)
+
+
 def test_a_run_that_has_not_ended_is_neither_right_nor_wrong(tmp_path):
     runs = [run_of("done"), run_of("pending", end_time=None, status="pending"), run_of("bad", error="boom")]
     trace = read_trace(write(tmp_path, runs))

@@ -81,6 +81,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     "question" and "context".
     """
     from markbook.errors import UsageError
+    from markbook.judge.rubric_file import ready_rubrics
     from markbook.metrics.measure import expand, make, measure_rows
     from markbook.plugins import create
     from markbook.results.gates import check_gates, hold_gates, parse_gates
@@ -94,14 +95,19 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     gates = parse_gates(fail_under)
     if "judge" in names:
         given |= _judging(rubric, judges, judging)
-    made = make(names, given)
+        if "rubric" not in given:
+            raise UsageError(
+                "the metric 'judge' needs a rubric",
+                hint="--rubric NAME|FILE.yaml; ready ones: " + ", ".join(ready_rubrics()),
+            )
+    made = _with_criteria(make(names, given))
     for metric in made.values():
         getattr(metric, "check", lambda: None)()
     check_gates(gates, _marks(made))
     read = _read(file, named, strict=strict, needs_reference=any(m.needs_reference for m in made.values()))
     with create("engines", "local", workers=workers) if workers > 1 else nullcontext() as executor:
         found = measure_rows(made, read.candidates, read.references, given, executor=executor, **read.beside)
-    summaries = {name: summarise_with(made[name], found[name], seed=seed) for name in names}
+    summaries = {name: summarise_with(made[name], found[name], seed=seed) for name in made}
     panels = {name: told for name in names if (told := _panel(made[name], found[name])) is not None}
     for problem in read.problems:
         say(f"markbook: {problem}")
@@ -112,7 +118,7 @@ def command(  # noqa: PLR0913 - one argument an option, as click wants it
     else:
         _print_table(read, summaries)
         _print_panels(panels)
-        _say_failed(found)
+        _say_failed({name: found[name] for name in names})
     code = _exit_code(found)
     if not code:
         hold_gates(gates, _marks(made, summaries))
@@ -264,6 +270,18 @@ def _marks(made: Mapping[str, Metric], summaries: Mapping[str, Summary] | None =
     ]
 
 
+def _with_criteria(made: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Return the metrics, behind a judge's those of its criteria."""
+    from markbook.judge.metric import JudgeMetric
+
+    every: dict[str, Metric] = {}
+    for name, metric in made.items():
+        every[name] = metric
+        if isinstance(metric, JudgeMetric):
+            every |= {one.name: one for one in metric.by_criterion().values()}
+    return every
+
+
 def _panel(metric: Metric, measured: Sequence[Measurement]) -> PanelAgreement | None:
     """Return how far a panel's judges agree; None for a metric that asks no panel."""
     from markbook.judge.metric import JudgeMetric
@@ -290,7 +308,7 @@ def _print_rows(read: _Read, found: dict[str, list[Measurement]]) -> None:
         stats = {}
         for name, measured in found.items():
             one = measured[i]
-            if name == "judge" and one.stats:
+            if name.startswith("judge") and one.stats:
                 stats[name] = dict(one.stats)  # the marks by criterion, and what each judge gives as its reasons
             row[name] = one.value
             if one.missing is not None:

@@ -102,7 +102,10 @@ class JudgeQuestion:
         weighted = {}
         if judged.answer and judged.answer.logprobs:
             found = {
-                name: weigh(judged.answer.payload, judged.answer.logprobs, name, self.rubric.scale) for name in marks
+                criterion.name: weigh(
+                    judged.answer.payload, judged.answer.logprobs, criterion.name, self.rubric.scale_for(criterion)
+                )
+                for criterion in self.rubric.criteria
             }
             weighted = {name: list(pair) for name, pair in found.items() if pair is not None}
         kept = to_record(judged)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from markbook.errors import ConfigError
 from markbook.judge.asking import Asking, JudgeCall, JudgeWork
@@ -14,7 +14,7 @@ from markbook.judge.cases import JudgedCase, PanelAgreement, case_questions, lac
 from markbook.judge.client import Judged, from_record
 from markbook.judge.panel import RETRIES, SECONDS, JudgeOptions, JudgePlan, check_plan, plan_panel
 from markbook.judge.rubric_file import read_rubric
-from markbook.judge.rubrics import PROMPT_VERSION, Rubric
+from markbook.judge.rubrics import PROMPT_VERSION, Criterion, Rubric
 from markbook.metrics.pairs import given, measurement, problem
 from markbook.model.budget import AccountRecord
 from markbook.model.cassette import Cassette
@@ -71,6 +71,52 @@ class JudgeMetric(Metric):
     direction: Direction = "higher"
     whole_batch: bool = True
     memory: Memory = field(default_factory=Memory, compare=False)
+    criterion: Criterion | None = None
+    """The only one that it speaks of; None speaks of the whole rubric."""
+
+    def by_criterion(self) -> dict[str, JudgeMetric]:
+        """Return what says of each criterion how well an answer does, from the same replies; nothing of a comparison."""
+        several = () if self.rubric.is_pairwise else self.rubric.criteria
+        return {
+            each.name: replace(
+                self,
+                name=f"{self.name}.{each.name}",
+                criterion=each,
+                signature=f"{self.signature}|criterion:{each.name}",
+            )
+            for each in several
+        }
+
+    @classmethod
+    def together(cls, metrics: Sequence[Self], items: Sequence[Item]) -> list[list[Measurement]]:
+        """Return the measurements of a rubric and of its criteria, for which the judges are asked once."""
+        wholes: dict[str, list[Measurement]] = {}
+        columns = []
+        for metric in metrics:
+            whole = (
+                metric
+                if metric.criterion is None
+                else replace(metric, criterion=None, name="judge", signature=_signature(metric.rubric, metric.plan))
+            )
+            if whole.signature not in wholes:
+                wholes[whole.signature] = whole.measure(items)
+            column = wholes[whole.signature]
+            columns.append(column if metric.criterion is None else [metric.share(one) for one in column])
+        return columns
+
+    def share(self, whole: Measurement) -> Measurement:
+        """Return what a judgement says of the criterion."""
+        assert self.criterion is not None
+        marks, evidence = whole.stats.get("marks"), whole.stats.get("evidence")
+        if whole.value is None or not isinstance(marks, Mapping):
+            return replace(whole, metric=self.name, signature=self.signature, stats={})
+        mark = marks[self.criterion.name]
+        low, high = self.rubric.scale_for(self.criterion)
+        why = evidence.get(self.criterion.name, {}) if isinstance(evidence, Mapping) else {}
+        stats = {"mark": mark, **why}
+        return replace(
+            whole, metric=self.name, value=(mark - low) / (high - low), signature=self.signature, stats=stats
+        )
 
     def remembering(self, memory: Memory) -> JudgeMetric:
         """Return the same metric with a memory of its own."""
@@ -87,6 +133,8 @@ class JudgeMetric(Metric):
 
     def measure(self, items: Sequence[Item]) -> list[Measurement]:
         """Return one measurement an item, in order. Equal calls are asked once."""
+        if self.criterion is not None:
+            return self.together([self], items)[0]
         # Of each row the keys of its calls are kept and not the calls: a long text is not held in many prompts at once.
         asked = [self._keys(item) for item in items]
         places: dict[str, int] = {}
@@ -161,8 +209,17 @@ class JudgeMetric(Metric):
     def agreement(self, measurements: Sequence[Measurement]) -> PanelAgreement | None:
         """Return Krippendorff's alpha over a panel's marks; None for a single judge."""
         panels = [by_judge for one in measurements if isinstance(by_judge := one.stats.get("by_judge"), Mapping)]
-        names = ["preferred"] if self.rubric.is_pairwise else [criterion.name for criterion in self.rubric.criteria]
-        return panel_agreement(panels, names)
+        if self.rubric.is_pairwise:
+            return panel_agreement(panels, ["preferred"])
+        criteria = {criterion.name: criterion for criterion in self.rubric.criteria}
+        common = [
+            {
+                judge: {name: self.rubric.common_mark(criteria[name], mark) for name, mark in marks.items()}
+                for judge, marks in panel.items()
+            }
+            for panel in panels
+        ]
+        return panel_agreement(common, list(criteria))
 
 
 def _sum(one: AccountRecord, other: AccountRecord) -> AccountRecord:
@@ -202,6 +259,7 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
     *,
     rubric: object,
     models: str | Sequence[str] = (),
+    model: str | Sequence[str] = (),
     samples: int = 1,
     temperature: float | None = None,
     seed: int = 0,
@@ -224,6 +282,7 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
     Args:
         rubric: the name of a ready one, a `.yaml` file, or a mapping as such a file holds it.
         models: `PROVIDER:NAME` of one judge or of a panel.
+        model: the same.
         samples: answers a question and judge.
         temperature: of the judges; None: 0 for one sample, else 0.7.
         seed: of the judges.
@@ -255,7 +314,9 @@ def judge(  # noqa: PLR0913 - one argument an option, as a task file names them
         price=price,
         token_weights=token_weights,
     )
-    plan = plan_panel(_named(models), _held(options, retries), seed=seed, retries=retries, seconds=seconds)
+    if models and model:
+        raise ConfigError("judge: 'model' and 'models' are two words for one thing: leave one out")
+    plan = plan_panel(_named(models or model), _held(options, retries), seed=seed, retries=retries, seconds=seconds)
     return _metric(read_rubric(rubric, folder), plan)
 
 

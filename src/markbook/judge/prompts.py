@@ -117,9 +117,11 @@ def system_text(rubric: Rubric) -> str:
             + "First give your reason, then say which of the two is better, or that neither is. "
             + _SUBSTANCE
         )
-    low, high = rubric.scale
     quotes = "then short verbatim quotes as evidence, " if rubric.wants_quotes else ""
-    order = f"For each criterion first give your reason, {quotes}then a whole number from {low} (poor) to {high} (excellent). "
+    scales = {rubric.scale_for(criterion) for criterion in rubric.criteria}
+    low, high = next(iter(scales))
+    numbers = f"from {low} (poor) to {high} (excellent)" if len(scales) == 1 else "on the criterion's own scale"
+    order = f"For each criterion first give your reason, {quotes}then a whole number {numbers}. "
     return who + _DATA + order + _SUBSTANCE
 
 
@@ -144,7 +146,7 @@ def asked(rubric: Rubric, *, part: Part | None = None, excerpt_note: str = "") -
         )
     if excerpt_note:
         lines.append(excerpt_note)
-    lines.extend(map(_criterion, rubric.criteria))
+    lines.extend(_criterion(rubric, criterion) for criterion in rubric.criteria)
     for number, example in enumerate(rubric.examples, start=1):
         lines.extend((f"Example {number}:", *(block(name, text) for name, text in example.texts), _verdict(example)))
     if rubric.examples:
@@ -152,12 +154,18 @@ def asked(rubric: Rubric, *, part: Part | None = None, excerpt_note: str = "") -
     return lines
 
 
-def _criterion(criterion: Criterion) -> str:
-    lines = [f"- {criterion.name}: {criterion.question}"]
+def _criterion(rubric: Rubric, criterion: Criterion) -> str:
+    scale = "" if len({rubric.scale_for(each) for each in rubric.criteria}) == 1 else _scale(rubric, criterion)
+    lines = [f"- {criterion.name}: {criterion.question}{scale}"]
     lines.extend(f"  {mark} = {meaning}" for mark, meaning in criterion.anchors)
     if criterion.evidence:
         lines.append(f"  Evidence: {criterion.evidence}")
     return "\n".join(lines)
+
+
+def _scale(rubric: Rubric, criterion: Criterion) -> str:
+    low, high = rubric.scale_for(criterion)
+    return f" From {low} (poor) to {high} (excellent)."
 
 
 def _verdict(example: Example) -> str:

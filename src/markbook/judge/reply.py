@@ -61,7 +61,7 @@ def parse_marks(payload: str, rubric: Rubric) -> dict[str, CriterionMark]:
         Violation: as `parse_object`; also a criterion that is missing, no number, or outside the scale.
     """
     record = parse_object(payload)
-    return {criterion.name: _mark(record, criterion.name, rubric.scale) for criterion in rubric.criteria}
+    return {criterion.name: _mark(record, criterion.name, rubric.scale_for(criterion)) for criterion in rubric.criteria}
 
 
 def mark_number(value: object, name: str, scale: tuple[int, int] = (LOWEST, HIGHEST)) -> float:

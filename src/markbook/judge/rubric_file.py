@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from markbook.config.check import check
 from markbook.config.tree import read_tree
@@ -21,10 +21,25 @@ _MOST_SHOWN = 5
 Words = Annotated[str, Field(min_length=1, max_length=4_000)]
 Named = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Read = Literal["question", "context", "reference", "answer"]
+Scale = Annotated[list[int], Field(min_length=2, max_length=2)]
+_SPELLINGS = {"instructions": "task", "description": "question", "input": "question", "candidate": "answer"}
+"""Accepted words, and ours."""
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _our_words(cls, data: Any) -> Any:
+        """Read the accepted spellings of the keys."""
+        if not isinstance(data, Mapping):
+            return data
+        spelled = {key: ours for key, ours in _SPELLINGS.items() if key in data and ours in cls.model_fields}
+        for key, ours in spelled.items():
+            if ours in data:
+                raise ValueError(f"{key!r} and {ours!r} are two words for one thing: leave one out")
+        return {spelled.get(key, key): value for key, value in data.items()}
 
 
 class CriterionModel(_Strict):
@@ -35,6 +50,7 @@ class CriterionModel(_Strict):
     weight: float = Field(default=1.0, gt=0, le=1e6, strict=False)
     anchors: dict[int, Words] = Field(default_factory=dict, description="What some marks mean.")
     evidence: str = Field(default="", max_length=1_000, description="What a mark should rest on.")
+    scale: Scale | None = Field(default=None, description="Its own lowest and highest mark.")
 
     @model_validator(mode="before")
     @classmethod
@@ -67,18 +83,28 @@ class RubricModel(_Strict):
     field: str = Field(default="", max_length=200, description="Of what the judge is a judge: `customer support`.")
     form: Literal["marks", "pairwise"] = "marks"
     reads: list[Read] = Field(default=["question", "answer"], min_length=1, max_length=4)
-    scale: Annotated[list[int], Field(min_length=2, max_length=2)] = [1, 5]
+    scale: Scale = [1, 5]
     criteria: list[CriterionModel] = Field(min_length=1, max_length=20)
     examples: list[ExampleModel] = Field(default_factory=list, max_length=10)
     evidence: Literal["quotes", "none"] = "quotes"
     about: str = Field(default="", max_length=10_000, description="For people; no judge sees it.")
     references: list[str] = Field(default_factory=list, max_length=20, description="For people; no judge sees it.")
 
+    @field_validator("reads", mode="before")
+    @classmethod
+    def _our_texts(cls, reads: Any) -> Any:
+        return (
+            [_SPELLINGS.get(name, name) if isinstance(name, str) else name for name in reads]
+            if isinstance(reads, list)
+            else reads
+        )
+
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        low, high = self.scale
-        if not 0 <= low < high <= 100:
-            raise ValueError(f"the scale must rise from 0 or more to 100 or less, not from {low} to {high}")
+        scales = {criterion.name: tuple(criterion.scale or self.scale) for criterion in self.criteria}
+        for low, high in [tuple(self.scale), *scales.values()]:
+            if not 0 <= low < high <= 100:
+                raise ValueError(f"the scale must rise from 0 or more to 100 or less, not from {low} to {high}")
         names = [criterion.name for criterion in self.criteria]
         keys = [key for name in names for key in (name, f"{name}_reason", f"{name}_quotes")]
         if len(set(keys)) < len(keys):
@@ -88,27 +114,36 @@ class RubricModel(_Strict):
         if self.form == "pairwise" and "reference" in self.reads:
             raise ValueError("in a pairwise rubric the reference is the other answer: leave it out of reads")
         for criterion in self.criteria:
+            low, high = scales[criterion.name]
             if any(not low <= mark <= high for mark in criterion.anchors):
                 raise ValueError(f"an anchor of {criterion.name} lies outside {low} to {high}")
         for number, example in enumerate(self.examples, start=1):
-            self._check_example(number, example, set(names))
+            self._check_example(number, example, scales)
         return self
 
-    def _check_example(self, number: int, example: ExampleModel, names: set[str]) -> None:
-        low, high = self.scale
+    def _check_example(self, number: int, example: ExampleModel, scales: Mapping[str, tuple[int, ...]]) -> None:
         if self.form == "pairwise":
             if not example.winner or example.marks or not example.reference:
                 raise ValueError(f"example {number} needs answer, reference (the other answer) and winner")
-        elif set(example.marks) != names or example.winner:
+        elif set(example.marks) != set(scales) or example.winner:
             raise ValueError(f"example {number} needs a mark for each criterion and no winner")
-        elif any(not low <= mark <= high for mark in example.marks.values()):
-            raise ValueError(f"a mark of example {number} lies outside {low} to {high}")
+        for name, mark in example.marks.items():
+            low, high = scales[name]
+            if not low <= mark <= high:
+                raise ValueError(f"a mark of example {number} lies outside {low} to {high}")
 
     def rubric(self) -> Rubric:
         """Return it as the judge takes it."""
         is_pairwise = self.form == "pairwise"
         criteria = tuple(
-            Criterion(one.name, one.question, one.weight, tuple(sorted(one.anchors.items())), one.evidence)
+            Criterion(
+                one.name,
+                one.question,
+                one.weight,
+                tuple(sorted(one.anchors.items())),
+                one.evidence,
+                scale=None if one.scale is None else (one.scale[0], one.scale[1]),
+            )
             for one in self.criteria
         )
         return Rubric(

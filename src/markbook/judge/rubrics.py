@@ -31,6 +31,8 @@ class Criterion:
     """What some marks mean, in words."""
     evidence: str = ""
     """What a mark should rest on."""
+    scale: tuple[int, int] | None = None
+    """Its own; None is the rubric's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,9 @@ class Rubric:
     @property
     def schema(self) -> dict[str, object]:
         """Return the JSON schema of a reply: for each criterion a reason, quotes, then the mark."""
-        low, high = self.scale
         properties: dict[str, object] = {}
         for criterion in self.criteria:
+            low, high = self.scale_for(criterion)
             properties[f"{criterion.name}_reason"] = {
                 "type": "string",
                 "description": f"One or two sentences: why this mark for {criterion.name}.",
@@ -94,12 +96,34 @@ class Rubric:
     @property
     def digest(self) -> str:
         """Return what tells this rubric from any other: every word of it counts."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode("utf-8", "replace")).hexdigest()[:16]
+        record = asdict(self)
+        for criterion in record["criteria"]:
+            if criterion["scale"] is None:  # a rubric from before there were such scales keeps its digest
+                del criterion["scale"]
+        return hashlib.sha256(json.dumps(record, sort_keys=True).encode("utf-8", "replace")).hexdigest()[:16]
+
+    def scale_for(self, criterion: Criterion) -> tuple[int, int]:
+        """Return the lowest and the highest mark of a criterion."""
+        return criterion.scale or self.scale
+
+    def common_mark(self, criterion: Criterion, mark: float) -> float:
+        """Return a criterion's mark on the rubric's own scale.
+
+        >>> rubric = Rubric("r", "t", (Criterion("c", "q", scale=(0, 10)),), ("answer",), scale=(1, 5))
+        >>> rubric.common_mark(rubric.criteria[0], 5)
+        3.0
+        """
+        if criterion.scale is None:
+            return mark
+        (low, high), (bottom, top) = self.scale, criterion.scale
+        return low + (mark - bottom) * (high - low) / (top - bottom)
 
     def overall(self, marks: Mapping[str, float], *, profile: str = "corrected") -> float:
         """Return the weighted score of one mark a criterion: 0..1, or .2..1 in the documented profile."""
         low, high = self.scale
-        mean = math.fsum(criterion.weight * marks[criterion.name] for criterion in self.criteria)
+        mean = math.fsum(
+            criterion.weight * self.common_mark(criterion, marks[criterion.name]) for criterion in self.criteria
+        )
         mean /= math.fsum(criterion.weight for criterion in self.criteria)
         mean = min(float(high), max(float(low), mean))  # rounding may leave the scale by its last digit
         return mean / high if profile == "documented" else (mean - low) / (high - low)

@@ -27,4 +27,8 @@ def answers_schema() -> Schema:
     texts["extracted_solution"] = texts["extracted_solution"] | {"description": "The code taken from it; it wins."}
     number = {"type": ["integer", "null"], "minimum": 0, "description": "Which of several answers, from 0."}
     schema["properties"] |= texts | dict.fromkeys(SAMPLE_KEYS, number)
+    schema["properties"]["sample_id"] = number | {
+        "type": ["integer", "string", "null"],
+        "description": "Which of several answers, from 0; a text names the problem, as `task_id` does.",
+    }
     return {**schema, "anyOf": [{"required": [key]} for key in ANSWER_KEYS]}

@@ -210,12 +210,15 @@ class Answers:
         if not isinstance(model, str):
             raise RowError("'model' is no string")
         row = RowText.of(record)
-        place = self._place(record.get("task_id"), model or given.name)
-        if place is None and str(record.get("task_id")) in self._benchmark.left_out:
+        task_id = record.get("task_id")
+        if task_id is None and isinstance(record.get("sample_id"), str):
+            task_id = record["sample_id"]  # a text names the problem there, as in `markbook run`
+        place = self._place(task_id, model or given.name)
+        if place is None and str(task_id) in self._benchmark.left_out:
             self.left_out += 1
             return
         if place is None:
-            self.unknown.add(Rejection(at, f"the benchmark has no task {str(record.get('task_id'))[:80]!r}"))
+            self.unknown.add(Rejection(at, f"the benchmark has no task {str(task_id)[:80]!r}"))
             return
         number = _sample_number(record)
         given.are_samples = given.are_samples or row.key == "completion"
@@ -375,10 +378,10 @@ def _benchmark_order(index: _Index) -> array[int]:
 def _sample_number(record: Mapping[str, object]) -> int | None:
     for key in SAMPLE_KEYS:
         value = record.get(key)
-        if value is None:
+        if value is None or (key == "sample_id" and isinstance(value, str)):
             continue
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
-            raise RowError(f"{key!r} is no sample number")
+            raise RowError(f"{key!r} must be a whole number: which of several answers to a problem it is")
         return value
     return None
 

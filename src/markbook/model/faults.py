@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -23,6 +23,7 @@ _PAY_FIRST = ("insufficient_quota", "billing_hard_limit", "billing_not_active", 
 _NEVER_SENT = frozenset({"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL", "PoolTimeout"})  # fmt: skip
 """Exceptions of HTTP clients, of whichever package, after which the server has seen nothing."""
 _MAX_DETAIL = 300
+_MOST_COMPLAINTS = 3
 
 
 class RequestFault(Exception):  # noqa: N818 - what a server did, not what a program did
@@ -96,7 +97,20 @@ def fault_of(error: Exception) -> RequestFault:
         return _of_status(status, body, detail, _wait(error))
     if _is_theirs(error, "UserError"):
         return RequestFault(detail, again=False, fatal=True)
+    if (reason := _unreadable(chain)) is not None:
+        return RequestFault(redact(f"the server's reply cannot be read: {reason}")[:_MAX_DETAIL], is_free=False)
     return RequestFault(detail, is_free=any(type(one).__name__ in _NEVER_SENT for one in chain))
+
+
+def _unreadable(chain: Sequence[BaseException]) -> str | None:
+    """Return what a client could not read in a reply; None for another kind of error."""
+    for error in chain:
+        if type(error).__name__ == "ValidationError" and callable(complaints := getattr(error, "errors", None)):
+            listed = [f"{'.'.join(map(str, one['loc'])) or 'as a whole'}: {one['msg']}" for one in complaints()]
+            return "; ".join(listed[:_MOST_COMPLAINTS])
+    if isinstance(chain[0], IndexError | KeyError | TypeError | AttributeError):
+        return f"a part is missing or of another kind ({chain[0]})"
+    return None
 
 
 def _is_theirs(error: Exception, name: str) -> bool:

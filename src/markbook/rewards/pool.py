@@ -18,7 +18,7 @@ from markbook.rewards.work_queue import SharedWork, State, WorkQueue
 from markbook.runs.sandboxes import BoxSettings
 from markbook.runs.self_check import ensure_marks, refuse_unsupported
 from markbook.sandbox.job import digest, task_name
-from markbook.sandbox.outcomes import LOST, all_failed
+from markbook.sandbox.outcomes import all_failed, may_be_remembered
 from markbook.types import ErrorKind, Missing, MissingKind, Outcome
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ _AT_ONCE = 64
 """Pieces of work given to an engine at a time; it runs as many of them at once as it has processors."""
 _RECENT = 30.0
 """Seconds over which the present rate is taken."""
-_OF_THE_MACHINE = ("wall", "processes", "file")
-"""Limits that may be the machine's at that moment: what hit them, or lost its worker, may go otherwise next time."""
 _OWN_SHARE, _OWN_LEAST = 0.5, 2.0
 """What runs at its deadline is out of time if it ran for this share of its caller's wait, and for so many seconds."""
 _MANY = 64
@@ -301,7 +299,7 @@ class Pool:
             self._answer(ticket, found)
 
     def _remember(self, key: str, found: Outcome) -> None:
-        if not self.settings.cache or found.limit in _OF_THE_MACHINE or LOST in found.flags or key in self._cache:
+        if not self.settings.cache or not may_be_remembered(found) or key in self._cache:
             return
         self._cache[key] = found
         self._cached += _weight(found)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 LOST = "crash"
 """The flag of an outcome whose worker was lost again and again: it says nothing of the attempt."""
+_OF_THE_MACHINE = ("wall", "processes", "file")
+"""Limits that depend on what else the machine does, or on how full it is."""
 MESSAGE_LENGTH = 300
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _KINDS = {
@@ -24,6 +26,11 @@ _KINDS = {
 }
 _FILE_ERRORS = ("[Errno 27]", "[Errno 28]")
 _PROCESS_ERRORS = ("can't start new thread", "[Errno 11]")
+
+
+def may_be_remembered(found: Outcome) -> bool:
+    """Whether another run of the same job would end alike; all that keep outcomes ask here."""
+    return found.limit not in _OF_THE_MACHINE and LOST not in found.flags and not found.benchmark_fault
 
 
 def clean(text: object) -> str:

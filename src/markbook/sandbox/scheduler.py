@@ -21,7 +21,7 @@ from markbook.sandbox import job as jobs
 from markbook.sandbox.findings import Findings, SamplePlan, beside
 from markbook.sandbox.job import Job
 from markbook.sandbox.job_queue import JobQueue, QueuedJob, SampleJobs
-from markbook.sandbox.outcomes import LOST, all_failed, outcome
+from markbook.sandbox.outcomes import LOST, all_failed, may_be_remembered, outcome
 from markbook.sandbox.worker import Stopped, Worker, WorkerLost
 from markbook.sandbox.worker_pool import WorkerPool
 from markbook.types import ErrorKind, Outcome, Verdict
@@ -321,9 +321,7 @@ class Scheduler:
             known = SamplePlan(plan or beside(entry.job.sample), found.seconds)
             self._calibrated(entry.task, known, keep=plan is not None and not found.limit)
             return
-        if (
-            self._known.kept_verdicts.used and found.limit != "wall"
-        ):  # the one limit that depends on what else the machine does
+        if self._known.kept_verdicts.used and may_be_remembered(found):
             self._known.kept_verdicts.put(self._verdict_key(entry.task, entry.digest), record)
         self._finish(entry, found)
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -30,6 +31,9 @@ START_SECONDS = 20.0
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(2)); from guest.{} import main; main()"
 
 
+_SCRATCH = "markbook-worker-"
+_SETTLED = 60.0
+"""Seconds after which a scratch folder that nobody claims is nobody's: it is claimed right after it was made."""
 _OLDEST = (3, 11)
 """The oldest Python that runs what lies in `guest`."""
 
@@ -117,6 +121,40 @@ def _started(python: str, main: str, config: WorkerSettings, kept: Collection[in
     )
 
 
+def _new_scratch() -> tuple[str, int]:
+    """Return a scratch folder with a descriptor that claims it until this process ends."""
+    import fcntl  # only here: this module is imported on systems without it
+
+    sweep_scratch()
+    folder = tempfile.mkdtemp(prefix=_SCRATCH)
+    claim = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return folder, claim
+
+
+@cache
+def sweep_scratch() -> None:
+    """Remove, once a process, the scratch folders of processes of this user that were killed."""
+    import fcntl  # only here, as above
+
+    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+        try:
+            entry = folder.lstat()
+            if os.getuid() not in (0, entry.st_uid) or time.time() - entry.st_mtime < _SETTLED:
+                continue
+            claim = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            scratch.empty(str(folder))
+            folder.rmdir()
+        except OSError:
+            continue  # it is claimed, or holds what cannot be removed
+        finally:
+            os.close(claim)
+
+
 class Worker:
     """One supervised pair of examiner and zygote."""
 
@@ -152,7 +190,7 @@ class Worker:
         self.hello: Hello = {}
         self.alarmed = False
         """Whether, now that it has ended, its examiner was ended for the processor time that it used."""
-        self._scratch = tempfile.mkdtemp(prefix="markbook-")
+        self._scratch, self._claim = _new_scratch()
         self.sock = self._start(interpreter, main, str(level), processor, list(folders))
         self.sock.setblocking(False)
         self._stream = wire.Stream(self.sock)
@@ -180,6 +218,7 @@ class Worker:
             ours.close()
             os.close(self._lifeline)
             Path(self._scratch).rmdir()
+            os.close(self._claim)
             raise EnvironmentUnfitError(
                 f"a worker of the sandbox cannot be started: {error}", hint="--resume goes on with a run"
             ) from None
@@ -259,6 +298,9 @@ class Worker:
             Path(self._scratch).rmdir()
         except Exception as error:  # noqa: BLE001 - the border of what candidates made: it must not end the run
             _log.warning("the folder %s of a worker could not be removed: %s", self._scratch, error)
+        if self._claim >= 0:
+            os.close(self._claim)
+            self._claim = -1
 
 
 def _environment() -> dict[str, str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from markbook.errors import StorageError
-from markbook.store.disk import Disk
+from markbook.store.disk import Disk, replace_file
 
 GROUP_ROWS = 100
 GROUP_SECONDS = 0.05
@@ -101,17 +101,24 @@ def segments(disk: Disk, folder: Path) -> list[Path]:
     return [folder / name for name in disk.names(folder) if name.endswith(".jsonl") and not name.startswith(".")]
 
 
-def read(disk: Disk, folder: Path) -> Iterator[Row]:
-    """Yield the acknowledged rows in the order in which they were added; stop where a segment is damaged."""
-    return (row for _, row in locate(disk, folder))
+def read(disk: Disk, folder: Path, *, is_finished: bool = False) -> Iterator[Row]:
+    """Yield the acknowledged rows in the order in which they were added; see `locate`."""
+    return (row for _, row in locate(disk, folder, is_finished=is_finished))
 
 
-def locate(disk: Disk, folder: Path) -> Iterator[tuple[int, Row]]:
-    """Yield each acknowledged row with a number by which `row_at` finds it again."""
+def locate(disk: Disk, folder: Path, *, is_finished: bool = False) -> Iterator[tuple[int, Row]]:
+    """Yield each acknowledged row with a number by which `row_at` finds it again; stop where a segment is damaged.
+
+    Raises:
+        StorageError: the run is finished and a segment cannot be read to its end.
+    """
     for path in segments(disk, folder):
         offset = int(path.stem) << OFFSET_BITS
         for line in lines(disk.chunks(path)):
             row = from_line(line)
+            if row is None and is_finished:
+                at = offset & ((1 << OFFSET_BITS) - 1)
+                raise StorageError(f"the journal of this finished run cannot be read from byte {at} on", at=str(path))
             if row is None:
                 break
             yield offset, row
@@ -186,7 +193,7 @@ class Journal:
 
     @classmethod
     def reopen(cls, disk: Disk, folder: Path) -> tuple[Journal, KeySet, int]:
-        """Open an old journal: cut what was not acknowledged, and return it with its keys and the bytes cut."""
+        """Open an old journal: drop what is no whole row, and return it with its keys and the bytes dropped."""
         if not disk.exists(folder):
             return cls.start(disk, folder), KeySet(()), 0
         keys: list[tuple[str, Key]] = []
@@ -196,18 +203,20 @@ class Journal:
         for path in found:
             journal._begin(int(path.stem))
             total = 0
-            whole = True
+            has_rows_behind_damage = False
             for line in lines(disk.chunks(path)):
                 total += len(line)
-                row = from_line(line) if whole else None
+                row = from_line(line)
                 if row is None:
-                    whole = False  # rows behind a damaged one are done again: their group was not acknowledged
                     continue
+                has_rows_behind_damage |= journal._size < total - len(line)
                 journal._count(line, 1)
                 keys.append((row.kind, row.key))
-            if journal._size < total:
+            cut += total - journal._size
+            if has_rows_behind_damage:  # each was paid for and carries its own checksum
+                replace_file(disk, path, (line for line in lines(disk.chunks(path)) if from_line(line) is not None))
+            elif journal._size < total:
                 disk.truncate(path, journal._size)
-                cut += total - journal._size
         if found:
             journal._file = disk.append(found[-1])
         return journal, KeySet(keys), cut

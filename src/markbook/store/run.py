@@ -56,7 +56,7 @@ class RunWriter:
         self.folder = folder
         self.manifest = manifest
         self.cut_bytes = 0
-        """Bytes of rows that were not acknowledged when the resumed run broke off."""
+        """Bytes of the resumed run's journal that held no whole row."""
         self.was_done = False
         """Whether the resumed run had finished already."""
         self._lock = lock
@@ -131,7 +131,9 @@ class RunWriter:
             raise
         if writer.cut_bytes:
             _log.warning(
-                "%s broke off: %d bytes at its end were not acknowledged and are done again", folder, writer.cut_bytes
+                "%s broke off: %d bytes of its journal hold no whole row; what they held is done again",
+                folder,
+                writer.cut_bytes,
             )
         return writer
 

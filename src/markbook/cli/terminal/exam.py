@@ -166,7 +166,7 @@ class ExamTerminal(Watcher):
 
 def exam_mark(model: str, value: float | None = None) -> GateMark:
     """Return a model's exam score as a gate knows it."""
-    return GateMark(model, (model, "exam_score"), value)
+    return GateMark(model, (model, "exam_score", "total"), value)
 
 
 def _bar(console: Console, well: str) -> Progress:

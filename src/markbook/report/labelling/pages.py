@@ -138,9 +138,9 @@ def _task(session: Session) -> str:
 
 
 def _questions(session: Session) -> list[FormQuestion]:
-    low, high = session.rubric.scale
     found = []
     for criterion in session.rubric.criteria:
+        low, high = session.rubric.scale_for(criterion)
         words = dict(criterion.anchors)
         ends = {low: "poor", high: "excellent"} if not words else {}
         choices = [

@@ -69,8 +69,9 @@ class Session:
         Raises:
             UsageError: a scale of more marks than there are keys, or labels of another draw or rubric.
         """
-        if not rubric.is_pairwise and rubric.scale[1] - rubric.scale[0] >= MOST_MARKS:
-            raise UsageError(f"a scale from {rubric.scale[0]} to {rubric.scale[1]} has more marks than there are keys")
+        for low, high in () if rubric.is_pairwise else map(rubric.scale_for, rubric.criteria):
+            if high - low >= MOST_MARKS:
+                raise UsageError(f"a scale from {low} to {high} has more marks than there are keys")
         self.rubric, self.draw = rubric, draw_name(drawn)
         self._rubric_name = f"{rubric.name}-{rubric.digest}"
         self.books = {book.rater: book for book in books}

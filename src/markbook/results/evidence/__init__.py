@@ -41,7 +41,9 @@ def evidence_of(
     texts = [one for one in references if isinstance(one, str)]
     is_short = len(text) <= LONGEST and all(len(one) <= LONGEST for one in texts)
     found = []
-    for name in list(values)[:MOST]:
+    # What a judge says of one criterion stands in what it says by the whole rubric.
+    rubrics = tuple(f"{name}." for name in values if isinstance((stats.get(name) or {}).get("marks"), Mapping))
+    for name in [name for name in values if not (rubrics and name.startswith(rubrics))][:MOST]:
         one = _one(name, stats.get(name) or {}, text, texts if is_short else [])
         found += [one] if one is not None else []
     whole = all(value in (None, 1) for value in values.values())

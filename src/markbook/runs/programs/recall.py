@@ -14,7 +14,7 @@ from markbook.languages import Toolchain, find
 from markbook.languages.language import as_text
 from markbook.runs.outcomes import outcome_of, outcome_record
 from markbook.sandbox.job import Job, digest, limits_for, task_name
-from markbook.sandbox.outcomes import LOST
+from markbook.sandbox.outcomes import may_be_remembered
 from markbook.sandbox.record_store import RecordStore
 from markbook.types import Isolation, Outcome
 
@@ -103,7 +103,7 @@ class Recall:
 
     def _learn(self, name: str, job: Job, found: Outcome, level: Isolation) -> None:
         """Remember an outcome, unless another run may bring another one."""
-        if found.limit == "wall" or LOST in found.flags or found.benchmark_fault:
+        if not may_be_remembered(found):
             return
         if self._dedupe:
             self._known[name] = found

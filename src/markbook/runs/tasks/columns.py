@@ -65,7 +65,7 @@ class Columns:
 
     def _take(self, bound: Bound, by_sample: Mapping[str, Sequence[MarkedAnswer]]) -> None:
         kept = self._metrics[bound.key]
-        keeps = not bound.metric.averages or isinstance(bound.metric, JudgeMetric)
+        keeps = not bound.metric.averages or (isinstance(bound.metric, JudgeMetric) and not bound.is_criterion)
         for rows in by_sample.values():
             found = [each.measurements[bound.key] for each in rows]
             kept.marks.add(row_mark(found, bound.metric.range))
@@ -98,7 +98,7 @@ class Columns:
         """Return how well the judges of a panel agree, by metric; nothing where one judges alone."""
         found: dict[str, PanelAgreement] = {}
         for bound in self._plan.metrics:
-            if isinstance(bound.metric, JudgeMetric):
+            if isinstance(bound.metric, JudgeMetric) and not bound.is_criterion:
                 agreement = bound.metric.agreement(
                     [one for row in self._metrics[bound.key].measurements for one in row]
                 )

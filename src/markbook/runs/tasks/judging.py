@@ -48,10 +48,10 @@ def judging_options(options: TaskOptions) -> dict[str, object]:
 
 
 def judges_of(tasks: Sequence[TaskPlan]) -> Iterator[tuple[str, JudgeMetric]]:
-    """Yield every judging metric of the tasks, by `task/key`."""
+    """Yield every rubric before its judges in the tasks, by `task/key`."""
     for task in tasks:
         for bound in task.metrics:
-            if isinstance(bound.metric, JudgeMetric):
+            if isinstance(bound.metric, JudgeMetric) and bound.metric.criterion is None:
                 yield f"{task.task.name}/{bound.key}", bound.metric
 
 

@@ -51,12 +51,13 @@ class MarkCollector:
         """Take the marks of the next rows of a task under a filter pipeline."""
         self._columns_of(plan, filtered).add(marked)
         is_first = filtered is plan.pipelines[0]
+        parts = {bound.key for bound in plan.metrics if bound.is_criterion}
         for each in marked:
             is_answered = each.answer.reply.missing is None
             self.answers += is_answered
             self._answered[plan.task.name] += is_answered and is_first
-            for one in each.measurements.values():
-                if one.missing is not None and one.missing.kind.is_ours:
+            for key, one in each.measurements.items():
+                if one.missing is not None and one.missing.kind.is_ours and key not in parts:
                     self._broken[f"{plan.task.name}: {one.missing.kind.value}"] += 1
             self._lines.append(_ENCODER.encode(_row(plan, filtered, each)) + "\n")
 

@@ -27,6 +27,8 @@ _STRUCTURE = frozenset({
     "permission-mode",
 })  # fmt: skip
 """Rows that hold no message."""
+_OTHERS = frozenset({"message", "tool_call", "tool_use", "tool_result", "completion"})
+"""Rows of streams that begin alike and are not Claude Code's."""
 
 
 class ClaudeCode:
@@ -35,7 +37,9 @@ class ClaudeCode:
     name = "claude-code"
 
     def sniff(self, probe: Probe) -> int:
-        """Return 95 for lines with a type and a session id."""
+        """Return 95 for lines with a type and a session id, and none that only other agents write."""
+        if any(row.get("type") in _OTHERS for row in probe.sample):
+            return 0
         kinds = {str(row.get("type")) for row in probe.sample if "session_id" in row or "sessionId" in row}
         return 95 if kinds & {"system", "assistant", "user", "result"} else 0
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from markbook.files.source import Source
-from markbook.trace import Trace
-from markbook.traces.plain import dump, listed, moment, name_of, number, record, text_of, whole
+from markbook.trace import Trace, add_known
+from markbook.traces.plain import dump, listed, moment, name_of, number, record, rows, text_of, whole
 from markbook.traces.reading import Probe
 from markbook.traces.spans.requested import requested_in
 from markbook.traces.spans.roles import AGENT, MODEL, STRUCTURE, TOOL, Role
@@ -70,11 +70,24 @@ def _span(run: Record) -> tuple[Span, Role]:
         role.result = text_of(record(run.get("outputs")).get("output") or run.get("outputs"))
     if kind == MODEL:
         usage = record(record(run.get("outputs")).get("usage_metadata"))
-        role.input_tokens = _first_count(run.get("prompt_tokens"), usage.get("input_tokens"))
-        role.output_tokens = _first_count(run.get("completion_tokens"), usage.get("output_tokens"))
+        read, written = _generated_tokens(record(run.get("outputs")))
+        role.input_tokens = _first_count(run.get("prompt_tokens"), usage.get("input_tokens"), read)
+        role.output_tokens = _first_count(run.get("completion_tokens"), usage.get("output_tokens"), written)
         role.cost = number(run.get("total_cost"))
         role.requested = requested_in(run.get("outputs"))
     return span, role
+
+
+def _generated_tokens(outputs: Record) -> tuple[int | None, int | None]:
+    """Return the tokens read and written that the messages of LangChain's generations state, over all of them."""
+    messages = [
+        record(record(one.get("message")).get("kwargs"))
+        for several in listed(outputs.get("generations"))
+        for one in rows(several)
+    ]
+    usages = [record(message.get("usage_metadata")) for message in messages]
+    read, written = ([whole(usage.get(key)) for usage in usages] for key in ("input_tokens", "output_tokens"))
+    return add_known(read), add_known(written)
 
 
 def _first_count(*values: object) -> int | None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from markbook import plugins
 from markbook.config import Function, Task, Use
 from markbook.errors import ConfigError, MarkbookError, UsageError
+from markbook.judge.metric import JudgeMetric
 from markbook.load.filters import unregistered
 from markbook.load.registered import METRICS, Documented, last
 from markbook.types import Direction, Metric
@@ -39,6 +40,11 @@ class Bound:
     """Its name in results."""
     metric: Metric
     at: str
+
+    @property
+    def is_criterion(self) -> bool:
+        """Whether it is one criterion of a judge's rubric, which another metric speaks of as a whole."""
+        return isinstance(self.metric, JudgeMetric) and self.metric.criterion is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,8 @@ def bind(
             metric = _make(given, use, profile, allow_code=allow_code)
             _check_fit(metric, use, has_references=has_references)
             bound.append(Bound(each.key, metric, use.at))
+            if isinstance(metric, JudgeMetric):
+                bound += [Bound(f"{each.key}.{name}", one, use.at) for name, one in metric.by_criterion().items()]
     _refuse_twins(bound)
     return bound, passes
 
