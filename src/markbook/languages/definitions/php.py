@@ -6,7 +6,6 @@ from pathlib import Path
 
 from markbook.languages.language import Ending, Failures, Language
 
-
 _EXTENSIONS = ("bcmath", "calendar", "ctype", "gmp", "iconv", "intl", "mbstring", "tokenizer")
 """What programs find where it is installed; nothing else is loaded: FFI would reach any memory of the process."""
 _SHARED = Path("/usr/lib/php")
