@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table as RichTable
 
+_NAME, _NARROW = 24, 4
+"""Characters of a row's name that stay together, and to which other columns give way before it does."""
 NOTHING = "\u2013"
 """Shown where there is no value; never 0."""
 
@@ -100,12 +102,14 @@ def shared_widths(longest: Sequence[int], words: Sequence[int], room: int) -> li
 
     >>> shared_widths([4, 20, 15], [4, 10, 15], 80), shared_widths([4, 20, 15], [4, 10, 15], 33)
     ([4, 20, 15], [4, 14, 15])
-    >>> shared_widths([22, 22], [22, 22], 20)
-    [10, 10]
+    >>> shared_widths([22, 22], [22, 22], 30), shared_widths([22, 22], [22, 22], 20)
+    ([22, 8], [14, 6])
     """
     widths = [max(1, word) for word in words]
     while sum(widths) > max(room, len(widths)):
-        widths[widths.index(max(widths))] -= 1
+        others = max(widths[1:], default=0)  # the first column holds names, which are read whole as long as can be
+        first = widths[0] > _NAME or others <= _NARROW
+        widths[0 if first and widths[0] >= others else widths.index(others, 1)] -= 1
     for _ in range(room - sum(widths)):
         lacking = [whole - width for whole, width in zip(longest, widths, strict=True)]
         if max(lacking, default=0) <= 0:
