@@ -103,7 +103,7 @@ def shared_widths(longest: Sequence[int], words: Sequence[int], room: int) -> li
     >>> shared_widths([4, 20, 15], [4, 10, 15], 80), shared_widths([4, 20, 15], [4, 10, 15], 33)
     ([4, 20, 15], [4, 14, 15])
     >>> shared_widths([22, 22], [22, 22], 30), shared_widths([22, 22], [22, 22], 20)
-    ([22, 8], [14, 6])
+    ([22, 8], [16, 4])
     """
     widths = [max(1, word) for word in words]
     while sum(widths) > max(room, len(widths)):
