@@ -4,6 +4,7 @@ Examples are drawn by a fixed seed and tests run in a fixed shuffled order, so t
 fuzz` searches with new seeds; what it finds becomes an `@example` beside its test.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def pytest_configure(config):
         config.option.randomly_seed = SEED
     levels.seed()  # before workers start, so that they draw alike
     byte_code.share(config)
+    gc.disable()  # until all is collected: nothing of it is garbage
     if config.option.times:
         config.pluginmanager.register(Times(config.option.times))
 
@@ -77,6 +79,12 @@ def pytest_collection_modifyitems(config, items):
         levels.with_fewer_examples(items)
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path.stem, len(LONG)))
+
+
+def pytest_collection_finish():
+    """Leave what was collected out of every later search for garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -36,12 +36,12 @@ def test_another_option_of_the_metric_is_refused_and_compared_on_request(folder)
     _, _, new = run(folder, bleu("exp"), "new")
 
     refused = command("compare", old, new)
-    code, shown, _ = command("compare", old, new, "--ignore-signatures", "--json")
+    code, shown, _ = command("compare", old, new, "--allow-different-measures", "--json")
 
     assert refused[0] == 2
     assert "'bleu' was measured differently" in refused[2]
     assert "smooth:none" in refused[2]
-    assert "--ignore-signatures" in refused[2]
+    assert "--allow-different-measures" in refused[2]
     assert code == 0
     assert "measured differently" in " ".join(json.loads(shown)["notes"])
 
@@ -52,7 +52,7 @@ def test_python_refuses_them_too(folder):
 
     with pytest.raises(DataError, match="measured differently"):
         markbook.compare([old, new])
-    assert markbook.compare([old, new], ignore_signatures=True).pairs[0].difference.value is not None
+    assert markbook.compare([old, new], allow_different_measures=True).pairs[0].difference.value is not None
 
 
 def test_the_same_measurement_is_compared_without_a_note(folder):
@@ -75,6 +75,20 @@ def test_a_gate_refuses_a_baseline_that_was_measured_differently_before_any_work
     assert code == 2
     assert "measured differently" in messages
     assert made is None
+
+
+@pytest.mark.parametrize("gate", ["--fail-if-worse", "--against"])
+def test_a_gate_takes_such_a_baseline_on_request_with_a_note(folder, gate):
+    _, _, old = run(folder, bleu("none"), "old")
+    stop = ("--stop-when", "decided") if gate == "--against" else ()
+
+    code, messages, made = run(folder, bleu("exp"), "new", gate, str(old), *stop, "--allow-different-measures")
+
+    assert code == 0, messages
+    assert made is not None
+    if gate == "--fail-if-worse":
+        assert "'bleu' was measured differently" in messages
+        assert "not shown to be worse" in messages
 
 
 def test_compare_refuses_a_gate_that_was_measured_differently(folder):

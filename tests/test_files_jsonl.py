@@ -6,6 +6,7 @@ import os
 import pytest
 
 from markbook.errors import DataError
+from markbook.files import strict
 from markbook.files.jsonl import Line, Rejection, read_jsonl
 from markbook.files.limits import MAX_VALUE
 
@@ -24,6 +25,7 @@ def read(path, data):
         (b'"text"', "not an object but a string"),
         (b"null", "not an object but null"),
         (b"[" * 100_000, "nested too deeply"),
+        (b'{"a": ' + b"[" * 3_000 + b"]" * 3_000 + b"}", "nested too deeply"),
         (b'{"a": "\xff"}', "not UTF-8: byte 0xff at column 8"),
         (b'{"a": NaN}', "NaN is no JSON number"),
         (b'{"a": -Infinity}', "-Infinity is no JSON number"),
@@ -107,3 +109,15 @@ def test_pipe_is_refused_instead_of_waited_for(tmp_path):
 
     with pytest.raises(DataError, match="not a regular file"):
         list(read_jsonl(tmp_path / "rows.jsonl"))
+
+
+def test_the_limit_of_nesting_is_ours_and_not_that_of_a_version_of_python():
+    for text in ("[" * 950 + "]" * 950, "[" + "[{}]," * 2_000 + "0]", '["' + "[" * 2_000 + '\\"{"]'):
+        strict.check_depth(text)
+    for text in (
+        "[" * 951 + "]" * 951,
+        '{"a":' * 951 + "0" + "}" * 951,
+        "[" * 500 + '["]]]\\"",' * 451 + "0" + "]" * 951,
+    ):
+        with pytest.raises(RecursionError, match="deeper than 950 levels"):
+            strict.check_depth(text)

@@ -68,6 +68,34 @@ def test_of_chosen_samples_none_is_absent(tmp_path):
     assert found[1:] == (3, {})
 
 
+@pytest.mark.parametrize(
+    ("there", "key", "planned", "absent"),
+    [
+        ([5, 10, 15], None, 1319, 0),  # chosen by --samples, by a version that does not write how many
+        ([5, 10, 15], "sample_len", 3, 0),
+        ([0, 1, 2], None, 9, 6),  # the file ends early
+        ([0, 1, 2, 3, 5, 6], None, 9, 3),
+        ([20, 21, 22], None, 9, 0),  # not the plan's numbers
+    ],
+)
+def test_what_is_absent_is_named_only_where_that_is_known(tmp_path, there, key, planned, absent):
+    path = lm_eval(tmp_path, 0)
+    samples = next(path.parent.glob("samples_*"))
+    rows = [json.loads(line) for line in samples.read_text().splitlines()][: len(there)]
+    lines(samples, [{**row, "doc_id": doc} for row, doc in zip(rows, there, strict=True)])
+    document = json.loads(path.read_text())
+    document["n-samples"]["sums"]["effective"] = 1319 if key else planned
+    document["results"]["sums"] = {key: planned} if key else {}
+    path.write_text(json.dumps(document))
+
+    sheet = sheet_of(path)
+    (cells,) = sheet.marks.values()
+
+    assert len(cells) == len(there) + absent
+    words = f"sums: {len(there)} of {planned} samples have rows; the file does not say whether the others were to be answered."
+    assert (words in " ".join(sheet.notes)) == (not absent and key is None)
+
+
 def test_a_plan_of_absurd_size_is_refused(tmp_path):
     path = inspect_log(tmp_path, 0, form="json")
     log = json.loads(path.read_text())

@@ -293,3 +293,64 @@ def test_label_says_how_many_answers_there_is_nothing_to_show_of(tmp_path):
 
     assert drawn == 20
     assert any(note.startswith("10 samples have no answer to show and are not drawn") for note in notes)
+
+
+def test_a_label_true_is_not_the_number_1(tmp_path):
+    rows = [{"id": at, "score": at % 3 / 2} for at in range(30)]
+    code, _, err = markbook("judge", "correct", "--judged", written(tmp_path / "j", rows),
+                            "--labels", written(tmp_path / "l", [{"id": 0, "label": True}]))  # fmt: skip
+
+    assert (code, "l:1: a label is True: it must be a number" in err) == (2, True), err
+
+
+EMPTY = 60
+"""Of 120 samples; the judge gives what is not empty .25 too much, an empty answer 0."""
+
+
+@pytest.mark.parametrize("systems", [(), ("A", "B")])
+def test_what_the_judge_gets_wrong_of_answers_is_not_taken_from_empty_ones(tmp_path, systems):
+    models = systems or ("A",)
+    rows = [
+        task_row(at, 0.0 if model == "A" and at < EMPTY else 0.25 + at % 3 / 4, model=model,
+                 text="" if model == "A" and at < EMPTY else "words")
+        for at in range(120) for model in models
+    ]  # fmt: skip
+    run = task_run(tmp_path / "run", rows).folder
+    # B's answers are judged .25 too high, A's half of them: people say A .25, B .25 on average
+    labels = [
+        {"id": f"{at}", "system": model, "label": at % 3 / 4, "probability": 0.5, "draw": "d"}
+        for at in range(120)
+        for model in models
+        if (at % 2 == 0 if model == "A" else at % 4 < 2) and not (model == "A" and at < EMPTY)
+    ]
+    more = ["--systems", *systems] if systems else []
+
+    code, out, err = markbook(
+        "judge", "correct", "--judged", run, "--labels", written(tmp_path / "l", labels), *more, "--json"
+    )
+
+    report = json.loads(out)
+    assert code == 0, err
+    truth = 0.5 * 0.25 - (0.25 if systems else 0.0)
+    assert report["corrected"]["value"] == pytest.approx(truth, abs=1e-9)
+    low, high = (report["corrected"]["interval"][end] for end in ("low", "high"))
+    assert low < truth < high
+    if not systems:
+        assert any(
+            "60 items have no answer to label: their scores stand as they are" in one for one in report["problems"]
+        )
+
+
+def test_labels_of_empty_answers_count_as_drawn_among_all(tmp_path):
+    rows = [
+        task_row(at, 0.0 if at < EMPTY else 0.5 + at % 3 / 4, text="" if at < EMPTY else "words") for at in range(120)
+    ]
+    run = task_run(tmp_path / "run", rows).folder
+    labels = [{"id": f"{at}", "label": 0.0 if at < EMPTY else at % 3 / 4} for at in range(0, 120, 4)]
+
+    code, out, err = markbook(
+        "judge", "correct", "--judged", run, "--labels", written(tmp_path / "l", labels), "--json"
+    )
+
+    assert code == 0, err
+    assert json.loads(out)["problems"] == []

@@ -12,7 +12,7 @@ from payloads import HTML
 
 from markbook.report import pictures
 from markbook.report.highlight import highlight
-from markbook.report.page_reports import html, markdown
+from markbook.report.page_reports import html, markdown_report
 from markbook.results.kind import results_of
 from markbook.runs.exam.pages.problems import MOST_PROBLEMS
 from markbook.runs.exam.view import MODEL, OUTCOME, SAMPLE, attempt_record, sample_record
@@ -128,7 +128,7 @@ def test_the_page_has_its_charts_without_any_extra(exam_run, monkeypatch):
     run = exam_run()
 
     assert page_of(run).count("<svg") == 2 * page_of(run).count("<figure") > 0
-    text = markdown()(results_of(run, partial=True))["report.md"]
+    text = markdown_report()(results_of(run, partial=True))["report.md"]
     assert "pip install 'markbook[report]'" in text
     assert "Scores, 0 to 100" in text
 

@@ -2,6 +2,7 @@
 
 import pytest
 from exam_kit import answer, hold, rows, scores, write_rows
+from test_languages import here
 from test_rewards import marked as rewarded
 from test_stdio_turns import marked
 
@@ -77,6 +78,7 @@ def test_a_judge_that_an_output_keeps_busy_beyond_its_limit_is_not_at_fault(tmp_
 
 
 def test_an_answer_in_another_language_goes_on_after_the_canonical_answer_was_asked(tmp_path):
+    here("cpp")
     cpp = '#include <cstdio>\nint main() { char s[9]; scanf("%%8s", s); puts("%s"); }\n'
     found = marked(
         tmp_path,
@@ -106,6 +108,8 @@ def test_a_judge_that_says_it_is_at_fault_itself_is_believed(tmp_path):
 
 @pytest.mark.parametrize("language", ["python", "cpp"])
 def test_breaking_a_right_judge_is_worth_no_more_than_a_wrong_answer_as_a_reward(tmp_path, language):
+    if language == "cpp":
+        here(language)
     path = write_rows(tmp_path / "b.jsonl", [problem("function", FLOATS, "function"), TALK])
     texts = {
         "python": ["print(7)", "print(8)", "print('x')"],

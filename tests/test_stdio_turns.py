@@ -35,6 +35,7 @@ def marked(tmp_path, problem, answers, **options):
 
 
 def test_an_answer_names_its_own_language(tmp_path):
+    here("cpp")
     cpp = {"language": "cpp"}
     found = marked(
         tmp_path,
@@ -142,15 +143,20 @@ def test_a_judge_that_fails_is_charged_to_nobody(tmp_path, status):
     ]
 
 
-def test_a_judge_that_does_not_build_or_does_not_end_is_charged_to_nobody(tmp_path):
+def test_a_judge_that_does_not_build_is_charged_to_nobody(tmp_path):
+    here("cpp")
     broken = {**SQUARES, "checker": {"language": "cpp", "source": "int main( {"}}
+
+    assert marked(tmp_path, broken, ANSWERS[:1]) == {"plus": ["JE", "JE"]}
+
+
+def test_a_judge_that_does_not_end_is_charged_to_nobody(tmp_path):
     raising = {
         **SQUARES,
         "checker": {"convention": "function", "source": "def check(*texts):\n    raise ValueError(7)\n"},
     }
 
-    assert marked(tmp_path / "a", broken, ANSWERS[:1]) == {"plus": ["JE", "JE"]}
-    assert marked(tmp_path / "b", raising, ANSWERS[:1]) == {"plus": ["JE", "-"]}
+    assert marked(tmp_path, raising, ANSWERS[:1]) == {"plus": ["JE", "-"]}
 
 
 GUESS = """import os, sys

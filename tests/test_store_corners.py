@@ -34,6 +34,20 @@ def test_a_row_that_could_not_be_read_back_is_refused(tmp_path, monkeypatch):
     assert [row.key for row in open_run(writer.folder).rows("o")] == [("a",), ("c",)]
 
 
+def test_a_finished_run_is_read_to_its_end_or_not_at_all(tmp_path, monkeypatch):
+    with RunWriter.create(tmp_path, MANIFEST) as writer:
+        for name in "abc":
+            writer.add("o", (name,), {"text": "x" * (3 << 20 if name == "b" else 1)})
+        writer.finish()
+    run = open_run(writer.folder)
+    monkeypatch.setattr(journal, "LINE_CAP", 1 << 16)  # as of a row that an earlier version wrote
+
+    with pytest.raises(StorageError, match="cannot be read from byte"):
+        list(run.rows("o"))
+    with pytest.raises(StorageError, match="cannot be read from byte"):
+        list(run.locate_all())
+
+
 def test_threads_that_add_the_same_rows_add_each_once(tmp_path):
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from markbook.cli.options import fail_under_option, map_option, opened_runs, runs_argument, say
+from markbook.cli.options import (
+    different_measures_option,
+    fail_under_option,
+    map_option,
+    opened_runs,
+    runs_argument,
+    say,
+)
 from markbook.cli.options.number import Number
 
 if TYPE_CHECKING:
@@ -61,11 +68,7 @@ PIPED = 240
     help="How to print.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option(
-    "--ignore-signatures",
-    is_flag=True,
-    help="Compare also numbers that were measured differently (another judge, rubric, options); a note says so.",
-)
+@different_measures_option
 @fail_under_option("a model, or the metric for all of them")
 @click.option(
     "--fail-if-worse",
@@ -91,7 +94,7 @@ def command(runs: tuple[str, ...], fail_if_worse: str | None, **options: Any) ->
     if fail_if_worse is not None and is_run:
         opened += opened_runs([str(find_run(fail_if_worse, options["columns"]))], options["columns"])
     baseline = len(opened) - 1 if is_run else None
-    sheet = read_sheets(opened, metric=options["metric"], ignore_signatures=options["ignore_signatures"])
+    sheet = read_sheets(opened, metric=options["metric"], allow_different_measures=options["allow_different_measures"])
     if gates and sheet.is_of_rows:
         raise UsageError(
             f"no threshold can be held here: what is compared is the {sheet.metric}, which is not the metric's own number",

@@ -170,7 +170,7 @@ def command(**options: Any) -> int:
     from markbook.runs.options import options_among
 
     gates = parse_gates(options["fail_under"])
-    baseline = read_baseline(options["fail_if_worse"], "exam")
+    baseline = read_baseline(options, "exam")
     terminal = ExamTerminal(verbose=options["verbose"], gates=gates, baseline=baseline)
     turned = {"separate": not options["in_process"], "dedupe": not options["no_dedupe"]}
     with ended_by_signal(), terminal:
@@ -180,7 +180,7 @@ def command(**options: Any) -> int:
         return INCOMPLETE
     if gates:
         hold_gates(gates, _marks(run))
-    hold_against_baseline(run, options["fail_if_worse"], options["seed"])
+    hold_against_baseline(run, baseline, options["seed"])
     return 0
 
 

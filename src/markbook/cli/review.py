@@ -133,13 +133,13 @@ def command(**options: Any) -> None:
     fill_from_run(options, "review", _KEPT)
     gates = parse_gates(options["fail_under"])
     check_gates(gates, _marks())
-    baseline = read_baseline(options["fail_if_worse"], "review")
+    baseline = read_baseline(options, "review")
     with _logging(options["log_file"], verbose=options["verbose"]), ended_by_signal():
         asked = cast("_Asked", options)
         run = _review(asked, baseline) if asked["rescored"] is None else _rescore(asked, asked["rescored"], baseline)
     _show(run, as_json=options["as_json"], verbose=options["verbose"])
     _finish(run, gates)
-    hold_against_baseline(run, options["fail_if_worse"], options["seed"])
+    hold_against_baseline(run, baseline, options["seed"])
 
 
 _DANGERS: Mapping[str, Callable[[Any], str]] = {"base_url": sent_a_key, "cassette": written}

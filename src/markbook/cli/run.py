@@ -148,7 +148,7 @@ def command(**options: Any) -> int:
     # Rows, answers and marks live to the end: looking through them for garbage again and again finds none.
     gc.set_threshold(100_000, 50, 100)
     gates = parse_gates(options["fail_under"])
-    baseline = read_baseline(options["fail_if_worse"], "run")
+    baseline = read_baseline(options, "run")
     terminal = TaskTerminal(verbose=options["verbose"], gates=gates, baseline=baseline, model=options["model"] or "")
     # The command's own process may be imported again by workers; a caller's script may not.
     workers = options["workers"] or (_processors() if options["engine"] == "local" else None)
@@ -157,7 +157,7 @@ def command(**options: Any) -> int:
     summary = TaskResults(run).summary
     show_run(run, summary, as_json=options["as_json"])
     hold_gates(gates, with_values(terminal.marks, summary))
-    hold_against_baseline(run, options["fail_if_worse"], options["seed"], terminal.metric)
+    hold_against_baseline(run, baseline, options["seed"], terminal.metric)
     return INCOMPLETE if run.status == "incomplete" else 0
 
 

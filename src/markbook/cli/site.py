@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from markbook.cli.options import map_option, opened_runs, runs_argument
+from markbook.cli.options import different_measures_option, map_option, opened_runs, runs_argument
 from markbook.cli.options.number import Number
 
 _EXAMPLES = """
@@ -26,9 +26,7 @@ Examples:
 )
 @click.option("--title", default="Leaderboard", show_default=True, help="What it is called.")
 @click.option("--metric", multiple=True, help="By this metric; several times, each run by the first that it has.")
-@click.option(
-    "--ignore-signatures", is_flag=True, help="Also numbers that were measured differently (another judge, options)."
-)
+@different_measures_option
 @map_option
 @click.option("--alpha", type=Number(0.0001, 0.5), default=0.05, show_default=True, help="Error of all claims.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For what is drawn.")
@@ -45,7 +43,7 @@ def command(runs: tuple[str, ...], output: str, **options: Any) -> int:
     from markbook.results.leaderboard import leaderboard
 
     opened = opened_runs(runs, options["columns"])
-    sheet = read_sheets(opened, metric=options["metric"], ignore_signatures=options["ignore_signatures"])
+    sheet = read_sheets(opened, metric=options["metric"], allow_different_measures=options["allow_different_measures"])
     board = leaderboard(sheet, alpha=options["alpha"], seed=options["seed"])
     made = pages(sheet, board, title=options["title"], alpha=options["alpha"])
     count = new_site(Path(output), made)

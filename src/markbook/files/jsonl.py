@@ -19,7 +19,7 @@ from markbook.errors import DamagedError, DataError
 from markbook.files.content import BOM, SPACE, pieces, whole
 from markbook.files.lenient import integer, no_number
 from markbook.files.limits import MAX_VALUE
-from markbook.files.strict import no_constant
+from markbook.files.strict import check_depth, no_constant
 
 Numbers = Literal["strict", "open"]
 
@@ -87,6 +87,7 @@ def parse_object(line: bytes, at: str, *, numbers: Numbers = "strict") -> Line |
         return Rejection(at, f"not UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}")
     try:
         record = (_DECODER if numbers == "strict" else _OPEN).decode(text)
+        check_depth(text)
         if _may_be_halved(text):
             _check_whole(record)
     except json.JSONDecodeError as error:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from itertools import accumulate
 from typing import NoReturn
 
+DEEPEST = 950
+"""Levels of nesting that are read. Python's own limit differs between its versions, from some hundreds to 60,000."""
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_BRACKET = re.compile(r"[][{}]")
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 _MOST_DIGITS = 4_300
 """Python's own limit."""
 
@@ -39,6 +46,19 @@ def _finite(text: str) -> float:
     return value
 
 
+def check_depth(text: str) -> None:
+    """Hold that a JSON text, which has been parsed, is nested no deeper than `DEEPEST`.
+
+    Raises:
+        RecursionError: it is, as Python's parser raises it at its own limit.
+    """
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
+    brackets = _BRACKET.findall(_STRING.sub("", text))
+    if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > DEEPEST:
+        raise RecursionError(f"nested deeper than {DEEPEST} levels")
+
+
 def parsed(text: str) -> object:
     """Return the JSON value of a text.
 
@@ -46,6 +66,8 @@ def parsed(text: str) -> object:
         ValueError: it is none, or `TooManyDigits`.
         RecursionError: it is nested too deeply.
     """
-    return json.loads(
+    value: object = json.loads(
         text, parse_constant=no_constant, parse_int=_integer, parse_float=_finite, object_pairs_hook=_once
     )
+    check_depth(text)
+    return value

@@ -104,24 +104,26 @@ def _samples_beside(path: Path, stamp: str | None) -> dict[str, Path]:
 def _marked(files: Mapping[str, Path], about: Mapping[str, object], model: str, version: str) -> Marked:
     rows = MarkedRows()
     lost: Counter[str] = Counter()
+    notes: list[str] = []
     better = mapping(about.get("higher_is_better"))
     lower = {name for per in better.values() for name, higher in mapping(per).items() if higher is False}
     higher = {name for task in files for name, higher in mapping(better.get(task)).items() if higher is True}
     mixed = lower & higher  # one number cannot have both directions: the lower tasks' has a name of its own
     for task, path in files.items():
         turned = {name for name in mixed if mapping(better.get(task)).get(name) is False}
-        rows.extend(_turned(row, turned) for row in _task(task, path, model, _planned(about, task), lost))
+        rows.extend(_turned(row, turned) for row in _task(task, path, model, _planned(about, task), (lost, notes)))
     less = (lower - mixed) | {lower_name(name) for name in mixed}
     columns = columns_of(rows, lower=[name for name in rows.inside if name.partition(",")[0] in less])
-    return Marked(rows, columns, version, dict(lost), _uncovered(rows, list(files)))
+    return Marked(rows, columns, version, dict(lost), (*notes, *_uncovered(rows, list(files))))
 
 
 def _planned(about: Mapping[str, object], task: str) -> int:
     """Return how many documents of a task were to be answered; 0 where nothing says it."""
     effective = mapping(mapping(about.get("n-samples")).get(task)).get("effective")
-    scored = mapping(mapping(about.get("results")).get(task)).get("samples")
-    # With --samples the first is the number of all documents that the task has, and only the second of those chosen.
-    return min((count for count in (effective, scored) if isinstance(count, int)), default=0) if effective else 0
+    results = mapping(mapping(about.get("results")).get(task))
+    # With --samples the first is, in older versions, the number of all documents, and only the others of those chosen.
+    counts = (effective, results.get("samples"), results.get("sample_len"))
+    return min((count for count in counts if isinstance(count, int)), default=0) if effective else 0
 
 
 def _uncovered(rows: MarkedRows, tasks: Sequence[str]) -> tuple[str, ...]:
@@ -149,8 +151,9 @@ def _turned(row: Row, names: Collection[str]) -> Row:
     return replace(row, metrics=metrics)
 
 
-def _task(task: str, path: Path, model: str, effective: int, lost: Counter[str]) -> Iterator[Row]:
+def _task(task: str, path: Path, model: str, effective: int, problems: tuple[Counter[str], list[str]]) -> Iterator[Row]:
     """Yield a task's rows: the filters of one document together, and an absent one for each that was planned."""
+    lost, notes = problems
     docs: dict[str, list[int]] = defaultdict(list)
     kept: Spool[_Sample] = Spool()
     filters: dict[str, dict[str, None]] = defaultdict(dict)
@@ -167,10 +170,26 @@ def _task(task: str, path: Path, model: str, effective: int, lost: Counter[str])
         yield from _rows(task, doc, [kept[place] for place in places], model, filters)
     absent = effective - len(docs)
     check_plan(absent, path)
+    if absent > 0 and not _counts_from_0(docs, effective):
+        notes.append(
+            f"{task}: {len(docs)} of {effective} samples have rows; the file does not say whether the others were to be answered."
+        )
+        return
     for number in range(effective if absent > 0 else 0):
         if absent > 0 and str(number) not in docs:
             absent -= 1
             yield Row(model, f"{task}/{number}", dict.fromkeys(names, ABSENT))
+
+
+def _counts_from_0(docs: Collection[str], planned: int) -> bool:
+    """Whether the documents that are not there can be named: the others are the first of the plan, or most of it.
+
+    Else they were chosen by --samples, of which older versions do not write how many there are.
+    """
+    numbers = {int(doc) for doc in docs if doc.isdecimal() and len(doc) < 10}
+    if len(numbers) < len(docs) or not numbers or max(numbers) >= planned:
+        return not docs
+    return 2 * len(numbers) >= planned or max(numbers) == len(numbers) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
@@ -36,6 +36,8 @@ class CorrectionRequest:
     """Two systems: their paired difference, first minus second. Empty: the mean over all rows."""
     cluster: str = ""
     stratum: str = ""
+    unanswered: Collection[_Key] = ()
+    """Items and systems without an answer that a rater could see: where none of them has a label, their scores stand."""
     by: str = ""
     """The key whose groups the judge's errors are told for."""
     target: float | None = None
@@ -111,6 +113,8 @@ class _Table:
     said: list[list[Label]]
     labels: list[float | None]
     against: str = ""
+    settled: list[bool] = field(default_factory=list)
+    """Items whose score stands, since there is nothing to label."""
     unit: tuple[float, float] = (1.0, 0.0)
     """What turns a score into one on 0..1, for drawing: factor and summand."""
 
@@ -124,12 +128,15 @@ def correct(asked: CorrectionRequest) -> Corrected:
     """
     read = _read(asked)
     table = _table(read, asked)
+    if settled := sum(table.settled):
+        read.problems.append(f"{settled} items have no answer to label: their scores stand as they are")
     found = corrected_mean(
         table.scores,
         table.labels,
         probabilities=_probabilities(table),
         clusters=_clusters(read, table.keys, asked.cluster),
         strata=_strata(read, table.keys, asked.stratum),
+        settled=table.settled,
         confidence=asked.confidence,
     )
     return Corrected(
@@ -157,11 +164,11 @@ def _plan(found: Estimate, table: _Table, asked: CorrectionRequest) -> LabelPlan
 def _next(table: _Table, more: int) -> list[NextLabel]:
     """Return the items that the next draw adds to those with a label."""
     factor, summand = table.unit
-    rows = zip(table.keys, table.scores, table.labels, strict=True)
+    rows = zip(table.keys, table.scores, table.labels, table.settled, strict=True)
     left = [
         LabelItem(name, system, table.against, factor * score + summand)
-        for (name, system), score, label in rows
-        if label is None
+        for (name, system), score, label, is_settled in rows
+        if label is None and not is_settled
     ]
     chosen = (one.item for one in draw(left, min(more, _MOST_NAMED)))
     return [NextLabel(id=item.id, system=item.system, against=item.against) for item in chosen]
@@ -258,7 +265,15 @@ def _table(read: _Read, asked: CorrectionRequest) -> _Table:
     if not asked.systems:
         keys = list(read.scores)
         said = [read.labels.get(key, []) for key in keys]
-        return _Table("mean", keys, [read.scores[key] for key in keys], said, [_mean(one) for one in said])
+        silent = _unanswered(read, asked)
+        return _Table(
+            "mean",
+            keys,
+            [read.scores[key] for key in keys],
+            said,
+            [_mean(one) for one in said],
+            settled=[key in silent for key in keys],
+        )
     one, other = asked.systems
     held = {system for _, system in read.scores}
     for system in asked.systems:
@@ -282,15 +297,18 @@ def _differences(
 ) -> _Table:
     """Return the paired differences, of items that people have labelled for both systems."""
     one, other = asked.systems
+    silent = _unanswered(read, asked)
     said: list[list[Label]] = []
     gaps: list[float | None] = []
+    settled: list[bool] = []
     for item in items:
-        sides = read.labels.get((item, one), []), read.labels.get((item, other), [])
-        first, second = map(_mean, sides)
-        gaps.append(None if first is None or second is None else first - second)
-        said.append([*sides[0], *sides[1]])
+        sides = [(item, one), (item, other)]
+        first, second = (read.scores[key] if key in silent else _mean(read.labels.get(key, [])) for key in sides)
+        settled.append(all(key in silent for key in sides))
+        gaps.append(None if first is None or second is None or settled[-1] else first - second)
+        said.append([label for key in sides for label in read.labels.get(key, [])])
     keys = [(item, one) for item in items]
-    return _Table(f"{one} - {other}", keys, [a - b for a, b in pairs], said, gaps, other, (0.5, 0.5))
+    return _Table(f"{one} - {other}", keys, [a - b for a, b in pairs], said, gaps, other, settled, (0.5, 0.5))
 
 
 def _duels(read: _Read, asked: CorrectionRequest, items: list[str], pairs: Sequence[tuple[float, float]]) -> _Table:
@@ -303,7 +321,17 @@ def _duels(read: _Read, asked: CorrectionRequest, items: list[str], pairs: Seque
     ]
     labels = [math.fsum(some) / len(some) if some else None for some in turned]
     scores = [1.0 if a > b else 0.5 if a == b else 0.0 for a, b in pairs]
-    return _Table(f"{one} preferred to {other}", [(item, one) for item in items], scores, said, labels, other)
+    silent = {item for item, system in asked.unanswered if system in asked.systems}
+    settled = [item in silent for item in items]
+    if any(label is not None for label, is_settled in zip(labels, settled, strict=True) if is_settled):
+        settled = [False] * len(items)  # whoever labelled them drew among all
+    keys = [(item, one) for item in items]
+    return _Table(f"{one} preferred to {other}", keys, scores, said, labels, other, settled)
+
+
+def _unanswered(read: _Read, asked: CorrectionRequest) -> Collection[_Key]:
+    """Return the items whose score stands because there was nothing to label; none where somebody labelled such a one."""
+    return () if any(key in read.labels for key in asked.unanswered) else asked.unanswered
 
 
 def _probabilities(table: _Table) -> list[float] | None:

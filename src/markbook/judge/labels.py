@@ -174,8 +174,10 @@ def label_of(line: Line) -> Label:
 def label_value(record: Mapping[str, object]) -> float | str | None:
     """Return what a record's label says, None where nobody can say, or in words why it is not a label."""
     label = record.get("label")
-    if label is None or (value := number(label)) is not None:
-        return None if label is None else value
+    if label is None:
+        return None
+    if not isinstance(label, bool) and (value := number(label)) is not None:
+        return value
     return f"a label is {label!r:.40}: it must be a number, or null where nobody can say"
 
 

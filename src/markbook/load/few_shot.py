@@ -7,13 +7,11 @@ prompts are the same.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from markbook.config import FewShot
 from markbook.errors import DataError
-
-Row = Mapping[str, Any]
+from markbook.load.rows import Row
 
 SEED = 1234
 """lm-evaluation-harness's own for worked examples."""

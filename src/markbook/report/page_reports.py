@@ -29,7 +29,7 @@ class _Html:
         render(Page(title="", facts=(), warnings=(), sections=()))
 
 
-def markdown() -> Render:
+def markdown_report() -> Render:
     """Return the renderer of `report.md` and its pictures: the factory of the report plugin `markdown`."""
     from markbook.report.markdown import render_markdown
 

@@ -28,7 +28,7 @@ def compare(
     metric: str | Sequence[str] | None = None,
     alpha: float = 0.05,
     seed: int = 0,
-    ignore_signatures: bool = False,
+    allow_different_measures: bool = False,
 ) -> Comparison:
     """Return the paired comparison of all models of one or more finished runs.
 
@@ -39,7 +39,7 @@ def compare(
             each run is compared by the first that it has: what one tool calls `acc` is another's `match`.
         alpha: family-wise error of all "distinguishable" claims; intervals have confidence 1 - alpha.
         seed: of whatever is drawn.
-        ignore_signatures: compare also numbers that were measured differently (by another judge or rubric, with other
+        allow_different_measures: compare also numbers that were measured differently (by another judge or rubric, with other
             options); a note says so.
 
     Raises:
@@ -48,12 +48,12 @@ def compare(
         UsageError: no such metric.
     """
     several = [runs] if isinstance(runs, Run | str | os.PathLike) else list(runs)
-    sheet = read_sheets(several, metric=metric, ignore_signatures=ignore_signatures)
+    sheet = read_sheets(several, metric=metric, allow_different_measures=allow_different_measures)
     return compare_sheet(sheet, alpha=alpha, seed=seed)
 
 
 def read_sheets(
-    runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None, ignore_signatures: bool = False
+    runs: Sequence[RunLike], *, metric: str | Sequence[str] | None = None, allow_different_measures: bool = False
 ) -> Sheet:
     """Return one sheet of all the runs' models.
 
@@ -70,7 +70,7 @@ def read_sheets(
     try:
         sheets = sheets_of(found, metric)
         notes = [f"{words}." for words in [differences(sheets)] if words]
-        if not ignore_signatures:
+        if not allow_different_measures:
             check_signatures(sheets)
         other_inputs = _differing_inputs([run for run in found if run.command != FOREIGN])
         if not other_inputs:
@@ -200,6 +200,8 @@ class Baseline:
     run: Run
     sheet: Sheet
     """By its main metric."""
+    allow_different_measures: bool = False
+    """Whether the new run may be measured differently."""
 
     def check(
         self, models: Iterable[str], *, metric: str | None = None, signatures: Mapping[str, str] | None = None
@@ -219,16 +221,16 @@ class Baseline:
         for model in models:
             counterpart(model, sheet.models)
         parts = differing_signatures(signatures or {}, sheet.signatures, is_planned=True)
-        if parts is not None:
+        if parts is not None and not self.allow_different_measures:
             own, theirs = (", ".join(sorted(part)) or "nothing" for part in parts)
             raise DataError(
                 f"{sheet.metric!r} was measured differently in the baseline: there by {theirs}, here by {own}",
                 at=os.fspath(self.run.folder),
-                hint="measure both alike, or make the baseline anew",
+                hint="measure both alike, make the baseline anew, or allow it with --allow-different-measures",
             )
 
 
-def open_baseline(path: str | os.PathLike[str], command: str) -> Baseline:
+def open_baseline(path: str | os.PathLike[str], command: str, *, allow_different_measures: bool = False) -> Baseline:
     """Return a baseline, read whole.
 
     Raises:
@@ -239,10 +241,17 @@ def open_baseline(path: str | os.PathLike[str], command: str) -> Baseline:
         raise DataError(
             f"the baseline was made by `markbook {run.command}`", at=os.fspath(path), hint="name a run of this command"
         )
-    return Baseline(run, sheet_of(run))
+    return Baseline(run, sheet_of(run), allow_different_measures)
 
 
-def hold_against(run: RunLike, baseline: RunLike, *, metric: str | None = None, seed: int = 0) -> list[Pair]:
+def hold_against(
+    run: RunLike,
+    baseline: RunLike,
+    *,
+    metric: str | None = None,
+    seed: int = 0,
+    allow_different_measures: bool = False,
+) -> list[Pair]:
     """Hold a run against an earlier one, model by model, by one metric; by the main one that both have if none is named.
 
     Returns:
@@ -250,10 +259,10 @@ def hold_against(run: RunLike, baseline: RunLike, *, metric: str | None = None, 
 
     Raises:
         GateFailed: a model is worse, the whole interval of the difference lying on the worse side.
-        DataError: a run is not finished, or the two have nothing in common.
+        DataError: a run is not finished, or the two have nothing in common, or were measured differently.
         UsageError: a model has no counterpart.
     """
-    sheet = read_sheets([run, baseline], metric=metric)
+    sheet = read_sheets([run, baseline], metric=metric, allow_different_measures=allow_different_measures)
     name = os.fspath(baseline) if not isinstance(baseline, Run) else baseline.folder.name
     return check_worse(compare_sheet(sheet, seed=seed), baseline_pairs(sheet, name, last_run=1))
 

@@ -23,6 +23,8 @@ class JudgedAnswers:
     """Its mark, the mean over several answers."""
     locations: list[int] = field(default_factory=list)
     """By which `Results.shown` finds each answer."""
+    is_empty: bool = True
+    """Whether there is nothing to show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,15 @@ def read_judged(
     without: set[tuple[str, str]] = set()
     for entry in results.entries():
         key = (entry.sample, entry.model)
-        if not empty and entry.status in ("absent", "empty"):
+        is_empty = entry.status in ("absent", "empty")
+        if is_empty and not empty:
             without.add(key)
             continue
         if fails and entry.status in ("passed", "scored"):
             continue
-        found.setdefault(key, JudgedAnswers(*key)).locations.append(entry.location)
+        answers = found.setdefault(key, JudgedAnswers(*key))
+        answers.locations.append(entry.location)
+        answers.is_empty &= is_empty
     if not found:
         raise DataError("the run has no answer" + (" that failed" if fails else ""), at=str(path))
     alone = len({model for _, model in found}) == len(sheet.marks) == 1
@@ -83,8 +88,10 @@ def read_judged(
     return JudgedRun(results, sheet, list(found.values()), run.folder, n_empty=len(without - set(found)))
 
 
-def judged_rows(path: str | os.PathLike[str], metric: str | None = None) -> list[Line]:
-    """Return a run's answers as rows: `id`, `system`, `score`, and what is known of the sample.
+def judged_rows(
+    path: str | os.PathLike[str], metric: str | None = None
+) -> tuple[list[Line], frozenset[tuple[str, str]]]:
+    """Return a run's answers as rows (`id`, `system`, `score`, what is known of the sample), and which of them are empty.
 
     Raises:
         DataError: there is no finished run, or it has no answer.
@@ -92,10 +99,11 @@ def judged_rows(path: str | os.PathLike[str], metric: str | None = None) -> list
     """
     judged = read_judged(path, metric, empty=True)  # an empty answer is marked 0, and that is part of the mean
     meta = judged.sheet.meta
-    return [
+    rows = [
         Line(
             {**meta.get(one.sample, {}), "id": one.sample, "system": one.model, "score": one.score},
             f"{path}: {one.sample}",
         )
         for one in judged.answers
     ]
+    return rows, frozenset((one.sample, one.model) for one in judged.answers if one.is_empty)

@@ -9,7 +9,7 @@ from markbook.results.sheet import Sheet
 
 _NO_MATTER = ("seed:",)
 """Parts of a signature that say how often luck was drawn, not what was measured."""
-_HINT = "measure both alike; `markbook compare --ignore-signatures` compares them all the same, with a note"
+_HINT = "measure both alike; `markbook compare --allow-different-measures` compares them all the same, with a note"
 
 
 def check_signatures(sheets: Sequence[tuple[str, Sheet]], *, is_planned: bool = False) -> None:

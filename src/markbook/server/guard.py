@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect, Request
 
+from markbook.files import strict
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -146,7 +148,9 @@ def read_object(data: bytes, what: str = "the body") -> dict[str, object]:
         Refused: it is no JSON, or none that everybody reads alike.
     """
     try:
-        found = json.loads(data.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_once)
+        text = data.decode("utf-8")
+        found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
+        strict.check_depth(text)
     except UnicodeDecodeError as error:
         raise Refused(400, f"{what} is no UTF-8: byte {error.start}") from None
     except RecursionError:

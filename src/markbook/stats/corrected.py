@@ -56,6 +56,7 @@ def corrected_mean(
     probabilities: Sequence[float] | None = None,
     clusters: Sequence[Hashable] | None = None,
     strata: Sequence[Hashable] | None = None,
+    settled: Sequence[bool] | None = None,
     confidence: float = 0.95,
     method: Method = "ppi++t",
 ) -> Estimate:
@@ -70,11 +71,13 @@ def corrected_mean(
         probabilities: with which each item was drawn for labelling; None: all the same.
         clusters: what items share (a document, a user): such items are not independent.
         strata: parts of the items in each of which labels were drawn.
+        settled: which items could not be drawn because their score is what people would say (answers that are empty).
         confidence: between 0 and 1.
         method: `ppi++t`, or `ppi++` as the package ppi-python computes it (no clusters or strata).
 
     Raises:
-        ValueError: sequences of unequal length, a score that is no number, a probability outside (0, 1].
+        ValueError: sequences of unequal length, a score that is no number, a probability outside (0, 1], a label of a
+            settled item.
     """
     import numpy as np
 
@@ -83,15 +86,22 @@ def corrected_mean(
     known = np.array([one is not None for one in labels], dtype=bool)
     y = finite([0.0 if label is None else label for label in labels], "labels")
     w = _inverse(probabilities, known)
-    _check_sizes(f.size, {"clusters": clusters, "strata": strata, "labels": labels})
+    _check_sizes(f.size, {"clusters": clusters, "strata": strata, "labels": labels, "settled": settled or labels})
+    fixed = np.zeros(f.size, dtype=bool) if settled is None else np.array(settled, dtype=bool)
+    if (fixed & known).any():
+        raise ValueError("an item is settled and has a label")
     if method == "ppi++" and (clusters is not None or strata is not None):
         raise ValueError("ppi++ as published knows neither clusters nor strata")
     groups, parts = _codes(clusters), _codes(strata)
-    reason = _refusal(y, known, groups, parts, strata) or _weight_refusal(w, known)
+    reason = _refusal(y, known, groups, parts, strata, fixed) or _weight_refusal(w, known)
     if reason:
         return Estimate(None, n=int(known.sum()), method=method, confidence=confidence, note=reason)
-    chosen = [np.ones(f.size, dtype=bool)] if parts is None else [parts == code for code in range(int(parts.max()) + 1)]
+    chosen = [~fixed] if parts is None else [(parts == code) & ~fixed for code in range(int(parts.max()) + 1)]
+    chosen = [here for here in chosen if here.any()]
     found = [_part(f, y, known, w, groups, here, method) for here in chosen]
+    if fixed.any():
+        found.append(_settled_part(f, groups, fixed))
+        chosen.append(fixed)
     shares = [float(here.mean()) for here in chosen]
     value, variance, degrees = _joined(found, shares, f.size)
     is_t = method == "ppi++t" and degrees < 1e6
@@ -140,7 +150,14 @@ def _codes(names: Sequence[Hashable] | None) -> Ints | None:
     return np.array([numbers[name] for name in names])
 
 
-def _refusal(y: Floats, known: Mask, groups: Ints | None, parts: Ints | None, strata: Sequence[Hashable] | None) -> str:
+def _refusal(
+    y: Floats,
+    known: Mask,
+    groups: Ints | None,
+    parts: Ints | None,
+    strata: Sequence[Hashable] | None,
+    settled: Mask,
+) -> str:
     import numpy as np
 
     n = int(known.sum())
@@ -152,6 +169,8 @@ def _refusal(y: Floats, known: Mask, groups: Ints | None, parts: Ints | None, st
         return f"the labels lie in {held} clusters: {FEWEST_CLUSTERS} is the least"
     if parts is not None and strata is not None:
         for code, name in enumerate(dict.fromkeys(strata)):
+            if not ((parts == code) & ~settled).any():
+                continue
             if (held := int((known & (parts == code)).sum())) < FEWEST_IN_STRATUM:
                 return f"the stratum {str(name)[:60]!r} has {held} labels: {FEWEST_IN_STRATUM} is the least"
             # One cluster alone says nothing of how far clusters differ, however many labels lie in it.
@@ -224,6 +243,17 @@ def _part(
     held = len(np.unique(groups[labelled]))
     variance = float((sums**2).sum()) * held / (held - 1) * max(1.0, counted - 1) / left
     return _Part(value, variance, float(held - 1), weight, n)
+
+
+def _settled_part(f: Floats, groups: Ints | None, here: Mask) -> _Part:
+    """Return the mean of the scores that stand as they are."""
+    import numpy as np
+
+    scores = f[here]
+    m = scores.size
+    centred = (scores - scores.mean()) / m
+    sums = centred if groups is None else np.bincount(groups[here], centred)
+    return _Part(float(scores.mean()), float((sums**2).sum()) * m / max(1, m - 1), float(max(1, m - 1)), 1.0, 0)
 
 
 def _weight(label: Floats, score: Floats, others: Floats, ones: Floats) -> float:

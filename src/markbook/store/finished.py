@@ -14,7 +14,7 @@ from markbook.errors import DataError, StorageError, UsageError
 from markbook.plugins import factory, need
 from markbook.store.disk import Disk, RealDisk
 from markbook.store.journal import Row, encode, locate, read, row_at
-from markbook.store.seal import find_damage
+from markbook.store.seal import FINISHED, find_damage
 from markbook.types import Summary
 
 SCHEMA = 1
@@ -59,11 +59,15 @@ class Run:
 
     def rows(self, kind: str) -> Iterator[Row]:
         """Yield the journal's acknowledged rows of a kind, in order, one at a time."""
-        return (row for row in read(RealDisk(), self.folder / "journal") if row.kind == kind)
+        return (
+            row
+            for row in read(RealDisk(), self.folder / "journal", is_finished=self.status in FINISHED)
+            if row.kind == kind
+        )
 
     def locate_all(self) -> Iterator[tuple[int, Row]]:
         """Yield the rows of every kind in journal order, each with its location for `row_at`."""
-        return locate(RealDisk(), self.folder / "journal")
+        return locate(RealDisk(), self.folder / "journal", is_finished=self.status in FINISHED)
 
     def row_at(self, location: int) -> Row:
         """Return the row at a location."""

@@ -101,17 +101,24 @@ def segments(disk: Disk, folder: Path) -> list[Path]:
     return [folder / name for name in disk.names(folder) if name.endswith(".jsonl") and not name.startswith(".")]
 
 
-def read(disk: Disk, folder: Path) -> Iterator[Row]:
-    """Yield the acknowledged rows in the order in which they were added; stop where a segment is damaged."""
-    return (row for _, row in locate(disk, folder))
+def read(disk: Disk, folder: Path, *, is_finished: bool = False) -> Iterator[Row]:
+    """Yield the acknowledged rows in the order in which they were added; see `locate`."""
+    return (row for _, row in locate(disk, folder, is_finished=is_finished))
 
 
-def locate(disk: Disk, folder: Path) -> Iterator[tuple[int, Row]]:
-    """Yield each acknowledged row with a number by which `row_at` finds it again."""
+def locate(disk: Disk, folder: Path, *, is_finished: bool = False) -> Iterator[tuple[int, Row]]:
+    """Yield each acknowledged row with a number by which `row_at` finds it again; stop where a segment is damaged.
+
+    Raises:
+        StorageError: the run is finished and a segment cannot be read to its end.
+    """
     for path in segments(disk, folder):
         offset = int(path.stem) << OFFSET_BITS
         for line in lines(disk.chunks(path)):
             row = from_line(line)
+            if row is None and is_finished:
+                at = offset & ((1 << OFFSET_BITS) - 1)
+                raise StorageError(f"the journal of this finished run cannot be read from byte {at} on", at=str(path))
             if row is None:
                 break
             yield offset, row

@@ -82,7 +82,7 @@ def _check_once(source: Source) -> None:
         return
     try:
         strict.parsed("".join(source.chunks(limit=MAX_DOCUMENT)))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{_NONE}: {error}", at=str(source.path)) from error
 
 

@@ -64,11 +64,17 @@ def command(*, as_json: bool, systems: tuple[str, str] | None, **options: Any) -
 
     judged: Any = options.pop("judged")
     score = options.pop("score")
+    unanswered: Any = ()
     if judged.is_dir() or judged.name == "latest":
         from markbook.results.judged import judged_rows
 
-        judged, score = judged_rows(judged, score), "score"
-    report = correct(CorrectionRequest(judged=judged, score=score or "score", systems=systems or (), **options))
+        judged, unanswered = judged_rows(judged, score)
+        score = "score"
+    report = correct(
+        CorrectionRequest(
+            judged=judged, score=score or "score", systems=systems or (), unanswered=unanswered, **options
+        )
+    )
     for problem in report["problems"]:
         say(f"markbook: {problem}")
     if as_json:

@@ -257,8 +257,18 @@ def fail_under_option(names: str) -> Callable[[_F], _F]:
     )
 
 
+def different_measures_option(function: _F) -> _F:
+    """Add `--allow-different-measures`."""
+    return click.option(
+        "--allow-different-measures",
+        is_flag=True,
+        help="Compare also numbers that were measured differently (another judge, rubric, options); a note says so.",
+    )(function)
+
+
 def baseline_option(function: _F) -> _F:
-    """Add `--fail-if-worse RUN`."""
+    """Add `--fail-if-worse RUN`, and `--allow-different-measures`, which belongs to it and to `--against`."""
+    function = different_measures_option(function)
     return _run_option(
         "--fail-if-worse",
         "Exit 1 if a model is worse than in this earlier run: the whole interval of the difference, as `markbook "
@@ -279,30 +289,36 @@ def stopping_options(function: _F) -> _F:
     return stop(against(function))
 
 
-def read_baseline(path: str | None, command: str) -> Baseline | None:
+def read_baseline(options: Mapping[str, Any], command: str) -> Baseline | None:
     """Return what `--fail-if-worse` names, read before any work.
 
     Raises:
         DataError: it is no run, damaged, not finished, or of another command.
     """
+    path = options["fail_if_worse"]
     if path is None:
         return None
     from markbook.results.compare import open_baseline
 
-    return open_baseline(path, command)
+    return open_baseline(path, command, allow_different_measures=options["allow_different_measures"])
 
 
-def hold_against_baseline(run: Run, path: str | None, seed: int, metric: str | None = None) -> None:
+def hold_against_baseline(run: Run, baseline: Baseline | None, seed: int, metric: str | None = None) -> None:
     """Hold a finished run against its baseline, and say on stderr which models passed.
 
     Raises:
         GateFailed: a model is worse than before.
     """
-    if path is None:
+    if baseline is None:
         return
-    from markbook.results.compare import hold_against
+    from markbook.results.compare import hold_against, sheets_of
+    from markbook.results.signatures import differences
 
-    for pair in hold_against(run, path, metric=metric, seed=seed):
+    allowed = baseline.allow_different_measures
+    pairs = hold_against(run, baseline.run, metric=metric, seed=seed, allow_different_measures=allowed)
+    if allowed and (words := differences(sheets_of([run, baseline.run], metric))):
+        say(f"markbook: {words}")
+    for pair in pairs:
         say(f"{pair.first} against {pair.second}: not shown to be worse")
 
 

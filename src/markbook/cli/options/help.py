@@ -12,7 +12,7 @@ Sections = Mapping[str, Sequence[str]]
 
 _RUN = ("output", "resume", "name", "tags", "notes")
 _SHOWN = ("as_json", "verbose", "strict")
-_GATES = ("fail_under", "fail_if_worse", "against", "stop_when")
+_GATES = ("fail_under", "fail_if_worse", "against", "stop_when", "allow_different_measures")
 _MACHINE = ("workers", "engine", "isolation", "python")
 _ASKING = (
     "model", "generator", "base_url", "samples", "gen_kwargs", "system", "turns", "num_fewshot", "concurrency", "per_minute", "retries",

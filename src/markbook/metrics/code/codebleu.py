@@ -110,12 +110,12 @@ def _as_bleu(metric: PairMetric, candidate: str, references: tuple[str, ...]) ->
 
 
 def _read(lang: str, candidate: str, references: tuple[str, ...]) -> Score:
-    reader = reading.reader(lang)
+    code_reader = reading.reader(lang)
     if len(candidate) <= CACHED_CHARACTERS:
-        reader.candidate(candidate.strip())
+        code_reader.candidate(candidate.strip())
     for reference in references:
         if len(reference) <= CACHED_CHARACTERS:
-            reader.reference(reference.strip())
+            code_reader.reference(reference.strip())
     return 0.0, NO_STATS
 
 
@@ -127,8 +127,8 @@ def _score(lang: str, weights: tuple[float, ...], candidate: str, references: tu
     ngram, weighted = _word_parts(candidate, texts, lang)
     parts: dict[str, float | None] = {"ngram": ngram, "weighted_ngram": weighted}
     # All texts of one row are read by one reader: numbers of two readers do not compare.
-    reader = reading.reader(lang)
-    shape, shapes = reader.candidate(candidate), [reader.reference(text) for text in texts]
+    code_reader = reading.reader(lang)
+    shape, shapes = code_reader.candidate(candidate), [code_reader.reference(text) for text in texts]
     parts["syntax"] = _best([_syntax(shape, other) for other in shapes])
     parts["dataflow"] = _best([_flow(shape, other) for other in shapes])
     stats: dict[str, object] = {name: value for name, value in parts.items() if value is not None}

@@ -68,8 +68,8 @@ def _drawn(judged: JudgedRun, asked: SittingOptions) -> tuple[list[Drawn], _Text
     notes = []
     if judged.n_empty:
         notes.append(
-            f"{judged.n_empty} samples have no answer to show and are not drawn; `judge correct` counts their scores, so "
-            "add a label for them where the score may be wrong"
+            f"{judged.n_empty} samples have no answer to show and are not drawn: `judge correct` lets their scores "
+            "stand as they are"
         )
     known = [] if asked.reasons else [item for item in items if item.score is not None]
     if known:

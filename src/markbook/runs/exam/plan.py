@@ -77,6 +77,8 @@ class ExamOptions(AskingOptions):
     """A finished run to be held against, where `stop_when` says so; its marks and the rule are in the manifest's config."""
     stop_when: str = aside("")
     """`decided` or `precise:0.03`; empty to do all."""
+    allow_different_measures: bool = aside(False)
+    """Whether that run may have been measured differently."""
     reports: Sequence[str] = aside(REPORTS)
 
     @property
@@ -136,6 +138,7 @@ class ExamSettings(AskingSettings, total=False):
     reuse_verdicts: bool
     against: str | os.PathLike[str] | None
     stop_when: str
+    allow_different_measures: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

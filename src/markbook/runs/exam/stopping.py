@@ -43,7 +43,8 @@ def plan_stop(samples: Sequence[Sample], models: Sequence[str], options: ExamOpt
         known = baseline.sheet(None)
         if known.metric != "exam_score" and baseline.manifest["command"] != FOREIGN:
             raise UsageError(f"an exam cannot be held against marks by {known.metric!r}")
-        known = replace(known, metric="exam_score")
+        signatures = {} if options.allow_different_measures else known.signatures
+        known = replace(known, metric="exam_score", signatures=signatures)
     # As the journal will give them back, so that a problem's content is known by the same digest.
     kept = [sample_of(sample_record(sample)) for sample in samples]
     own = replace(exam_sheet([Tally(model, kept) for model in models]), signatures=exam_signatures(options.identity()))

@@ -50,6 +50,8 @@ class TaskOptions(AskingOptions):
     """A finished run to be held against, where `stop_when` says so; its marks and the rule are in the manifest's config."""
     stop_when: str = aside("")
     """`decided` or `precise:0.03`; empty to do all."""
+    allow_different_measures: bool = aside(False)
+    """Whether that run may have been measured differently."""
     isolation: Literal["auto", "strict", "weak"] = aside("auto")
     judges: tuple[str, ...] = aside((), kept=JUDGING)
     """Who judges, where a task has the metric `judge`; empty: whom its own options name."""
@@ -85,6 +87,7 @@ class TaskSettings(AskingSettings, total=False):
     reports: Sequence[str]
     against: str | os.PathLike[str] | None
     stop_when: str
+    allow_different_measures: bool
     isolation: Literal["auto", "strict", "weak"]
     judges: tuple[str, ...]
     judge_url: str

@@ -48,6 +48,8 @@ def plan_stop(plan: Plan, options: TaskOptions) -> TaskStop | None:
     if len(options.contexts) > 1:
         raise UsageError("context modes are compared row by row, so all of them need all rows")
     metric, limits, direction, known = _deciding(plan, baseline)
+    if known is not None and options.allow_different_measures:
+        known = dataclasses.replace(known, signatures={})
     model = options.model or next((one for each in plan.tasks for one in _models(each)), "") or "answers"
     own = _sheet(plan, model, metric, limits, direction)
     stopping = Stopping(parse_rule(options.stop_when), own, known, seed=options.seed)

@@ -72,8 +72,8 @@ def graph_sections(view: ReviewsView) -> list[Section]:
         counts = {(str(one), str(two)): int(count) for one, two, count in graph["edges"]}
         edges.setdefault(system, Counter()).update(counts)
     found = []
-    for number, system in enumerate(list(steps)[:GRAPHS_SHOWN], start=1):
-        found.append(_graph(f"agents-{number}", system, steps[system], edges[system]))
+    for place, system in enumerate(list(steps)[:GRAPHS_SHOWN], start=1):
+        found.append(_graph(f"agents-{place}", system, steps[system], edges[system]))
     return found
 
 
